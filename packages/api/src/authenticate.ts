@@ -1,0 +1,75 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Actor, Agent, Role, User } from "@board/core/actor";
+import { adoptImportedToken, findAgentByToken } from "@board/core/agent/authenticate";
+import type { Context } from "@board/core/context";
+import { unauthenticated } from "@board/core/errors";
+import { ensureActiveOrganization, type Identity, LOCAL_IDENTITY, resolveUser } from "@board/core/organization/user";
+import { countUp, tooMany } from "@board/core/rate";
+import type { Settings } from "@board/core/settings";
+
+/** Tells who an access token belongs to; null for nobody. */
+export type VerifyUser = (token: string) => Promise<Identity | null>;
+
+/** The way people sign in, by the settings. The OIDC code is loaded only where it is used. */
+export function userVerifier(settings: Settings, log: Context["log"]): VerifyUser {
+  const { auth } = settings;
+  if (auth.mode === "local") {
+    const expected = digest(auth.token);
+    return async (token) => (timingSafeEqual(digest(token), expected) ? LOCAL_IDENTITY : null);
+  }
+  let oidc: Promise<VerifyUser> | undefined;
+  return async (token) => {
+    oidc ??= import("./oidc.ts").then(({ oidcVerifier }) => oidcVerifier(auth, log));
+    return (await oidc)(token);
+  };
+}
+
+/** Digests have one length, so that a comparison tells nothing about that of the secret. */
+const digest = (token: string) => createHash("sha256").update(token).digest();
+
+/**
+ * Finds out who calls, looking only at the credentials that the role accepts. A failing credential counts against the
+ * client's address; a missing one and a good one do not. Reads headers only.
+ */
+export async function authenticate(ctx: Context, role: Role, headers: Headers, address: string, verifyUser: VerifyUser): Promise<Actor> {
+  if (!role.users && !role.agents) return ctx.actor;
+  const agentToken = role.agents ? headers.get("x-agent-token")?.trim() : undefined;
+  if (agentToken) return (await asAgent(ctx, agentToken, address)) ?? refuse(ctx, agentToken);
+  const bearer = /^bearer\s+(\S+)\s*$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1];
+  if (!bearer) throw unauthenticated();
+  const user = role.users ? await asUser(ctx, role, bearer, verifyUser) : null;
+  if (user) return user;
+  const agent = role.agents ? await asAgent(ctx, bearer, address) : null;
+  if (agent) return agent;
+  if (!role.agents) await countFailure(ctx, address);
+  return refuse(ctx, role.agents ? bearer : null);
+}
+
+async function asUser(ctx: Context, role: Role, token: string, verifyUser: VerifyUser): Promise<User | null> {
+  const identity = await verifyUser(token);
+  if (!identity) return null;
+  const user = await resolveUser(ctx, identity);
+  if (!role.organization || user.active) return user;
+  return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
+}
+
+async function asAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {
+  const found = await findAgentByToken(ctx, token);
+  if (found) return found;
+  // Counted before the imported rows are tried: whoever is over the limit cannot make us derive keys.
+  await countFailure(ctx, address);
+  return (await adoptImportedToken(ctx, token)) ? findAgentByToken(ctx, token) : null;
+}
+
+async function countFailure(ctx: Context, address: string): Promise<void> {
+  const limit = ctx.settings.auth_failures_per_minute;
+  if (limit > 0 && (await countUp(ctx, "auth", address)) > limit) throw tooMany(ctx);
+}
+
+const SHOWN_CHARS = 6;
+
+/** Agent tokens show where they begin; of what may be a person's token nothing is shown. */
+function refuse(ctx: Context, agentToken: string | null): never {
+  ctx.log.warn("auth.failed", "A credential was refused", agentToken ? { token_prefix: agentToken.slice(0, SHOWN_CHARS) } : {});
+  throw unauthenticated();
+}

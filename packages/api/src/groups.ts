@@ -1,0 +1,34 @@
+import type { Endpoint } from "./endpoint.ts";
+import { agents } from "./routes/agents.ts";
+import { agentBoards } from "./routes/agent/boards.ts";
+import { agentMemory } from "./routes/agent/memory.ts";
+import { agentPayloads } from "./routes/agent/payloads.ts";
+import { self } from "./routes/agent/self.ts";
+import { boards } from "./routes/boards.ts";
+import { gateways } from "./routes/gateways.ts";
+import { health } from "./routes/health.ts";
+import { ingest } from "./routes/ingest.ts";
+import { memory } from "./routes/memory.ts";
+import { organizations } from "./routes/organizations.ts";
+import { reference } from "./routes/reference.ts";
+import { tags } from "./routes/tags.ts";
+import { users } from "./routes/users.ts";
+import { webhooks } from "./routes/webhooks.ts";
+
+/** Every resource group and its operations: the one list of what the service answers. */
+export const groups = {
+  health,
+  reference,
+  users,
+  organizations,
+  tags,
+  gateways,
+  boards,
+  memory,
+  webhooks,
+  ingest,
+  agents,
+  agent: [...self, ...agentBoards, ...agentMemory, ...agentPayloads],
+} satisfies Record<string, Endpoint[]>;
+
+export const endpoints: Endpoint[] = Object.values(groups).flat();

@@ -1,0 +1,84 @@
+import type { FieldProblem } from "@board/core/errors";
+import type * as z from "zod";
+
+type Issue = z.core.$ZodIssue;
+type Where = "body" | "query" | "path";
+
+const MAX_INPUT_CHARS = 200;
+const SECRET_FIELD = /token|secret/i;
+
+/** Zod's issues as the contract's list of problems (conventions.md §4), in field order. */
+export function toProblems(issues: readonly Issue[], where: Where, input: unknown): FieldProblem[] {
+  return issues.map((issue) => {
+    const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+    const value = valueAt(input, path);
+    const { type, msg } = describe(issue, value, path.length === 0);
+    return { type, loc: [where, ...path], msg, input: shown(value, path) };
+  });
+}
+
+const KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
+  string: { type: "string_type", kind: "string" },
+  boolean: { type: "bool_type", kind: "boolean" },
+  int: { type: "int_type", kind: "integer" },
+  number: { type: "float_type", kind: "number" },
+  array: { type: "list_type", kind: "array" },
+  object: { type: "dict_type", kind: "object" },
+  record: { type: "dict_type", kind: "object" },
+};
+
+function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string; msg: string } {
+  if (value === undefined && issue.code !== "custom") return { type: "missing", msg: "Field required" };
+  if (issue.message.startsWith("Value error, ")) return { type: "value_error", msg: issue.message };
+  switch (issue.code) {
+    case "invalid_type": {
+      if (atRoot && issue.expected === "object")
+        return { type: "model_attributes_type", msg: "Input should be a valid dictionary or object to extract fields from" };
+      const { type, kind } = KINDS[issue.expected] ?? { type: "value_error", kind: issue.expected };
+      return { type, msg: `Input should be a valid ${kind}` };
+    }
+    case "too_small": {
+      if (issue.origin === "string")
+        return { type: "string_too_short", msg: `String should have at least ${plural(issue.minimum, "character")}` };
+      if (issue.origin === "array") return { type: "too_short", msg: `List should have at least ${plural(issue.minimum, "item")}` };
+      return { type: "greater_than_equal", msg: `Input should be greater than or equal to ${issue.minimum}` };
+    }
+    case "too_big": {
+      if (issue.origin === "string")
+        return { type: "string_too_long", msg: `String should have at most ${plural(issue.maximum, "character")}` };
+      if (issue.origin === "array") return { type: "too_long", msg: `List should have at most ${plural(issue.maximum, "item")}` };
+      return { type: "less_than_equal", msg: `Input should be less than or equal to ${issue.maximum}` };
+    }
+    case "invalid_format":
+      if (issue.format === "guid" || issue.format === "uuid") return { type: "uuid_parsing", msg: "Input should be a valid UUID" };
+      if (issue.format === "datetime") return { type: "datetime_parsing", msg: "Input should be a valid datetime" };
+      return { type: "value_error", msg: `Value error, ${issue.message}` };
+    case "invalid_value": {
+      if ("expected" in issue && issue.expected === "stringbool") return { type: "bool_type", msg: "Input should be a valid boolean" };
+      return { type: "literal_error", msg: `Input should be ${oneOf(issue.values.map((allowed) => `'${String(allowed)}'`))}` };
+    }
+    default:
+      return { type: "value_error", msg: `Value error, ${issue.message}` };
+  }
+}
+
+const plural = (count: number | bigint, word: string) => `${count} ${word}${Number(count) === 1 ? "" : "s"}`;
+
+const oneOf = (values: string[]) => (values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`);
+
+function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
+  let value = input;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return value;
+}
+
+/** The offending value as it may be shown: no secrets, long text cut, large structures left out, null for what is absent. */
+function shown(value: unknown, path: readonly (string | number)[]): unknown {
+  if (path.some((part) => SECRET_FIELD.test(String(part)))) return "***";
+  if (typeof value === "string") return value.slice(0, MAX_INPUT_CHARS).toWellFormed().replaceAll("\0", "\uFFFD");
+  if (typeof value !== "object" || value === null) return value ?? null;
+  return Array.isArray(value) ? `array of ${value.length}` : `object with ${Object.keys(value).length} keys`;
+}

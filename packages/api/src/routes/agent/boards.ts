@@ -1,0 +1,42 @@
+import { agent } from "@board/core/actor";
+import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/board";
+import { pageOf, pageQuery } from "@board/core/page";
+import { endpoint } from "../../endpoint.ts";
+import { hints } from "./hints.ts";
+
+/** The boards that the calling agent works on. */
+export const agentBoards = [
+  endpoint(
+    "GET",
+    "/api/v1/agent/boards",
+    {
+      as: agent,
+      summary: "List the agent's boards",
+      description: "Its own board; for a main agent every board of its gateway. Newest first.",
+      query: pageQuery(),
+      returns: pageOf(AgentBoard),
+      agent: hints({
+        intent: "agent_board_discovery",
+        when_to_use: ["Finding the boards to work on, and whether they are paused"],
+        routing_policy: ["Read it before any other board operation; do nothing on a paused board"],
+      }),
+    },
+    (ctx, { query }) => listAgentBoards(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/agent/boards/{board_id}",
+    {
+      as: agent,
+      summary: "Get a board",
+      description: "Goal, rules and state of one board.",
+      returns: AgentBoard,
+      agent: hints({
+        intent: "agent_board_lookup",
+        when_to_use: ["Reading goal and rules of a board before acting on it"],
+        routing_policy: ["Follow the board's rules over habits"],
+      }),
+    },
+    (ctx, { params }) => getAgentBoard(ctx, params.board_id),
+  ),
+];

@@ -1,0 +1,56 @@
+import { anyone } from "@board/core/actor";
+import { notFound } from "@board/core/errors";
+import * as z from "zod";
+import { endpoint } from "../endpoint.ts";
+
+const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Board coordination API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>body { margin: 0 } .swagger-ui .topbar { display: none }</style>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>
+`;
+
+const start = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
+
+const TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
+const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js"];
+const DAY_SECONDS = 86_400;
+
+/** Nothing is loaded from elsewhere; styles are inline in what the reference page draws. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The API described: for programs, for agents and for people. */
+export const reference = [
+  endpoint(
+    "GET",
+    "/openapi.json",
+    {
+      as: anyone,
+      summary: "Describe the API",
+      description: "This document, as OpenAPI 3.1. Agents filter its operations by their role tag.",
+      returns: z.record(z.string(), z.unknown()).meta({ id: "OpenApiDocument", description: "An OpenAPI 3.1 document." }),
+    },
+    async (ctx) => {
+      // Loaded when somebody asks: the schema converter would slow down every cold start.
+      const [{ openApiDocument }, { endpoints }] = await Promise.all([import("../openapi.ts"), import("../groups.ts")]);
+      return openApiDocument(endpoints, ctx.settings.base_url);
+    },
+  ),
+  endpoint("GET", "/docs", { as: anyone, summary: "Read the API reference", returns: z.string(), media_type: "text/html", hidden: true }, async () =>
+    new Response(page, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } }),
+  ),
+  endpoint("GET", "/docs/{file}", { as: anyone, summary: "Files of the API reference", returns: z.string(), hidden: true }, async (_ctx, { params, http }) => {
+    const { file } = params;
+    if (file !== "start.js" && !ASSETS.includes(file)) throw notFound();
+    const content = Buffer.from(file === "start.js" ? start : await http.asset(file));
+    return new Response(content, {
+      headers: { "content-type": TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
+    });
+  }),
+];

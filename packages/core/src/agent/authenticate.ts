@@ -1,0 +1,81 @@
+import { and, asc, eq, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
+import type { Agent } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { agents } from "./agent.sql.ts";
+import { touchPresence } from "./presence.ts";
+import { tokenLookup, verifyToken } from "./token.ts";
+
+/** An agent that may act: its identity, and what presence needs to know of its row. */
+const columns = {
+  agent_id: agents.id,
+  name: agents.name,
+  organization_id: gateways.organization_id,
+  gateway_id: agents.gateway_id,
+  board_id: agents.board_id,
+  is_board_lead: agents.is_board_lead,
+  openclaw_session_id: agents.openclaw_session_id,
+  status: agents.status,
+  last_seen_at: agents.last_seen_at,
+  wake_attempts: agents.wake_attempts,
+  checkin_deadline_at: agents.checkin_deadline_at,
+};
+
+/**
+ * The agent that holds this token, by its digest: one indexed look-up, as long for a hit as for a miss, whatever the
+ * number of agents. Being seen is recorded at once, outside any transaction of the request.
+ */
+export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
+  const [row] = await ctx.db
+    .select(columns)
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(and(eq(agents.agent_token_lookup, tokenLookup(ctx.settings.token_pepper, token)), ne(agents.status, "deleting")));
+  if (!row) return null;
+  const newly_seen = await touchPresence(ctx, row);
+  const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id } = row;
+  return { type: "agent", agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id, newly_seen };
+}
+
+/** One scan at a time in a process: each row costs as much as a login. */
+let scan: Promise<unknown> = Promise.resolve();
+
+/**
+ * Adopts an imported agent, which has only the PBKDF2 form of its token: the row whose hash matches gets its digest, so
+ * that the next request finds it by index. True when one matched.
+ */
+export function adoptImportedToken(ctx: Context, token: string): Promise<boolean> {
+  const run = scan.then(() => adopt(ctx, token));
+  scan = run.catch(() => {});
+  return run;
+}
+
+const SCAN_PAGE = 100;
+
+async function adopt(ctx: Context, token: string): Promise<boolean> {
+  let after: { created_at: Date; id: string } | undefined;
+  for (;;) {
+    const rows = await ctx.db
+      .select({ id: agents.id, hash: agents.agent_token_hash, created_at: agents.created_at })
+      .from(agents)
+      .where(
+        and(
+          isNull(agents.agent_token_lookup),
+          isNotNull(agents.agent_token_hash),
+          after && or(gt(agents.created_at, after.created_at), and(eq(agents.created_at, after.created_at), gt(agents.id, after.id))),
+        ),
+      )
+      .orderBy(asc(agents.created_at), asc(agents.id))
+      .limit(SCAN_PAGE);
+    for (const row of rows) {
+      if (!(await verifyToken(token, row.hash ?? ""))) continue;
+      await ctx.db
+        .update(agents)
+        .set({ agent_token_lookup: tokenLookup(ctx.settings.token_pepper, token), updated_at: sql`${agents.updated_at}` })
+        .where(and(eq(agents.id, row.id), isNull(agents.agent_token_lookup), eq(agents.agent_token_hash, row.hash ?? "")));
+      return true;
+    }
+    after = rows.at(-1);
+    if (rows.length < SCAN_PAGE) return false;
+  }
+}

@@ -1,0 +1,41 @@
+import { createHmac, type KeyObject, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+
+const derive = promisify(pbkdf2);
+
+const TOKEN_BYTES = 32;
+const ITERATIONS = 200_000;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** A stored hash comes from the database, but an imported one may be anything; these bound the work it can ask for. */
+const MAX_ITERATIONS = 2_000_000;
+
+/** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
+export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
+
+/** The digest that finds a token by index. Keyed, so that a copy of the database alone cannot be searched for guesses. */
+export const tokenLookup = (pepper: KeyObject, token: string): string => createHmac("sha256", pepper).update(token).digest("base64url");
+
+/** `pbkdf2_sha256$200000$<salt>$<hash>`, salt and hash in URL-safe Base64 without padding. Takes about 50 ms of another thread. */
+export async function hashToken(token: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(token, salt, ITERATIONS, HASH_BYTES, "sha256");
+  return `pbkdf2_sha256$${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+}
+
+/** Whether the stored form is that of this token, in constant time. A malformed stored form matches nothing. */
+export async function verifyToken(token: string, stored: string): Promise<boolean> {
+  const match = /^pbkdf2_sha256\$(\d{1,7})\$([A-Za-z0-9_-]+)=*\$([A-Za-z0-9_-]+)=*$/.exec(stored);
+  if (!match) return false;
+  const [, iterations = "", salt = "", hash = ""] = match;
+  const rounds = Number(iterations);
+  const expected = Buffer.from(hash, "base64url");
+  if (rounds < 1 || rounds > MAX_ITERATIONS || expected.length !== HASH_BYTES) return false;
+  const actual = await derive(token, Buffer.from(salt, "base64url"), rounds, HASH_BYTES, "sha256");
+  return timingSafeEqual(actual, expected);
+}
+
+/** What an agent row stores of a token. */
+export async function storedToken(pepper: KeyObject, token: string) {
+  return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
+}

@@ -1,0 +1,63 @@
+import { sql } from "drizzle-orm";
+import { type AnyPgColumn, boolean, check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { id, instant, timestamps } from "../db/columns.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { organizations } from "../organization/organization.sql.ts";
+
+export const board_groups = pgTable(
+  "board_groups",
+  {
+    ...id,
+    organization_id: uuid()
+      .notNull()
+      .references((): AnyPgColumn => organizations.id, { onDelete: "cascade" }),
+    name: text().notNull(),
+    slug: text().notNull(),
+    description: text(),
+    ...timestamps,
+  },
+  (t) => [
+    unique("board_groups_slug").on(t.organization_id, t.slug),
+    index("board_groups_by_name").on(t.organization_id, sql`lower(${t.name})`, t.id),
+  ],
+);
+
+export const boards = pgTable(
+  "boards",
+  {
+    ...id,
+    organization_id: uuid()
+      .notNull()
+      .references((): AnyPgColumn => organizations.id, { onDelete: "cascade" }),
+    /** Checked when the transaction ends (see the migration): removing an organization takes boards and gateways by cascade, in any order. */
+    gateway_id: uuid()
+      .notNull()
+      .references((): AnyPgColumn => gateways.id),
+    board_group_id: uuid().references(() => board_groups.id, { onDelete: "set null" }),
+    name: text().notNull(),
+    slug: text().notNull(),
+    description: text().notNull(),
+    board_type: text().$type<"goal" | "project" | "ops" | "general">().notNull().default("goal"),
+    objective: text(),
+    success_metrics: jsonb().$type<Record<string, unknown>>(),
+    target_date: instant(),
+    goal_confirmed: boolean().notNull().default(false),
+    goal_source: text().$type<"user" | "ai_generated">(),
+    require_approval_for_done: boolean().notNull().default(true),
+    require_review_before_done: boolean().notNull().default(false),
+    comment_required_for_review: boolean().notNull().default(false),
+    block_status_changes_with_pending_approval: boolean().notNull().default(false),
+    only_lead_can_change_status: boolean().notNull().default(false),
+    max_agents: integer().notNull().default(1),
+    ...timestamps,
+  },
+  (t) => [
+    unique("boards_slug").on(t.organization_id, t.slug),
+    index("boards_by_name").on(t.organization_id, sql`lower(${t.name})`, t.created_at, t.id),
+    index("boards_by_gateway").on(t.gateway_id),
+    index("boards_by_group").on(t.board_group_id),
+    check("boards_type", sql`${t.board_type} in ('goal', 'project', 'ops', 'general')`),
+    check("boards_goal_source", sql`${t.goal_source} in ('user', 'ai_generated')`),
+    check("boards_max_agents", sql`${t.max_agents} >= 0`),
+  ],
+);

@@ -1,0 +1,268 @@
+import { and, asc, count, desc, eq, getTableColumns, like, sql } from "drizzle-orm";
+import * as z from "zod";
+import { type BoardRow, boardFor, boardsOfAgent, readableBoards } from "../access.ts";
+import type { Admin, Agent, Member, User } from "../actor.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { changesOf, isEmpty } from "../change.ts";
+import { type Context, transaction } from "../context.ts";
+import { mapConflict } from "../db/conflict.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { requireGatewayWithMain } from "../gateway/gateway.ts";
+import { board_memory } from "../memory/memory.sql.ts";
+import { grantBoard } from "../organization/member.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
+import {
+  Blankable,
+  Id,
+  Instant,
+  InstantIn,
+  JsonObject,
+  MAX_INTEGER,
+  MAX_NAME,
+  MAX_SLUG,
+  MAX_TEXT,
+  NonEmpty,
+  rule,
+  slugify,
+} from "../wire.ts";
+import { board_groups, boards } from "./board.sql.ts";
+
+const BoardType = z.enum(["goal", "project", "ops", "general"]);
+const GoalSource = z.enum(["user", "ai_generated"]);
+
+const shape = {
+  id: Id.describe("Id of the board."),
+  organization_id: Id.describe("Organization that the board belongs to."),
+  name: z.string().describe("Name people read."),
+  slug: z.string().describe("URL-safe name, unique in the organization."),
+  description: z.string().describe("What the board is for, in Markdown."),
+  gateway_id: Id.describe("Gateway that runs the board's agents."),
+  board_group_id: Id.nullable().describe("Group of related boards."),
+  board_type: BoardType.describe("Kind of board."),
+  objective: z.string().nullable().describe("What success looks like."),
+  success_metrics: z.record(z.string(), z.unknown()).nullable().describe("Measurable criteria."),
+  target_date: Instant.nullable().describe("When the goal should be reached."),
+  goal_confirmed: z.boolean().describe("Objective and metrics are final."),
+  goal_source: GoalSource.nullable().describe("Who wrote the goal."),
+  require_approval_for_done: z.boolean().describe("A task needs an approval before done."),
+  require_review_before_done: z.boolean().describe("A task goes to done from review only."),
+  comment_required_for_review: z.boolean().describe("A task needs a comment to enter review."),
+  block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval keeps its status."),
+  only_lead_can_change_status: z.boolean().describe("Among agents, only the lead moves tasks."),
+  max_agents: z.int().describe("How many agents the board may have, the lead not counted."),
+  created_at: Instant.describe("When the board was made."),
+  updated_at: Instant.describe("When the board last changed."),
+};
+export const Board = z.object(shape).meta({ id: "Board", description: "A place where people and agents coordinate." });
+export type Board = z.infer<typeof Board>;
+
+export const AgentBoard = z
+  .object({ ...shape, status: z.enum(["active", "paused"]).describe("Paused when the latest of /pause and /resume in the chat is /pause.") })
+  .meta({ id: "AgentBoard", description: "A board as its agents see it." });
+export type AgentBoard = z.infer<typeof AgentBoard>;
+
+const fields = {
+  name: NonEmpty(MAX_NAME).describe("Name people read."),
+  slug: Blankable(MAX_SLUG).describe("Made from the name when blank."),
+  description: z
+    .string(rule("description is required"))
+    .trim()
+    .min(1, rule("description is required"))
+    .max(MAX_TEXT)
+    .describe("What the board is for, in Markdown."),
+  gateway_id: Id.nullable()
+    .refine((id) => id !== null, rule("gateway_id is required"))
+    .transform((id) => id as string)
+    .describe("Gateway that runs the board's agents."),
+  board_group_id: Id.nullable().describe("Group of related boards."),
+  board_type: BoardType.describe("Kind of board."),
+  objective: Blankable(MAX_TEXT).describe("What success looks like."),
+  success_metrics: JsonObject.nullable().describe("Measurable criteria."),
+  target_date: InstantIn.nullable().describe("When the goal should be reached."),
+  goal_confirmed: z.boolean().describe("Objective and metrics are final."),
+  goal_source: GoalSource.nullable().describe("Who wrote the goal."),
+  require_approval_for_done: z.boolean().describe("A task needs an approval before done."),
+  require_review_before_done: z.boolean().describe("A task goes to done from review only."),
+  comment_required_for_review: z.boolean().describe("A task needs a comment to enter review."),
+  block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval keeps its status."),
+  only_lead_can_change_status: z.boolean().describe("Among agents, only the lead moves tasks."),
+  max_agents: z.int().min(0).max(MAX_INTEGER).describe("How many agents the board may have, the lead not counted."),
+};
+
+export const CreateBoard = z
+  .object({
+    ...fields,
+    slug: fields.slug.default(null),
+    board_group_id: fields.board_group_id.default(null),
+    board_type: fields.board_type.default("goal"),
+    objective: fields.objective.default(null),
+    success_metrics: fields.success_metrics.default(null),
+    target_date: fields.target_date.default(null),
+    goal_confirmed: fields.goal_confirmed.default(false),
+    goal_source: fields.goal_source.default(null),
+    require_approval_for_done: fields.require_approval_for_done.default(true),
+    require_review_before_done: fields.require_review_before_done.default(false),
+    comment_required_for_review: fields.comment_required_for_review.default(false),
+    block_status_changes_with_pending_approval: fields.block_status_changes_with_pending_approval.default(false),
+    only_lead_can_change_status: fields.only_lead_can_change_status.default(false),
+    max_agents: fields.max_agents.default(1),
+  })
+  .meta({ id: "BoardCreate" });
+export type CreateBoard = z.infer<typeof CreateBoard>;
+
+export const UpdateBoard = z.object(fields).partial().meta({ id: "BoardUpdate" });
+export type UpdateBoard = z.infer<typeof UpdateBoard>;
+
+export interface BoardQuery extends PageQuery {
+  board_group_id?: string | undefined;
+  gateway_id?: string | undefined;
+}
+
+/** The boards the caller may read, by name. A filter that nothing matches gives an empty page. */
+export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
+  const wanted = and(
+    readableBoards(ctx.actor),
+    query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
+    query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
+  );
+  return readPage(
+    query,
+    (limit, offset) =>
+      ctx.db
+        .select()
+        .from(boards)
+        .where(wanted)
+        .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
+        .limit(limit)
+        .offset(offset),
+    async () => (await ctx.db.select({ total: count() }).from(boards).where(wanted))[0]!.total,
+    toBoard,
+  );
+}
+
+export async function getBoard(ctx: Context<User | Agent>, board_id: string): Promise<Board> {
+  return toBoard(await boardFor(ctx, board_id, "read"));
+}
+
+/** Creates a board. Its creator may write to it, also without an all-boards right. */
+export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Board> {
+  const { organization_id, member_id, all_boards_write } = ctx.actor.active;
+  return transaction(ctx, async (ctx) => {
+    await requireGatewayWithMain(ctx, organization_id, input.gateway_id);
+    await requireGroup(ctx, organization_id, input.board_group_id);
+    requireGoal(input);
+    const { slug, ...values } = input;
+    const row = slug
+      ? await insertWithSlug(ctx, { ...values, organization_id }, slugify(slug, "board"))
+      : await insertWithFreeSlug(ctx, { ...values, organization_id });
+    if (!row) throw slugTaken();
+    if (!all_boards_write) await grantBoard(ctx, member_id, row.id);
+    return toBoard(row);
+  });
+}
+
+/** Changes what was sent; the goal rule holds on the merged state. */
+export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
+  return transaction(ctx, async (ctx) => {
+    const { organization_id } = await boardFor(ctx, board_id, "write");
+    const own = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
+    const [stored] = await ctx.db.select().from(boards).where(own).for("update");
+    if (!stored) throw notFound();
+    const slug = input.slug === undefined ? undefined : slugify(input.slug ?? input.name ?? stored.name, "board");
+    const changes = changesOf(stored, { ...input, slug });
+    if (isEmpty(changes)) return toBoard(stored);
+    if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);
+    if (changes.board_group_id) await requireGroup(ctx, organization_id, changes.board_group_id);
+    requireGoal({ ...stored, ...changes });
+    const [row] = await mapConflict({ boards_slug: slugTaken }, () => ctx.db.update(boards).set(changes).where(own).returning());
+    return toBoard(row!);
+  });
+}
+
+/** The boards an agent works on, newest first, with their state. */
+export function listAgentBoards(ctx: Context<Agent>, query: PageQuery): Promise<Page<AgentBoard>> {
+  const own = boardsOfAgent(ctx.actor);
+  return readPage(
+    query,
+    (limit, offset) =>
+      ctx.db
+        .select({ ...getTableColumns(boards), paused })
+        .from(boards)
+        .where(own)
+        .orderBy(desc(boards.created_at), desc(boards.id))
+        .limit(limit)
+        .offset(offset),
+    async () => (await ctx.db.select({ total: count() }).from(boards).where(own))[0]!.total,
+    ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
+  );
+}
+
+export async function getAgentBoard(ctx: Context<Agent>, board_id: string): Promise<AgentBoard> {
+  const board = await boardFor(ctx, board_id, "read");
+  const [state] = await ctx.db.select({ paused }).from(boards).where(eq(boards.id, board.id));
+  return { ...toBoard(board), status: state?.paused ? "paused" : "active" };
+}
+
+/** The newest of /pause and /resume in the board's chat is /pause. */
+const paused = sql<boolean>`coalesce((
+  select lower(trim(${board_memory.content})) = '/pause' from ${board_memory}
+  where ${board_memory.board_id} = ${boards.id} and ${board_memory.is_chat} and lower(trim(${board_memory.content})) in ('/pause', '/resume')
+  order by ${board_memory.created_at} desc, ${board_memory.id} desc limit 1), false)`;
+
+const slugTaken = () => new DomainError("conflict", "Board slug already exists in this organization.");
+
+function requireGoal(board: Pick<CreateBoard, "goal_confirmed" | "board_type" | "objective" | "success_metrics">): void {
+  if (!board.goal_confirmed || board.board_type !== "goal") return;
+  if (!board.objective?.trim() || isEmpty(board.success_metrics ?? {}))
+    throw new DomainError("invalid", "Confirmed goal boards require objective and success_metrics");
+}
+
+async function requireGroup(ctx: Context, organization_id: string, board_group_id: string | null): Promise<void> {
+  if (!board_group_id) return;
+  const [group] = await ctx.db
+    .select({ id: board_groups.id })
+    .from(board_groups)
+    .where(and(eq(board_groups.id, board_group_id), eq(board_groups.organization_id, organization_id)));
+  if (!group) throw new DomainError("invalid", "board_group_id is invalid");
+}
+
+async function requireMovable(ctx: Context, board: BoardRow, gateway_id: string): Promise<void> {
+  await requireGatewayWithMain(ctx, board.organization_id, gateway_id);
+  const [bound] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.board_id, board.id)).limit(1);
+  if (bound) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
+}
+
+type NewBoard = Omit<typeof boards.$inferInsert, "slug">;
+
+async function insertWithSlug(ctx: Context, values: NewBoard, slug: string): Promise<BoardRow | undefined> {
+  const [row] = await ctx.db
+    .insert(boards)
+    .values({ ...values, slug })
+    .onConflictDoNothing()
+    .returning();
+  return row;
+}
+
+/** A slug made from the name gets `-2`, `-3`, … until one is free; another request may take it first, then the next is tried. */
+async function insertWithFreeSlug(ctx: Context, values: NewBoard): Promise<BoardRow> {
+  const base = slugify(values.name, "board").slice(0, MAX_SLUG);
+  const similar = await ctx.db
+    .select({ slug: boards.slug })
+    .from(boards)
+    .where(and(eq(boards.organization_id, values.organization_id), like(boards.slug, `${base}%`)));
+  const taken = new Set(similar.map((board) => board.slug));
+  for (let number = 1; ; number++) {
+    const slug = number === 1 ? base : `${base}-${number}`;
+    const row = taken.has(slug) ? undefined : await insertWithSlug(ctx, values, slug);
+    if (row) return row;
+  }
+}
+
+export function toBoard(row: BoardRow): Board {
+  return {
+    ...row,
+    target_date: row.target_date?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

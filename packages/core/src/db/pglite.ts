@@ -1,0 +1,23 @@
+import { PGlite } from "@electric-sql/pglite";
+import { drizzle } from "drizzle-orm/pglite";
+import { migrate } from "drizzle-orm/pglite/migrator";
+import { type Database, migrationsFolder } from "./database.ts";
+import * as schema from "./schema.ts";
+
+/**
+ * PostgreSQL inside this process, on a folder or in memory. It is one connection, and a folder belongs to one process:
+ * the owner takes a lock file first.
+ */
+export async function openPglite(options: { folder?: string; dump?: Blob } = {}): Promise<Database & { client: PGlite }> {
+  const client = await PGlite.create({
+    ...(options.folder ? { dataDir: options.folder } : {}),
+    ...(options.dump ? { loadDataDir: options.dump } : {}),
+  });
+  const db = drizzle(client, { schema });
+  return {
+    db,
+    client,
+    migrate: (folder = migrationsFolder()) => migrate(db, { migrationsFolder: folder }),
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,119 @@
+import { and, eq, lte, or, sql } from "drizzle-orm";
+import type { System } from "./actor.ts";
+import { type Context, transaction } from "./context.ts";
+import { GatewayError } from "./gateway/client.ts";
+import { headOfLane, type JobRow, unsend } from "./job/job.ts";
+import { jobs } from "./job/job.sql.ts";
+import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
+import { errorText } from "./log.ts";
+import { notifyWebhook } from "./webhook/notify.ts";
+
+/** How one kind of job is done. */
+export interface JobHandler<K extends JobKind> {
+  /** Does the work, at least once: a repeat must do no harm. Outside any transaction. */
+  run(ctx: Context<System>, payload: JobPayloads[K]): Promise<void>;
+  /** Records that the job is given up, in the transaction that ends it. */
+  failed?(ctx: Context<System>, payload: JobPayloads[K], reason: string): Promise<void>;
+}
+
+/** The one table: kind of job to what it does. */
+const handlers: { [K in JobKind]: JobHandler<K> } = {
+  "webhook.notify": notifyWebhook,
+};
+
+const LEASE_MS = 60_000;
+const RENEW_MS = 20_000;
+/** An error that we did not expect is our bug; the queue gives up after as many receives and keeps the message for us. */
+const MAX_CRASHES = 5;
+
+/**
+ * Works on one job. Nothing happens when it is done, leased by another, not due, or not at the head of its lane. A host
+ * that fails is an expected end: attempt and next due time are recorded, and the wake-up counts as handled. Anything
+ * else is thrown after it was recorded, so that the wake-up comes back and ends in the dead-letter queue.
+ */
+export async function deliver(ctx: Context<System>, id: string): Promise<void> {
+  const job = await lease(ctx, id);
+  if (!job) {
+    // Too early, or behind another job of its lane: the wake-up is used up, so the relay must send a new one.
+    await unsend(ctx, and(eq(jobs.id, id), eq(jobs.status, "queued"))!);
+    return;
+  }
+  const handler = handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
+  const payload = job.payload as JobPayloads[JobKind];
+  const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
+  try {
+    if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
+    await handler.run(ctx, payload);
+    await end(ctx, job, { status: "done", last_error: null });
+  } catch (error) {
+    const expected = error instanceof GatewayError;
+    const reason = errorText(error);
+    const attemptsLeft = job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES));
+    const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
+    if (attemptsLeft) await giveBack(ctx, job, reason, expected);
+    else
+      await transaction(ctx, async (ctx) => {
+        if (await end(ctx, job, { status: "dead", last_error: reason })) await handler?.failed?.(ctx, payload, reason);
+      });
+    if (attemptsLeft) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
+    else ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
+    if (!expected) throw error;
+  } finally {
+    clearInterval(renewal);
+    // The next job of the lane, or this one's next attempt, can be sent now.
+    ctx.outbox.waiting = true;
+  }
+}
+
+async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
+  const now = ctx.now();
+  const [job] = await ctx.db
+    .update(jobs)
+    .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
+    .where(
+      and(
+        eq(jobs.id, id),
+        or(
+          and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
+          and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
+        ),
+        headOfLane,
+      ),
+    )
+    .returning();
+  return job;
+}
+
+/** This attempt's hold on the job: whoever leased it later has raised the count. */
+const held = (job: JobRow) => and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
+
+async function renew(ctx: Context, job: JobRow): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ lease_until: new Date(ctx.now().getTime() + LEASE_MS) })
+    .where(held(job))
+    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error), { job_id: job.id }));
+}
+
+async function end(ctx: Context, job: JobRow, outcome: { status: "done" | "dead"; last_error: string | null }): Promise<boolean> {
+  const ended = await ctx.db
+    .update(jobs)
+    .set({ ...outcome, finished_at: ctx.now(), lease_until: null, secret_sealed: null })
+    .where(held(job))
+    .returning({ id: jobs.id });
+  return ended.length > 0;
+}
+
+/** Back to the queue: with a delay and a wake-up of its own after an expected failure, else for the wake-up that comes back by itself. */
+async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boolean): Promise<void> {
+  const delay = backoff(POLICIES[job.kind as JobKind], job.attempts);
+  await ctx.db
+    .update(jobs)
+    .set({
+      status: "queued",
+      last_error: reason,
+      lease_until: null,
+      ...(expected ? { run_at: new Date(ctx.now().getTime() + delay), sent_at: null } : {}),
+    })
+    .where(held(job));
+}

@@ -1,0 +1,183 @@
+import { and, count, desc, eq, or } from "drizzle-orm";
+import * as z from "zod";
+import { type Admin, mainSessionKey } from "../actor.ts";
+import { createMainAgent, removeMainAgent } from "../agent/main-agent.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { boards } from "../board/board.sql.ts";
+import { changesOf, isEmpty } from "../change.ts";
+import { type Context, transaction } from "../context.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
+import { seal, unseal } from "../seal.ts";
+import { Blankable, Id, Instant, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
+import type { GatewayTarget } from "./client.ts";
+import { gateways } from "./gateway.sql.ts";
+import { probeGateway, type Reach } from "./reach.ts";
+
+export type GatewayRow = typeof gateways.$inferSelect;
+
+export const Gateway = z
+  .object({
+    id: Id.describe("Id of the gateway."),
+    organization_id: Id.describe("Organization that the gateway belongs to."),
+    name: z.string().describe("Name people read."),
+    url: z.string().describe("Address of the host's WebSocket."),
+    workspace_root: z.string().describe("Folder on the host that holds the agents' workspaces."),
+    disable_device_pairing: z.boolean().describe("Connect as control UI, without a device identity."),
+    allow_insecure_tls: z.boolean().describe("Accept any certificate of a wss host."),
+    token: z.string().nullable().describe("The gateway token, masked: stars and its last four characters."),
+    has_token: z.boolean().describe("Whether a token is stored."),
+    version: z.string().nullable().describe("Version the host last reported."),
+    connected: z.boolean().describe("Whether the last call reached the host."),
+    last_error: z.string().nullable().describe("Why not, or a warning."),
+    created_at: Instant.describe("When the gateway was registered."),
+    updated_at: Instant.describe("When it last changed."),
+  })
+  .meta({ id: "Gateway", description: "An OpenClaw host that runs agents." });
+export type Gateway = z.infer<typeof Gateway>;
+
+const GATEWAY_URL = /^(wss?|https?):$/i;
+
+const fields = {
+  name: NonEmpty(MAX_NAME).describe("Name people read."),
+  url: NonEmpty(MAX_URL)
+    .refine((url) => URL.canParse(url) && GATEWAY_URL.test(new URL(url).protocol) && new URL(url).hostname !== "", {
+      ...rule("url must be ws, wss, http or https with a host"),
+    })
+    .describe("Address of the host: ws, wss, http or https."),
+  workspace_root: NonEmpty(MAX_URL).describe("Folder on the host for workspaces; `~` stays as it is."),
+  token: Blankable(MAX_SECRET).describe("Gateway token; blank removes it, the masked form keeps it."),
+  disable_device_pairing: z.boolean().describe("Connect as control UI, without a device identity."),
+  allow_insecure_tls: z.boolean().describe("Accept any certificate of a wss host."),
+};
+
+export const CreateGateway = z
+  .object({
+    ...fields,
+    token: fields.token.default(null),
+    disable_device_pairing: fields.disable_device_pairing.default(false),
+    allow_insecure_tls: fields.allow_insecure_tls.default(false),
+  })
+  .meta({ id: "GatewayCreate" });
+export type CreateGateway = z.infer<typeof CreateGateway>;
+
+export const UpdateGateway = z.object(fields).partial().meta({ id: "GatewayUpdate" });
+export type UpdateGateway = z.infer<typeof UpdateGateway>;
+
+const own = (ctx: Context<Admin>, gateway_id: string) =>
+  and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id));
+
+/** The organization's gateways, newest first. */
+export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
+  const wanted = eq(gateways.organization_id, ctx.actor.active.organization_id);
+  return readPage(
+    query,
+    (limit, offset) =>
+      ctx.db.select().from(gateways).where(wanted).orderBy(desc(gateways.created_at), desc(gateways.id)).limit(limit).offset(offset),
+    async () => (await ctx.db.select({ total: count() }).from(gateways).where(wanted))[0]!.total,
+    (row) => toGateway(ctx, row),
+  );
+}
+
+export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promise<Gateway> {
+  const [row] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id));
+  if (!row) throw notFound();
+  return toGateway(ctx, row);
+}
+
+/** Registers a gateway with its main agent. A host that cannot be reached is registered too, and says why it is not connected. */
+export async function createGateway(ctx: Context<Admin>, input: CreateGateway): Promise<Gateway> {
+  const { token, ...values } = input;
+  const reach = await probeGateway(ctx, { ...input });
+  return transaction(ctx, async (ctx) => {
+    const [row] = await ctx.db
+      .insert(gateways)
+      .values({ ...values, ...reach, token_sealed: sealToken(ctx, token), organization_id: ctx.actor.active.organization_id })
+      .returning();
+    await createMainAgent(ctx, row!);
+    return toGateway(ctx, row!);
+  });
+}
+
+/** Changes what was sent; a changed connection is tried first, as at registration. A missing main agent is made again. */
+export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
+  const [stored] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id));
+  if (!stored) throw notFound();
+  const { token: sentToken, ...sent } = input;
+  const storedToken = openToken(ctx, stored);
+  const keepsToken = sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === mask(storedToken));
+  const token = keepsToken ? storedToken : sentToken;
+  const changes = changesOf(stored, sent);
+  const { url, disable_device_pairing, allow_insecure_tls } = changes;
+  const reconnects = !keepsToken || url !== undefined || disable_device_pairing !== undefined || allow_insecure_tls !== undefined;
+  const reach: Partial<Reach> = reconnects ? await probeGateway(ctx, { ...stored, ...changes, token }) : {};
+  const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, token) };
+  return transaction(ctx, async (ctx) => {
+    const written = { ...changes, ...tokenChange, ...reach };
+    const [row] = isEmpty(written)
+      ? [stored]
+      : await ctx.db.update(gateways).set(written).where(own(ctx, gateway_id)).returning();
+    if (!row) throw notFound();
+    await createMainAgent(ctx, row);
+    return toGateway(ctx, row);
+  });
+}
+
+/** Removes a gateway that no board and no board agent uses any more. */
+export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
+  return transaction(ctx, async (ctx) => {
+    const [row] = await ctx.db.select({ id: gateways.id }).from(gateways).where(own(ctx, gateway_id)).for("update");
+    if (!row) throw notFound();
+    const [board] = await ctx.db.select({ id: boards.id }).from(boards).where(eq(boards.gateway_id, gateway_id)).limit(1);
+    const [bound] = await ctx.db
+      .select({ id: agents.id })
+      .from(agents)
+      .innerJoin(boards, eq(boards.id, agents.board_id))
+      .where(or(eq(agents.gateway_id, gateway_id), eq(boards.gateway_id, gateway_id)))
+      .limit(1);
+    if (board || bound) throw new DomainError("conflict", "Gateway is still used by boards or agents.");
+    await removeMainAgent(ctx, gateway_id);
+    await ctx.db.delete(gateways).where(own(ctx, gateway_id));
+  });
+}
+
+/** For boards: the gateway is the organization's and has the main agent that boards depend on. */
+export async function requireGatewayWithMain(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
+  const [row] = await ctx.db
+    .select({ main: agents.id })
+    .from(gateways)
+    .leftJoin(agents, and(eq(agents.gateway_id, gateways.id), eq(agents.openclaw_session_id, mainSessionKey(gateway_id))))
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)));
+  if (!row) throw new DomainError("invalid", "gateway_id is invalid");
+  if (!row.main)
+    throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");
+}
+
+/** What the client needs to reach a stored gateway, the token opened. */
+export function toTarget(ctx: Context, row: GatewayRow): GatewayTarget {
+  const { url, disable_device_pairing, allow_insecure_tls } = row;
+  return { url, token: openToken(ctx, row), disable_device_pairing, allow_insecure_tls };
+}
+
+const sealToken = (ctx: Context, token: string | null) => (token === null ? null : seal(ctx.settings.encryption_key, token));
+const openToken = (ctx: Context, row: GatewayRow) => (row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null);
+
+const STARS = "********";
+const MASKED_FROM = 8;
+
+/** Eight stars and the last four characters; only stars for a token that is too short to show a part of. */
+function mask(token: string | null): string | null {
+  if (token === null) return null;
+  return token.length < MASKED_FROM ? STARS : STARS + token.slice(-4);
+}
+
+function toGateway(ctx: Context, row: GatewayRow): Gateway {
+  const { token_sealed, checked_at, created_at, updated_at, ...shown } = row;
+  return {
+    ...shown,
+    token: mask(openToken(ctx, row)),
+    has_token: token_sealed !== null,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+  };
+}

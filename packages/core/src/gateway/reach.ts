@@ -1,0 +1,86 @@
+import { eq, sql } from "drizzle-orm";
+import { recordEvent } from "../activity/activity.ts";
+import { type Context, transaction } from "../context.ts";
+import { DomainError } from "../errors.ts";
+import { isAllowedHost } from "./address.ts";
+import { GatewayError, type GatewayTarget } from "./client.ts";
+import { isProtocolMismatch, toGatewayMessage } from "./failure.ts";
+import { gateways } from "./gateway.sql.ts";
+import { checkVersion, readVersion } from "./version.ts";
+
+/** What is known of a host's reachability. */
+export interface Reach {
+  connected: boolean;
+  version: string | null;
+  last_error: string | null;
+  checked_at: Date;
+}
+
+const PROBE_MS = 10_000;
+
+/**
+ * Tries a connection before it is saved, at most 10 s. Not reached, or refused for its credentials: saved as not
+ * connected. Reached but unusable (too old, odd version, other protocol): refused. Unknown version: saved with a warning.
+ */
+export async function probeGateway(ctx: Context, target: GatewayTarget): Promise<Reach> {
+  const { gateway_allowed_hosts, private_gateways_allowed, gateway_min_version } = ctx.settings;
+  const rules = { allowed_hosts: gateway_allowed_hosts, private_addresses_allowed: private_gateways_allowed };
+  if (!(await isAllowedHost(target.url, rules))) throw new DomainError("invalid", "Gateway host is not allowed.");
+  const checked_at = ctx.now();
+  const { url, token, disable_device_pairing, allow_insecure_tls } = target;
+  const version = await withDeadline(
+    readVersion(ctx.gateways, { url, token, disable_device_pairing, allow_insecure_tls }, { timeout_ms: PROBE_MS }),
+  ).catch((error: unknown) => error);
+  if (version !== null && typeof version !== "string") {
+    if (isProtocolMismatch(version)) throw new DomainError("invalid", toGatewayMessage(version));
+    return { connected: false, version: null, last_error: toGatewayMessage(version), checked_at };
+  }
+  const verdict = checkVersion(version, gateway_min_version);
+  if (verdict.kind === "incompatible") throw new DomainError("invalid", verdict.message);
+  return { connected: true, version, last_error: verdict.kind === "unknown" ? verdict.message : null, checked_at };
+}
+
+function withDeadline<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new GatewayError("The gateway did not answer within 10 seconds.", { timed_out: true })), PROBE_MS);
+  });
+  return Promise.race([work, deadline]).finally(() => clearTimeout(timer));
+}
+
+interface Known {
+  id: string;
+  organization_id: string;
+  name: string;
+  connected: boolean;
+  last_error: string | null;
+}
+
+/**
+ * Keeps `connected` and `last_error` true to the outcome of a call. Writes only when something flips, so that a busy
+ * gateway costs nothing. An answer of any kind, an application error too, means reached.
+ */
+export async function recordReach(ctx: Context, gateway: Known, error: GatewayError | null): Promise<void> {
+  const unreached = error !== null && isUnreached(error);
+  const message = unreached ? toGatewayMessage(error) : null;
+  if (gateway.connected === !unreached && (unreached || gateway.last_error === null || error !== null)) return;
+  await transaction(ctx, async (ctx) => {
+    const [before] = await ctx.db.select({ connected: gateways.connected }).from(gateways).where(eq(gateways.id, gateway.id)).for("update");
+    if (!before) return;
+    await ctx.db
+      .update(gateways)
+      .set({ connected: !unreached, last_error: message, checked_at: ctx.now(), updated_at: sql`now()` })
+      .where(eq(gateways.id, gateway.id));
+    if (before.connected === !unreached) return;
+    await recordEvent(ctx, unreached ? "gateway.disconnected" : "gateway.connected", {
+      organization_id: gateway.organization_id,
+      message: unreached ? `Gateway disconnected: ${gateway.name}. ${message}` : `Gateway connected: ${gateway.name}.`,
+    });
+  });
+}
+
+/** No answer came at all, or none after the handshake. */
+function isUnreached(error: GatewayError): boolean {
+  const { code, close_code, http_status, system_code, timed_out, refused_address } = error.failure;
+  return refused_address === true || timed_out === true || (code ?? null) === null || [close_code, http_status, system_code].some((part) => part != null);
+}

@@ -1,0 +1,64 @@
+import type { CallOptions, Gateways, GatewayTarget } from "./client.ts";
+import { record } from "./frame.ts";
+
+/** A host's calendar version: `YYYY.M.D` with an optional `-REV`, zero padding without meaning. */
+export interface CalVer {
+  year: number;
+  month: number;
+  day: number;
+  revision: number;
+}
+
+/** Taken when the setting is blank (contract gateways.md §4). */
+const UNSET_MINIMUM = "2026.1.30";
+
+/** `unknown` is a warning, the host is accepted; `incompatible` is a refusal. Both carry the text to show. */
+export type VersionVerdict = { kind: "ok" } | { kind: "unknown"; message: string } | { kind: "incompatible"; message: string };
+
+/** Null for anything but CalVer, `2026.13.1` and `2026.2.0-beta` included. */
+export function parseVersion(text: string): CalVer | null {
+  const match = /^v?(\d{4})\.(\d{1,2})\.(\d{1,2})(?:-(\d{1,9}))?$/i.exec(text.trim());
+  if (match === null) return null;
+  const [year = 0, month = 0, day = 0, revision = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31 ? { year, month, day, revision } : null;
+}
+
+/** Negative when `a` is the older one. */
+export function compareVersions(a: CalVer, b: CalVer): number {
+  return a.year - b.year || a.month - b.month || a.day - b.day || a.revision - b.revision;
+}
+
+/** Holds a version (null when the host did not tell) against GATEWAY_MIN_VERSION; an unusable setting refuses every host. */
+export function checkVersion(version: string | null, minimum: string): VersionVerdict {
+  const required = parseVersion(minimum.trim() || UNSET_MINIMUM);
+  if (required === null)
+    return incompatible("The minimum gateway version is not usable: expected calver YYYY.M.D or YYYY.M.D-REV.");
+  if (version === null) return { kind: "unknown", message: "The service was unable to determine gateway version." };
+  const actual = parseVersion(version);
+  if (actual === null)
+    return incompatible(`Gateway reports an unsupported version format: ${version.slice(0, 100)} (expected calver YYYY.M.D).`);
+  if (compareVersions(actual, required) >= 0) return { kind: "ok" };
+  return incompatible(`Gateway version ${version} is not supported; at least ${minimum.trim() || UNSET_MINIMUM} is required.`);
+}
+
+/**
+ * The version a host runs: its hello, else the version that last wrote its configuration, because development
+ * builds say `dev` or nothing. A text that starts like a version but is none is returned as it is, for
+ * `checkVersion` to refuse; null means nobody told. Rejects with a GatewayError when no connection comes about.
+ */
+export async function readVersion(gateways: Gateways, target: GatewayTarget, options?: CallOptions): Promise<string | null> {
+  const { version } = await gateways.hello(target, options);
+  if (version !== null && parseVersion(version) !== null) return version;
+  const written = await gateways.request(target, "config.get", {}, options).then(lastTouchedVersion, () => null);
+  if (written !== null) return written;
+  return version !== null && /^v?\d/i.test(version) ? version : null;
+}
+
+function lastTouchedVersion(payload: unknown): string | null {
+  const version = record(record(record(payload)?.config)?.meta)?.lastTouchedVersion;
+  return typeof version === "string" ? version.trim() || null : null;
+}
+
+function incompatible(message: string): VersionVerdict {
+  return { kind: "incompatible", message };
+}

@@ -1,0 +1,160 @@
+import { and, asc, desc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { type Context, inTransaction } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { errorText } from "../log.ts";
+import { seal } from "../seal.ts";
+import { type JobKind, type JobPayloads, POLICIES } from "./kinds.ts";
+import { jobs } from "./job.sql.ts";
+
+export type JobRow = typeof jobs.$inferSelect;
+
+/** SQS delays a message by at most 15 minutes; what is due later waits for the sweep. */
+const HORIZON_MS = 15 * 60_000;
+/** A wake-up that led to nothing for this long is taken as lost, and another one is sent. */
+const LOST_MS = 30 * 60_000;
+const KEEP_DONE_MS = 7 * 86_400_000;
+const KEEP_DEAD_MS = 30 * 86_400_000;
+
+export interface EnqueueOptions {
+  organization_id: string;
+  gateway_id?: string | null;
+  /** Jobs of one lane run one after the other, in the order of enqueueing. */
+  lane?: string;
+  /** At most one live job has this key; a second one is dropped. */
+  dedupe_key?: string;
+  run_at?: Date;
+  /** Kept sealed, and erased when the job ends. */
+  secret?: string;
+}
+
+/**
+ * Stores a job in the caller's transaction: it exists exactly when the change it belongs to does. Refuses to run outside
+ * of one, because a job enqueued "after commit" is lost by a crash in between.
+ */
+export async function enqueue<K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions): Promise<void> {
+  if (!inTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
+  await ctx.db
+    .insert(jobs)
+    .values({
+      kind,
+      payload,
+      lane: options.lane ?? null,
+      organization_id: options.organization_id,
+      gateway_id: options.gateway_id ?? null,
+      dedupe_key: options.dedupe_key ?? null,
+      secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
+      run_at: options.run_at ?? ctx.now(),
+      max_attempts: POLICIES[kind].attempts,
+    })
+    .onConflictDoNothing();
+  ctx.outbox.waiting = true;
+}
+
+/** A wake-up for the queue: the id of a job, nothing of its content. */
+export interface WakeUp {
+  id: string;
+  /** Fairness between tenants in the queue; null for what belongs to none any more. */
+  organization_id: string | null;
+  delay_seconds: number;
+}
+
+/** Nobody earlier in the same lane is still waiting or running. */
+export const headOfLane = sql`not exists (
+  select 1 from ${jobs} as earlier
+  where earlier.lane = ${jobs}.lane and earlier.seq < ${jobs}.seq and earlier.status in ('queued', 'running'))`;
+
+/** When the job can next be taken: a running one once its lease is over. */
+const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
+
+/**
+ * Sends wake-ups for due jobs that have none on the way; returns how many it took. The stamp is committed before
+ * sending, so that no transaction waits for the queue: what the queue refuses is unstamped, what a crash swallows is
+ * found by the sweep. Several relays at once share the work.
+ */
+export async function relay(ctx: Context, send: (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>, limit = 10): Promise<number> {
+  const now = ctx.now();
+  const found = await ctx.db.execute(sql`
+    update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
+    where id in (
+      select id from ${jobs}
+      where status in ('queued', 'running')
+        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - LOST_MS).toISOString()}::timestamptz)
+        and ${dueAt} <= ${new Date(now.getTime() + HORIZON_MS).toISOString()}::timestamptz
+        and ${headOfLane}
+      order by seq limit ${limit} for update skip locked)
+    returning id, organization_id,
+      greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
+  const wakeUps = rowsOf<WakeUp>(found);
+  if (wakeUps.length === 0) return 0;
+  const failed = await send(wakeUps).then(
+    (result) => result.failed,
+    (error: unknown) => {
+      ctx.log.warn("jobs.relay_failed", "The queue did not take wake-ups; they are sent again later", { error: errorText(error) });
+      return wakeUps.map((wakeUp) => wakeUp.id);
+    },
+  );
+  if (failed.length > 0) await unsend(ctx, inArray(jobs.id, failed));
+  return wakeUps.length - failed.length;
+}
+
+/** Forgets that wake-ups were sent, for the matching live jobs. */
+export async function unsend(ctx: Context, which: SQL): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ sent_at: null })
+    .where(and(which, inArray(jobs.status, ["queued", "running"])));
+}
+
+/**
+ * For a process whose queue is its own memory: what an earlier run had sent is gone. `alone` says that no other process
+ * works on this database, so that the leases of the earlier run end at once instead of running out.
+ */
+export async function recoverJobs(ctx: Context, options: { alone: boolean }): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ sent_at: null, ...(options.alone ? { lease_until: ctx.now() } : {}) })
+    .where(inArray(jobs.status, ["queued", "running"]));
+}
+
+/** Jobs for the operator's eye, newest first. */
+export function listJobs(ctx: Context, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
+  return ctx.db.select().from(jobs).where(eq(jobs.status, status)).orderBy(desc(jobs.seq)).limit(limit);
+}
+
+/** Gives dead jobs a new life with all their attempts; returns their ids. Without `ids`: every dead one. */
+export async function redriveJobs(ctx: Context, ids?: string[]): Promise<string[]> {
+  const dead = await ctx.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined))
+    .orderBy(asc(jobs.seq));
+  if (dead.length === 0) return [];
+  const revived = await ctx.db
+    .update(jobs)
+    .set({ status: "queued", attempts: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
+    .where(
+      and(
+        inArray(
+          jobs.id,
+          dead.map((job) => job.id),
+        ),
+        eq(jobs.status, "dead"),
+      ),
+    )
+    .returning({ id: jobs.id });
+  ctx.outbox.waiting = true;
+  return revived.map((job) => job.id);
+}
+
+/** Removes ended jobs whose time is over. */
+export async function removeOldJobs(ctx: Context): Promise<void> {
+  const before = (age: number) => new Date(ctx.now().getTime() - age);
+  await ctx.db
+    .delete(jobs)
+    .where(
+      or(
+        and(eq(jobs.status, "done"), lt(jobs.finished_at, before(KEEP_DONE_MS))),
+        and(eq(jobs.status, "dead"), lt(jobs.finished_at, before(KEEP_DEAD_MS))),
+      ),
+    );
+}

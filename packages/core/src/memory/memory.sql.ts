@@ -1,0 +1,32 @@
+import { sql } from "drizzle-orm";
+import { boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boards } from "../board/board.sql.ts";
+import { commitOrder, created, id } from "../db/columns.ts";
+
+/** Append-only: the newest entry of a key is its value. */
+export const board_memory = pgTable(
+  "board_memory",
+  {
+    ...id,
+    ...created,
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    memory_key: text(),
+    value: jsonb().$type<unknown>(),
+    content: text().notNull(),
+    tags: text().array(),
+    source: text(),
+    is_chat: boolean().notNull().default(false),
+    ...commitOrder,
+  },
+  (t) => [
+    index("board_memory_by_board").on(t.board_id, t.created_at, t.id),
+    index("board_memory_by_kind").on(t.board_id, t.is_chat, t.created_at, t.id),
+    index("board_memory_by_key").on(t.board_id, t.memory_key, t.created_at, t.id).where(sql`memory_key is not null`),
+    index("board_memory_commands")
+      .on(t.board_id, t.created_at, t.id)
+      .where(sql`is_chat and lower(trim(content)) in ('/pause', '/resume')`),
+    index("board_memory_in_commit_order").on(t.board_id, t.tx, t.seq),
+  ],
+);

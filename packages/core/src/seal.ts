@@ -1,0 +1,35 @@
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+
+const ALGORITHM = "aes-256-gcm";
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** 32 bytes of Base64 (either alphabet) as a key object: HMAC and AES are several times faster with it than with bytes. */
+export function toKey(base64: string): KeyObject {
+  const bytes = Buffer.from(base64, "base64");
+  if (bytes.length !== 32) throw new Error("a key is 32 bytes of Base64");
+  return createSecretKey(bytes);
+}
+
+const keyId = (key: KeyObject) => createHash("sha256").update("key id").update(key.export()).digest().subarray(0, KEY_ID_BYTES);
+
+/** Encrypts text for the database with AES-256-GCM. Layout: key id, nonce, tag, ciphertext. */
+export function seal(key: KeyObject, text: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, nonce);
+  const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([keyId(key), nonce, cipher.getAuthTag(), body]);
+}
+
+/** Opens what `seal` made. Throws when the key is another one or the bytes were changed. */
+export function unseal(key: KeyObject, sealed: Uint8Array): string {
+  const bytes = Buffer.from(sealed);
+  if (!bytes.subarray(0, KEY_ID_BYTES).equals(keyId(key)))
+    throw new Error("This secret was sealed with another ENCRYPTION_KEY; restore the former key or enter the secret again");
+  const nonceEnd = KEY_ID_BYTES + NONCE_BYTES;
+  const tagEnd = nonceEnd + TAG_BYTES;
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(KEY_ID_BYTES, nonceEnd), { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(bytes.subarray(nonceEnd, tagEnd));
+  return decipher.update(bytes.subarray(tagEnd), undefined, "utf8") + decipher.final("utf8");
+}

@@ -1,0 +1,87 @@
+import { and, eq, or, sql } from "drizzle-orm";
+import { recordEvent } from "../activity/activity.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import type { JobHandler } from "../deliver.ts";
+import { GatewayError } from "../gateway/client.ts";
+import { toTarget } from "../gateway/gateway.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { recordReach } from "../gateway/reach.ts";
+import { sendMessage } from "../gateway/session.ts";
+import type { JobPayloads } from "../job/kinds.ts";
+import { notificationText } from "./message.ts";
+import { bodyText } from "./payload.ts";
+import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+
+type Notification = JobPayloads["webhook.notify"];
+
+/**
+ * Tells the agent of a webhook about a payload. The target is decided now, not at the post: the named agent while it is
+ * on the board, else the lead. Whatever is gone by now ends the job quietly; every failure of the host is tried again.
+ */
+export const notifyWebhook: JobHandler<"webhook.notify"> = {
+  async run(ctx, notification) {
+    const found = await readNotification(ctx, notification);
+    const target = await findTarget(ctx, notification);
+    if (!found || !target?.openclaw_session_id) return;
+    const { board, webhook, payload, gateway } = found;
+    const { board_id, webhook_id, payload_id } = notification;
+    const message = notificationText({
+      board_id,
+      webhook_id,
+      payload_id,
+      board_name: board.name,
+      instruction: webhook.description,
+      text: bodyText(payload),
+    });
+    try {
+      await sendMessage(ctx.gateways, toTarget(ctx, gateway), {
+        session_key: target.openclaw_session_id,
+        label: target.name,
+        message,
+        deliver: false,
+        idempotency_key: `webhook-${payload_id}-${target.id}`,
+      });
+    } catch (error) {
+      if (error instanceof GatewayError) await recordReach(ctx, gateway, error);
+      throw error;
+    }
+    await recordReach(ctx, gateway, null);
+  },
+
+  async failed(ctx, notification, reason) {
+    const found = await readNotification(ctx, notification);
+    if (!found) return;
+    const target = await findTarget(ctx, notification);
+    await recordEvent(ctx, "webhook.notify_failed", {
+      organization_id: found.board.organization_id,
+      board_id: found.board.id,
+      agent_id: target?.id ?? null,
+      message: `Webhook notification failed for payload ${notification.payload_id}: ${reason}`,
+    });
+  },
+};
+
+async function readNotification(ctx: Context, { board_id, webhook_id, payload_id }: Notification) {
+  const [found] = await ctx.db
+    .select({ board: boards, webhook: board_webhooks, payload: board_webhook_payloads, gateway: gateways })
+    .from(board_webhook_payloads)
+    .innerJoin(board_webhooks, eq(board_webhooks.id, board_webhook_payloads.webhook_id))
+    .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
+    .innerJoin(gateways, and(eq(gateways.id, boards.gateway_id), eq(gateways.organization_id, boards.organization_id)))
+    .where(and(eq(board_webhook_payloads.id, payload_id), eq(board_webhooks.id, webhook_id), eq(boards.id, board_id)));
+  return found;
+}
+
+async function findTarget(ctx: Context, { board_id, webhook_id }: Notification) {
+  const named = sql`${agents.id} = ${board_webhooks.agent_id}`;
+  const [target] = await ctx.db
+    .select({ id: agents.id, name: agents.name, openclaw_session_id: agents.openclaw_session_id })
+    .from(agents)
+    .innerJoin(board_webhooks, eq(board_webhooks.board_id, agents.board_id))
+    .where(and(eq(board_webhooks.id, webhook_id), eq(agents.board_id, board_id), or(named, agents.is_board_lead)))
+    .orderBy(sql`(${named}) desc nulls last`)
+    .limit(1);
+  return target;
+}

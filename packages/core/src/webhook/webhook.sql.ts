@@ -1,0 +1,49 @@
+import { sql } from "drizzle-orm";
+import { boolean, check, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { agents } from "../agent/agent.sql.ts";
+import { boards } from "../board/board.sql.ts";
+import { bytes, created, id, instant, timestamps } from "../db/columns.ts";
+
+export const board_webhooks = pgTable(
+  "board_webhooks",
+  {
+    ...id,
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    /** Null: the board's lead. */
+    agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
+    description: text().notNull(),
+    enabled: boolean().notNull().default(true),
+    secret_sealed: bytes(),
+    signature_header: text(),
+    ...timestamps,
+  },
+  (t) => [index("board_webhooks_by_board").on(t.board_id, t.created_at, t.id), index("board_webhooks_by_agent").on(t.agent_id)],
+);
+
+/** Bodies are kept as the bytes that came in: parsing and printing would change big integers, escapes and key order. */
+export const board_webhook_payloads = pgTable(
+  "board_webhook_payloads",
+  {
+    ...id,
+    ...created,
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    webhook_id: uuid()
+      .notNull()
+      .references(() => board_webhooks.id, { onDelete: "cascade" }),
+    body: bytes().notNull(),
+    body_kind: text().$type<"json" | "text">().notNull(),
+    headers: jsonb().$type<Record<string, string>>().notNull(),
+    source_ip: text().notNull(),
+    content_type: text(),
+    received_at: instant().notNull(),
+  },
+  (t) => [
+    index("board_webhook_payloads_by_webhook").on(t.webhook_id, t.received_at, t.id),
+    index("board_webhook_payloads_by_board").on(t.board_id),
+    check("board_webhook_payloads_kind", sql`${t.body_kind} in ('json', 'text')`),
+  ],
+);

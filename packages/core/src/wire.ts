@@ -1,0 +1,97 @@
+import * as z from "zod";
+
+/** Building blocks of the wire schemas. Their limits are those of contract conventions.md §12. */
+export const MAX_NAME = 200;
+export const MAX_SLUG = 100;
+export const MAX_URL = 2_000;
+export const MAX_SECRET = 1_000;
+export const MAX_TEXT = 100_000;
+export const MAX_OBJECT_BYTES = 65_536;
+export const MAX_INTEGER = 2_147_483_647;
+
+/** Ids come in any case and leave in lower case. */
+export const Id = z.guid().toLowerCase();
+
+/** Trimmed text of at least one character. */
+export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
+
+/** Trimmed text in which blank means "not there". */
+export const Blankable = (max: number) =>
+  z
+    .string()
+    .trim()
+    .max(max)
+    .transform((text) => text || null)
+    .nullable();
+
+/** ISO 8601 UTC with milliseconds, as it leaves. */
+export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-11-20T10:24:09.799Z"] });
+
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
+
+/** Reads an ISO 8601 date or time; no zone means UTC, a date alone its midnight. Null for what is none, or outside 1900 to 9999. */
+export function toInstant(text: string): Date | null {
+  const match = ISO.exec(text.trim());
+  if (!match) return null;
+  const [, year, month, day, hour = "00", minute = "00", second = "00", fraction = "", zone = "Z"] = match;
+  const offset = /^[Zz]$/.test(zone) ? "Z" : zone.length === 3 ? `${zone}:00` : zone.replace(/^(...)(\d\d)$/, "$1:$2");
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0").slice(0, 3)}${offset}`);
+  if (Number.isNaN(date.getTime())) return null;
+  const dayExists = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const inRange = date.getUTCFullYear() >= 1900 && date.getUTCFullYear() <= 9999;
+  return dayExists && inRange ? date : null;
+}
+
+/** A time in a body. */
+export const InstantIn = z
+  .string()
+  .transform((text, ctx) => {
+    const date = toInstant(text);
+    if (date) return date;
+    ctx.issues.push({ code: "invalid_format", format: "datetime", input: text });
+    return z.NEVER;
+  })
+  .meta({ override: { type: "string", format: "date-time" } });
+
+/** A JSON object that is stored as it is. */
+export const JsonObject = z.record(z.string(), z.unknown()).refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
+  error: `Object should have at most ${MAX_OBJECT_BYTES} bytes`,
+});
+
+/** An integer of the query string. */
+export const QueryInteger = (min: number, max: number) =>
+  z
+    .string()
+    .transform((text, ctx) => {
+      if (/^[+-]?\d{1,15}$/.test(text.trim())) return Number(text);
+      ctx.issues.push({ code: "invalid_type", expected: "int", input: text });
+      return z.NEVER;
+    })
+    .pipe(z.int().min(min).max(max))
+    .meta({ override: { type: "integer", minimum: min, maximum: max } });
+
+/** A boolean of the query string. */
+export const QueryBoolean = z
+  .stringbool({ truthy: ["true", "1", "yes", "on", "t", "y"], falsy: ["false", "0", "no", "off", "f", "n"] })
+  .meta({ override: { type: "boolean" } });
+
+export const Ok = z.object({ ok: z.literal(true) }).meta({ id: "Ok", description: "It is done." });
+export const ok: z.infer<typeof Ok> = { ok: true };
+
+/** Marks a problem as a broken rule between fields: the answer reads `Value error, <text>`. */
+export const rule = (text: string) => ({ error: `Value error, ${text}` });
+
+/**
+ * Lower case, every run of other characters one hyphen, none at the ends; `fallback` when nothing is left.
+ * `Bug / Issue` becomes `bug-issue`.
+ */
+export function slugify(text: string, fallback: string): string {
+  const slug = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return slug || fallback;
+}
+
+/** Text for one line of a message: control characters and line ends become spaces. */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();

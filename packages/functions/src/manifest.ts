@@ -1,0 +1,78 @@
+/**
+ * What is deployed, as plain data: `infra/` renders it, the local server takes the schedules from it,
+ * and a test holds it against the route table. Imports nothing, so that infra can load it anywhere.
+ */
+export interface ApiGroup {
+  /** API Gateway route keys; the most specific one wins, as API Gateway matches them. */
+  routes: readonly string[];
+  memory_mb: number;
+  timeout_seconds: number;
+  /** Files beside the bundle, from the project's root to the function's root. */
+  files?: readonly { from: string; to: string }[];
+  /** False: no job ever follows from a request here, so the function may not send to the queue. */
+  enqueues?: false;
+  /** Most requests at a time, in production. */
+  max_concurrency?: number;
+}
+
+const under = (...paths: string[]) => paths.flatMap((path) => [`ANY ${path}`, `ANY ${path}/{proxy+}`]);
+
+/** 512 MB buys a third of a core: enough for JSON and one query, and a cold start under half a second. */
+const ordinary = { memory_mb: 512, timeout_seconds: 15 };
+
+export const groups = {
+  /** Health, and every request that no other route takes (unknown paths, odd slashes, wrong methods): the whole table. */
+  fallback: { routes: ["$default"], ...ordinary },
+  reference: {
+    routes: ["GET /openapi.json", "GET /docs", "GET /docs/{proxy+}"],
+    ...ordinary,
+    enqueues: false,
+    files: [
+      { from: "node_modules/swagger-ui-dist/swagger-ui.css", to: "docs/swagger-ui.css" },
+      { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
+    ],
+  },
+  users: { routes: under("/api/v1/users", "/api/v1/auth"), ...ordinary },
+  organizations: { routes: under("/organizations", "/api/v1/organizations"), ...ordinary },
+  tags: { routes: under("/api/tags", "/api/v1/tags"), ...ordinary },
+  /** Registering a gateway dials it: 10 s for the probe in all. */
+  gateways: { routes: under("/api/v1/gateways"), memory_mb: 512, timeout_seconds: 28 },
+  boards: { routes: under("/api/v1/boards"), ...ordinary },
+  memory: { routes: under("/api/v1/boards/{board_id}/memory"), ...ordinary },
+  webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
+  /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
+  ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },
+  agents: { routes: under("/api/v1/agents"), ...ordinary },
+  agent: { routes: under("/api/v1/agent"), ...ordinary },
+} as const satisfies Record<string, ApiGroup>;
+
+export type GroupName = keyof typeof groups;
+
+/** SQS carries job ids; visibility is six times the consumer's timeout, as AWS advises for partial batch failures. */
+export const deliveries = {
+  batch_size: 10,
+  timeout_seconds: 60,
+  visibility_seconds: 360,
+  max_receives: 5,
+  /** Batches at a time. */
+  max_concurrency: 10,
+  memory_mb: 512,
+} as const;
+
+/** Minutes between runs. Nothing runs oftener than every five minutes, so that an idle database can suspend. */
+export const schedules = {
+  relay: { every_minutes: 5 },
+  retention: { every_minutes: 60 },
+} as const satisfies Record<string, { every_minutes: number }>;
+
+export type ScheduleName = keyof typeof schedules;
+
+/** The one function behind all schedules. */
+export const scheduled = { memory_mb: 512, timeout_seconds: 120 } as const;
+
+/** Invoked by a deployment before any new code is live. */
+export const migrate = {
+  memory_mb: 512,
+  timeout_seconds: 300,
+  files: [{ from: "migrations", to: "migrations" }],
+} as const;

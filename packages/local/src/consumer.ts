@@ -1,0 +1,110 @@
+import type { System } from "@board/core/actor";
+import type { Context } from "@board/core/context";
+import { deliver } from "@board/core/deliver";
+import { relay, type WakeUp } from "@board/core/job/job";
+import { errorText } from "@board/core/log";
+
+/** As the queue on AWS: a job that crashes its handler comes back this often, then its wake-up is dropped. */
+const MAX_RECEIVES = 5;
+const REDELIVERY_MS = 5_000;
+
+export interface Consumer {
+  /** There may be something to relay: after a request, or by the clock. */
+  poke(): void;
+  /** Takes no more work and waits for what is being done. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The queue and its consumer in one process: the same relay and the same delivery as on AWS, with this process's memory
+ * in the place of SQS.
+ */
+export function startConsumer(context: () => Context<System>, concurrency = 8): Consumer {
+  const waiting: { id: string; receives: number }[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  let working = 0;
+  let relaying: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  let idle = () => {};
+
+  const later = (ms: number, work: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      work();
+    }, ms);
+    timers.add(timer);
+  };
+
+  function receive(id: string, receives: number): void {
+    if (stopped) return;
+    waiting.push({ id, receives });
+    next();
+  }
+
+  function next(): void {
+    while (!stopped && working < concurrency && waiting.length > 0) {
+      const { id, receives } = waiting.shift()!;
+      working++;
+      void work(id, receives).finally(() => {
+        working--;
+        if (working === 0) idle();
+        poke();
+        next();
+      });
+    }
+  }
+
+  async function work(id: string, receives: number): Promise<void> {
+    const ctx = context();
+    try {
+      await deliver(ctx, id);
+    } catch (error) {
+      ctx.log.error("jobs.crashed", errorText(error), { job_id: id, receives });
+      if (receives < MAX_RECEIVES) later(REDELIVERY_MS, () => receive(id, receives + 1));
+    }
+  }
+
+  async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
+    for (const { id, delay_seconds } of wakeUps) {
+      if (delay_seconds > 0) later(delay_seconds * 1000, () => receive(id, 1));
+      else receive(id, 1);
+    }
+    return { failed: [] };
+  }
+
+  function poke(): void {
+    if (stopped) return;
+    if (relaying) {
+      again = true;
+      return;
+    }
+    relaying = relayAll().finally(() => {
+      relaying = undefined;
+      if (again) {
+        again = false;
+        poke();
+      }
+    });
+  }
+
+  async function relayAll(): Promise<void> {
+    const ctx = context();
+    try {
+      while (!stopped && (await relay(ctx, send)) > 0);
+    } catch (error) {
+      // The database is away; the next request or the sweep tries again.
+      ctx.log.error("jobs.relay_failed", errorText(error));
+    }
+  }
+
+  return {
+    poke,
+    async stop() {
+      stopped = true;
+      for (const timer of timers) clearTimeout(timer);
+      await relaying;
+      if (working > 0) await new Promise<void>((resolve) => (idle = resolve));
+    },
+  };
+}

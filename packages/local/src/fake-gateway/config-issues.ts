@@ -1,0 +1,75 @@
+import type { Json, JsonObject } from "./config.ts";
+import { objectOf } from "./config.ts";
+import type { Dialect } from "./dialect.ts";
+
+/** What the host finds wrong with a configuration. */
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+const rootKeys = keys(
+  "meta gateway agents channels tools models update discovery plugins logging session messages commands hooks env auth skills " +
+    "cron web ui browser bindings broadcast",
+);
+const entryKeys = keys(
+  "id name workspace agentDir heartbeat model identity default groupChat tools sandbox subagents skills memorySearch humanDelay",
+);
+const heartbeatKeys = keys("every activeHours model session target to accountId prompt includeReasoning ackMaxChars");
+
+/** The closed part of the schema: the root, agent entries and their heartbeats. `refused` are keys this host knows nothing of. */
+export function issuesOf(config: JsonObject, dialect: Dialect, refused: readonly string[]): Issue[] {
+  const agents = objectOf(config.agents);
+  const roster: [string, Json][] =
+    dialect.agents === "list"
+      ? (Array.isArray(agents.list) ? agents.list : []).map((entry, position) => [`agents.list.${position}`, entry])
+      : Object.entries(objectOf(agents.entries)).map(([id, entry]) => [`agents.entries.${id}`, entry]);
+  const without = (known: ReadonlySet<string>) => new Set([...known].filter((key) => !refused.includes(key)));
+  const entry = without(entryKeys);
+  const heartbeat = without(heartbeatKeys);
+  return [
+    ...unrecognized("", config, rootKeys),
+    ...unrecognized("agents", agents, new Set(["defaults", dialect.agents])),
+    ...(dialect.protocol === 4 && "heartbeat" in objectOf(objectOf(config.channels).defaults)
+      ? [{ path: "channels.defaults", message: 'Unrecognized key: "heartbeat"' }]
+      : []),
+    ...roster.flatMap(([path, value]) => entryIssues(path, objectOf(value), dialect, entry, heartbeat)),
+  ];
+}
+
+function entryIssues(
+  path: string,
+  entry: JsonObject,
+  dialect: Dialect,
+  known: ReadonlySet<string>,
+  heartbeatKnown: ReadonlySet<string>,
+): Issue[] {
+  const heartbeat = objectOf(entry.heartbeat);
+  const found = [...unrecognized(path, entry, known), ...unrecognized(`${path}.heartbeat`, heartbeat, heartbeatKnown)];
+  const expect = (at: string, value: Json | undefined, type: string): void => {
+    if (value !== undefined && typeof value !== type) found.push({ path: at, message: `Invalid input: expected ${type}` });
+  };
+  if (dialect.agents === "list" && typeof entry.id !== "string")
+    found.push({ path: `${path}.id`, message: "Invalid input: expected string" });
+  expect(`${path}.workspace`, entry.workspace, "string");
+  expect(`${path}.heartbeat`, entry.heartbeat, "object");
+  expect(`${path}.heartbeat.target`, heartbeat.target, "string");
+  expect(`${path}.heartbeat.includeReasoning`, heartbeat.includeReasoning, "boolean");
+  if (
+    heartbeat.every !== undefined &&
+    !(typeof heartbeat.every === "string" && /^(\d+(\.\d+)?(ms|s|m|h|d)?)+$/.test(heartbeat.every))
+  ) {
+    found.push({ path: `${path}.heartbeat.every`, message: "invalid duration (use ms, s, m, h)" });
+  }
+  return found;
+}
+
+function unrecognized(path: string, value: JsonObject, known: ReadonlySet<string>): Issue[] {
+  const found = Object.keys(value).filter((key) => !known.has(key));
+  if (found.length === 0) return [];
+  return [{ path, message: `Unrecognized key${found.length > 1 ? "s" : ""}: ${found.map((key) => `"${key}"`).join(", ")}` }];
+}
+
+function keys(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
+}

@@ -1,0 +1,19 @@
+import type { IncomingMessage } from "node:http";
+import type { Host } from "./host.ts";
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]", "::1"]);
+
+/** Whether a Host header (or an Origin's host) names this machine. */
+export function isLoopbackName(host: string | undefined): boolean {
+  const name = URL.parse(`http://${host ?? ""}`)?.hostname;
+  return name !== undefined && LOOPBACK.has(name);
+}
+
+/** A control UI must come from the host's own page, from loopback to loopback, or from an origin the operator listed. */
+export function isOriginAllowed({ dialect, options }: Host, upgrade: IncomingMessage): boolean {
+  const origin = URL.parse(upgrade.headers.origin ?? "");
+  if (origin === null) return false;
+  if (options.allowed_origins?.includes(origin.origin)) return true;
+  if (isLoopbackName(origin.host) && isLoopbackName(upgrade.headers.host)) return true;
+  return dialect.origin_may_equal_host && origin.host === upgrade.headers.host;
+}

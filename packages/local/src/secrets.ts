@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+/** What a local server makes for itself on first start, and how. */
+const GENERATED = {
+  LOCAL_AUTH_TOKEN: () => randomBytes(48).toString("base64url"),
+  ENCRYPTION_KEY: () => randomBytes(32).toString("base64"),
+  TOKEN_PEPPER: () => randomBytes(32).toString("base64"),
+} as const;
+
+const OWNER_ONLY = 0o600;
+
+/**
+ * The environment with the secrets filled in that it lacks: read from DATA_DIR, made and kept there (mode 0600) the first
+ * time. What the environment sets wins.
+ */
+export function withSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
+  const filled = { ...environment };
+  for (const [name, make] of Object.entries(GENERATED)) {
+    if (filled[name]?.trim()) continue;
+    if (name === "LOCAL_AUTH_TOKEN" && environment["AUTH_MODE"]?.trim() === "oidc") continue;
+    filled[name] = readOrMake(path.join(folder, "secrets", name.toLowerCase()), make);
+  }
+  return filled;
+}
+
+function readOrMake(file: string, make: () => string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(file, `${make()}\n`, { mode: OWNER_ONLY, flag: "wx" });
+  } catch (error) {
+    // Another process made it in this moment; its file counts.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return readFileSync(file, "utf8").trim();
+}

@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { createApp, type Runtime } from "@board/api/app";
+import { endpoints } from "@board/api/groups";
+import type { Actor } from "@board/core/actor";
+import type { Context } from "@board/core/context";
+import type { Database } from "@board/core/db/database";
+import { readDevice } from "@board/core/gateway/device-key";
+import { createGateways } from "@board/core/gateway/websocket";
+import { recoverJobs } from "@board/core/job/job";
+import { errorText, type Log } from "@board/core/log";
+import { scheduled } from "@board/core/schedule";
+import type { Settings } from "@board/core/settings";
+import { schedules } from "@board/functions/manifest";
+import { createAdaptorServer } from "@hono/node-server";
+import { Cron } from "croner";
+import { startConsumer } from "./consumer.ts";
+import { lockFolder } from "./lock.ts";
+
+export interface LocalServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** The whole service in one process: API, consumers, schedules; migrations at start. */
+export async function startServer(settings: Settings, log: Log): Promise<LocalServer> {
+  const unlock = settings.database.driver === "pglite" ? lockFolder(path.resolve(settings.data_dir)) : () => {};
+  const stops: (() => unknown)[] = [unlock];
+  const stop = async () => {
+    for (const step of stops.toReversed()) await step();
+    stops.length = 0;
+  };
+  try {
+    const database = await openDatabase(settings, log);
+    stops.push(() => database.close());
+    await database.migrate();
+    return { url: await serve(settings, log, database, stops), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The driver by the settings; each is loaded only when used. */
+export async function openDatabase(settings: Settings, log: Log): Promise<Database> {
+  const { driver, url } = settings.database;
+  if (driver === "pglite") return (await import("@board/core/db/pglite")).openPglite({ folder: path.resolve(settings.data_dir, "database") });
+  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, log });
+  return (await import("@board/core/db/postgres")).openPostgres(url, { log });
+}
+
+async function serve(settings: Settings, log: Log, { db }: Database, stops: (() => unknown)[]): Promise<string> {
+  const now = () => new Date();
+  const gateways = createGateways({
+    device: () => readDevice({ db, settings }),
+    settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
+    log: (event, fields) => log.debug(event, "Gateway connection", fields),
+  });
+  stops.push(() => gateways.close());
+  const contextFor = <A extends Actor>(actor: A): Context<A> => ({ db, actor, gateways, settings, now, log, outbox: { waiting: false } });
+  const system = () => contextFor({ type: "system" } as const);
+
+  await recoverJobs(system(), { alone: settings.database.driver === "pglite" });
+  const consumer = startConsumer(system);
+  stops.push(() => consumer.stop());
+  const runtime: Runtime = {
+    settings,
+    context: () => contextFor({ type: "public" }),
+    relay: async () => consumer.poke(),
+    socketAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
+    asset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
+  };
+  const url = await listen(settings, runtime, stops);
+  stops.push(startSchedules(system, consumer.poke, log));
+  consumer.poke();
+  return url;
+}
+
+/** Milliseconds that open requests get to end; streams are cut after it. */
+const GRACE_MS = 3_000;
+
+function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]): Promise<string> {
+  const server = createAdaptorServer({ fetch: createApp(runtime, endpoints).fetch });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(settings.port, settings.host, () => {
+      const { address, port, family } = server.address() as { address: string; port: number; family: string };
+      stops.push(async () => {
+        const closed = new Promise((done) => server.close(done));
+        const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), GRACE_MS);
+        if ("closeIdleConnections" in server) server.closeIdleConnections();
+        await closed;
+        clearTimeout(timer);
+      });
+      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${port}`);
+    });
+  });
+}
+
+/** The schedules of the manifest, by a clock of this process. */
+function startSchedules(system: () => Context<{ type: "system" }>, poke: () => void, log: Log): () => void {
+  const crons = Object.entries(schedules).map(([name, { every_minutes }]) => {
+    const pattern = every_minutes < 60 ? `*/${every_minutes} * * * *` : `0 */${every_minutes / 60} * * *`;
+    return new Cron(pattern, { protect: true, unref: true }, async () => {
+      const ctx = system();
+      await scheduled[name as keyof typeof scheduled](ctx).catch((error: unknown) =>
+        log.error("schedule.failed", errorText(error), { schedule: name }),
+      );
+      if (ctx.outbox.waiting) poke();
+    });
+  });
+  return () => crons.forEach((cron) => cron.stop());
+}

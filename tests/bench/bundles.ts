@@ -1,0 +1,80 @@
+/**
+ * What a cold start pays for our code: the bytes that every function loads and the time a fresh process takes to import them.
+ * Times are a warning only, machines differ; what must not be in an API function fails the run.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { groups } from "@board/functions/manifest";
+import { type Bundle, bundleFunctions } from "../support/bundle.ts";
+
+const RUNS = 15;
+const BUDGET_MS = 50;
+const ENV = {
+  AWS_LAMBDA_FUNCTION_NAME: "bench",
+  AWS_REGION: "us-east-1",
+  DATABASE_URL: "postgres://u:p@127.0.0.1:1/x",
+  DELIVERIES_QUEUE_URL: "http://127.0.0.1:1/q",
+  BASE_URL: "http://127.0.0.1:1",
+  LOCAL_AUTH_TOKEN: "0".repeat(64),
+  ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),
+  TOKEN_PEPPER: Buffer.alloc(32).toString("base64"),
+};
+const IMPORT = `
+  const start = performance.now();
+  await import(process.argv[1]);
+  process.stdout.write(String(performance.now() - start), () => process.exit(0));
+`;
+
+/** Packages that an API function may import lazily at most: about 50 and 17 ms. */
+const COSTLY = ["@aws-sdk/", "zod-openapi/"];
+/** The group that serves the document may build it. */
+const MAY_LOAD: Readonly<Record<string, readonly string[]>> = { reference: ["zod-openapi/"] };
+
+function forbidden({ name, modules }: Bundle): string[] {
+  const costly = COSTLY.filter((part) => !MAY_LOAD[name]?.includes(part));
+  return costly.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));
+}
+
+const run = promisify(execFile);
+
+async function importMs(file: string): Promise<number> {
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", IMPORT, file], {
+    env: { PATH: process.env.PATH, ...ENV },
+  });
+  return Number(stdout);
+}
+
+/** One process at a time, and every file once per round, so that a busy moment of the machine hits all alike. */
+async function measure(files: readonly string[]): Promise<number[][]> {
+  const times: number[][] = files.map(() => []);
+  for (let round = 0; round < RUNS; round += 1)
+    for (const [index, file] of files.entries()) times[index]?.push(await importMs(file));
+  return times.map((list) => list.toSorted((one, other) => one - other));
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const row = (name: string, bytes: string, min: string, median: string, note = "") =>
+  print(`${name.padEnd(16)}${bytes.padStart(10)}${min.padStart(10)}${median.padStart(10)}  ${note}`.trimEnd());
+
+const scratch = await mkdtemp(path.join(tmpdir(), "board-bench-"));
+const empty = path.join(scratch, "empty.mjs");
+await writeFile(empty, "export {};\n");
+const bundles = Object.values(await bundleFunctions());
+const times = await measure([empty, ...bundles.map(({ file }) => file)]);
+await rm(scratch, { recursive: true });
+
+row("function", "bytes", "min ms", "median ms");
+for (const [index, list] of times.entries()) {
+  const [bundle, min = 0, median = 0] = [bundles[index - 1], list[0], list[Math.floor(list.length / 2)]];
+  const slow = median > BUDGET_MS && bundle && bundle.name in groups ? `warning: over ${BUDGET_MS} ms` : "";
+  row(bundle?.name ?? "(empty module)", String(bundle?.bytes ?? 0), min.toFixed(1), median.toFixed(1), slow);
+}
+
+for (const bundle of bundles.filter(({ name }) => name in groups))
+  for (const part of forbidden(bundle)) {
+    print(`${bundle.name}: loads ${part} at import`);
+    process.exitCode = 1;
+  }

@@ -1,0 +1,79 @@
+/** AWS's part in a rendered graph: ids and ARNs that look right, and a record of what was asked for. */
+import { platformRequire } from "./program.ts";
+
+const ACCOUNT = "123456789012";
+const REGION = "us-east-1";
+
+export interface Resource {
+  urn: string;
+  type: string;
+  name: string;
+  /** URNs of the resources that are finished before this one. */
+  dependencies: string[];
+  /** As Pulumi sends them: a secret is an object with a signature. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the shape is the resource type's
+  inputs: any;
+}
+
+interface ResourceArgs {
+  type: string;
+  name: string;
+  inputs: Record<string, unknown>;
+}
+
+interface CallArgs {
+  token: string;
+  inputs: Record<string, unknown>;
+}
+
+export const mocks = {
+  newResource({ type, name, inputs }: ResourceArgs) {
+    const id = String(inputs.name ?? inputs.bucket ?? name);
+    const service = /^aws:(\w+)\//.exec(type)?.[1] ?? "";
+    const kind = service === "lambda" ? "function:" : "";
+    return {
+      id,
+      state: {
+        ...inputs,
+        id,
+        name: id,
+        arn: `arn:aws:${service}:${REGION}:${ACCOUNT}:${kind}${id}`,
+        url: `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${id}`,
+        apiEndpoint: `https://${id}.execute-api.${REGION}.amazonaws.com`,
+        executionArn: `arn:aws:execute-api:${REGION}:${ACCOUNT}:${id}`,
+        base64: "AAAA",
+        hex: "00",
+      },
+    };
+  },
+  call({ token, inputs }: CallArgs): Record<string, unknown> {
+    if (token === "aws:index/getRegion:getRegion") return { region: REGION, name: REGION, id: REGION };
+    if (token === "aws:index/getPartition:getPartition") return { partition: "aws", dnsSuffix: "amazonaws.com" };
+    if (token === "aws:index/getCallerIdentity:getCallerIdentity") return { accountId: ACCOUNT };
+    // AWS's provider renders policies from these statements; the test reads them as they are.
+    if (token === "aws:iam/getPolicyDocument:getPolicyDocument")
+      return { statements: inputs.statements, json: JSON.stringify({ Statement: inputs.statements ?? [] }) };
+    return inputs;
+  },
+};
+
+/** Records every registration; the mocks alone would not show what a resource waits for, nor which inputs are secret. */
+export function recordResources(): Resource[] {
+  const resources: Resource[] = [];
+  const monitor = platformRequire("@pulumi/pulumi/runtime/settings").getMonitor();
+  const register = monitor.registerResource.bind(monitor);
+  // oxlint-disable-next-line typescript/no-explicit-any -- Pulumi's generated protocol classes
+  monitor.registerResource = (request: any, callback: (error: unknown, response: any) => void) =>
+    register(request, (error: unknown, response: { getUrn(): string }) => {
+      if (!error)
+        resources.push({
+          urn: response.getUrn(),
+          type: request.getType(),
+          name: request.getName(),
+          dependencies: request.getDependenciesList(),
+          inputs: request.getObject().toJavaScript(),
+        });
+      callback(error, response);
+    });
+  return resources;
+}

@@ -1,0 +1,131 @@
+/**
+ * The functions as they are deployed: esbuild with the options of SST's builder, one folder per function with its files
+ * beside it. Tests run these folders under AWS's runtime client, the bundle bench measures them.
+ */
+import { cp, mkdir, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { type ApiGroup, groups, migrate } from "@board/functions/manifest";
+import { build, type Metafile } from "esbuild";
+
+export const root = path.resolve(import.meta.dirname, "../..");
+
+export interface Entry {
+  name: string;
+  /** From the project's root. */
+  source: string;
+  files: NonNullable<ApiGroup["files"]>;
+}
+
+export interface Bundle {
+  name: string;
+  /** What Lambda would unpack: LAMBDA_TASK_ROOT. */
+  folder: string;
+  file: string;
+  /** Of the files that a cold start loads: lazily imported chunks do not count. */
+  bytes: number;
+  /** The source modules in those files. */
+  modules: readonly string[];
+}
+
+const entry = (name: string, source: string, files: Entry["files"] = []): Entry => ({
+  name,
+  source: `packages/functions/src/${source}.ts`,
+  files,
+});
+
+/** Every function of the manifest. API groups keep their names; no group is called like one of the other three. */
+export const entries: readonly Entry[] = [
+  ...Object.entries<ApiGroup>(groups).map(([name, group]) => entry(name, `api/${name}`, group.files)),
+  entry("deliveries", "deliveries"),
+  entry("schedule", "schedule"),
+  entry("migrate", "migrate", migrate.files),
+];
+
+// As in SST's builder, names included: minified code must not be able to collide with them.
+const BANNER = [
+  `import { createRequire as topLevelCreateRequire } from 'module';`,
+  `const require = topLevelCreateRequire(import.meta.url);`,
+  `import { fileURLToPath as topLevelFileUrlToPath, URL as topLevelURL } from "url"`,
+  `const __filename = topLevelFileUrlToPath(import.meta.url)`,
+  `const __dirname = topLevelFileUrlToPath(new topLevelURL(".", import.meta.url))`,
+].join("\n");
+
+export interface BundleOptions {
+  minify?: boolean;
+  splitting?: boolean;
+  external?: readonly string[];
+}
+
+/**
+ * Bundles one source file into `folder`: bundle.mjs, and a chunk for each module that is imported lazily. Another process
+ * may be reading there, so chunks, named by their content, come first, and bundle.mjs is replaced at one stroke.
+ */
+export async function bundleFile(source: string, folder: string, options: BundleOptions = {}): Promise<Metafile> {
+  const { minify = true, splitting = true, external = [] } = options;
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [source],
+    outdir: folder,
+    entryNames: "bundle",
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    target: "es2024",
+    mainFields: ["module", "main"],
+    keepNames: true,
+    minify,
+    splitting,
+    external: ["sharp", "pg-native", ...external],
+    banner: { js: BANNER },
+    logLevel: "silent",
+  });
+  await mkdir(folder, { recursive: true });
+  const chunksFirst = outputFiles.toSorted((one, other) => Number(isEntry(one.path)) - Number(isEntry(other.path)));
+  for (const { path: file, contents } of chunksFirst) {
+    const partial = `${file}.${process.pid}.partial`;
+    await writeFile(partial, contents);
+    await rename(partial, file);
+  }
+  return metafile;
+}
+
+const isEntry = (file: string) => path.basename(file) === "bundle.mjs";
+
+export async function bundleEntry(item: Entry, into: string): Promise<Bundle> {
+  const folder = path.join(into, item.name);
+  const metafile = await bundleFile(item.source, folder);
+  for (const { from, to } of item.files) await cp(path.join(root, from), path.join(folder, to), { recursive: true });
+  const loaded = loadedAtImport(metafile);
+  const bytes = loaded.reduce((sum, output) => sum + output.bytes, 0);
+  return {
+    name: item.name,
+    folder,
+    file: path.join(folder, "bundle.mjs"),
+    bytes,
+    modules: loaded.flatMap(({ inputs }) => Object.keys(inputs)),
+  };
+}
+
+/** The entry and every chunk that it imports other than by `import()`. */
+function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
+  const files = new Set(Object.keys(outputs).filter(isEntry));
+  for (const file of files)
+    for (const { path: chunk, kind } of outputs[file]?.imports ?? [])
+      if (chunk in outputs && kind !== "dynamic-import") files.add(chunk);
+  return [...files].flatMap((file) => outputs[file] ?? []);
+}
+
+/** Bundles the named functions, or all, into dist/functions/<name>. */
+export async function bundleFunctions(
+  names?: readonly string[],
+  into = path.join(root, "dist/functions"),
+): Promise<Record<string, Bundle>> {
+  const unknown = names?.filter((name) => !entries.some((item) => item.name === name)) ?? [];
+  if (unknown.length > 0) throw new Error(`No such function: ${unknown.join(", ")}`);
+  const wanted = entries.filter((item) => names?.includes(item.name) ?? true);
+  const bundles = await Promise.all(wanted.map((item) => bundleEntry(item, into)));
+  return Object.fromEntries(bundles.map((bundle) => [bundle.name, bundle]));
+}

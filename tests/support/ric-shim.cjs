@@ -1,0 +1,48 @@
+// Stands in for rapid-client.node, the native half of AWS's runtime client, which would have to be compiled at install:
+// the same three calls of the Runtime API over node:http. Loaded with --require before the client.
+const http = require("node:http");
+const Module = require("node:module");
+
+const [hostname, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(":");
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+function send(method, path, body, headers = {}) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(
+      { hostname, port, path: `/2018-06-01/runtime/invocation/${path}`, method, agent, headers },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk) => (text += chunk));
+        response.on("end", () => resolve({ bodyJson: text, headers: response.headers }));
+      },
+    );
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+// The client calls done() and error() without waiting; the next invocation is asked for only after they have arrived.
+let posted = Promise.resolve();
+const post = (path, body, headers) => {
+  posted = posted.then(() => send("POST", path, body, { "content-type": "application/json", ...headers }));
+};
+
+const client = {
+  initializeUserAgent() {},
+  async next() {
+    await posted;
+    return send("GET", "next");
+  },
+  done(id, body) {
+    post(`${id}/response`, body);
+  },
+  error(id, body) {
+    post(`${id}/error`, body, { "lambda-runtime-function-error-type": JSON.parse(body).errorType });
+  },
+};
+
+const load = Module._load;
+Module._load = function (request, ...rest) {
+  return request.endsWith("/rapid-client.node") ? client : load.call(this, request, ...rest);
+};
