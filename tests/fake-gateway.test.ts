@@ -370,7 +370,7 @@ async function dial(gateway: FakeGateway, origin?: string) {
   const waiting = new Set<() => void>();
   let nonce: string | null = null;
   const wake = (): void => {
-    for (const look of [...waiting]) look();
+    for (const look of Array.from(waiting)) look();
   };
   socket.on("message", (data) => {
     const frame = JSON.parse(data.toString()) as { event?: string; payload?: { nonce: string } };

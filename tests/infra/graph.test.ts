@@ -50,12 +50,7 @@ const queues = () => all("aws:sqs/queue:Queue");
 
 /** The one resource that an ARN, a URL or a name ends in. */
 function one(resources: Resource[], reference: string): Resource {
-  const found = resources.filter(({ name, inputs }) =>
-    `/${reference}`
-      .split(":")
-      .at(-1)
-      ?.endsWith(`${inputs.name ?? name}`),
-  );
+  const found = resources.filter(({ name, inputs }) => reference.endsWith(inputs.name ?? name));
   if (found.length !== 1) throw new Error(`${found.length} resources are called ${reference}`);
   return found[0] as Resource;
 }

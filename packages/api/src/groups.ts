@@ -1,9 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
+import { agent } from "./routes/agent/all.ts";
 import { agents } from "./routes/agents.ts";
-import { agentBoards } from "./routes/agent/boards.ts";
-import { agentMemory } from "./routes/agent/memory.ts";
-import { agentPayloads } from "./routes/agent/payloads.ts";
-import { self } from "./routes/agent/self.ts";
 import { boards } from "./routes/boards.ts";
 import { gateways } from "./routes/gateways.ts";
 import { health } from "./routes/health.ts";
@@ -28,7 +25,7 @@ export const groups = {
   webhooks,
   ingest,
   agents,
-  agent: [...self, ...agentBoards, ...agentMemory, ...agentPayloads],
+  agent,
 } satisfies Record<string, Endpoint[]>;
 
 export const endpoints: Endpoint[] = Object.values(groups).flat();

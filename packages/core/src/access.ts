@@ -65,7 +65,7 @@ export function readableBoards(actor: Member): SQL {
   return and(
     inOrganization,
     sql`exists (select 1 from ${organization_board_access} as access where access.organization_member_id = ${member_id}
-      and access.board_id = ${boards.id} and (access.can_read or access.can_write))`,
+      and access.board_id = ${boards}.id and (access.can_read or access.can_write))`,
   )!;
 }
 

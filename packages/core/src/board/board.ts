@@ -205,9 +205,9 @@ export async function getAgentBoard(ctx: Context<Agent>, board_id: string): Prom
 
 /** The newest of /pause and /resume in the board's chat is /pause. */
 const paused = sql<boolean>`coalesce((
-  select lower(trim(${board_memory.content})) = '/pause' from ${board_memory}
-  where ${board_memory.board_id} = ${boards.id} and ${board_memory.is_chat} and lower(trim(${board_memory.content})) in ('/pause', '/resume')
-  order by ${board_memory.created_at} desc, ${board_memory.id} desc limit 1), false)`;
+  select lower(trim(memory.content)) = '/pause' from ${board_memory} as memory
+  where memory.board_id = ${boards}.id and memory.is_chat and lower(trim(memory.content)) in ('/pause', '/resume')
+  order by memory.created_at desc, memory.id desc limit 1), false)`;
 
 const slugTaken = () => new DomainError("conflict", "Board slug already exists in this organization.");
 

@@ -114,8 +114,8 @@ export function createExchange(socket: WebSocket, secret: string | null, on: Exc
       const id = randomUUID();
       const frame = JSON.stringify({ type: "req", id, method, params });
       const size = Buffer.byteLength(frame);
-      if (size > limit)
-        throw new GatewayError(`${method} is too large: ${size} bytes, the gateway accepts ${limit}.`, { retryable: false });
+      const excess = `${method} is too large: ${size} bytes, the gateway accepts ${limit}.`;
+      if (size > limit) throw new GatewayError(excess, { retryable: false });
       const answer = wait(id, timeout_ms, () => {
         throw missedDeadline(`answer ${method}`, timeout_ms);
       });

@@ -73,7 +73,13 @@ export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Pag
   return readPage(
     query,
     (limit, offset) =>
-      ctx.db.select().from(gateways).where(wanted).orderBy(desc(gateways.created_at), desc(gateways.id)).limit(limit).offset(offset),
+      ctx.db
+        .select()
+        .from(gateways)
+        .where(wanted)
+        .orderBy(desc(gateways.created_at), desc(gateways.id))
+        .limit(limit)
+        .offset(offset),
     async () => (await ctx.db.select({ total: count() }).from(gateways).where(wanted))[0]!.total,
     (row) => toGateway(ctx, row),
   );
@@ -105,7 +111,8 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
   if (!stored) throw notFound();
   const { token: sentToken, ...sent } = input;
   const storedToken = openToken(ctx, stored);
-  const keepsToken = sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === mask(storedToken));
+  const keepsToken =
+    sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === mask(storedToken));
   const token = keepsToken ? storedToken : sentToken;
   const changes = changesOf(stored, sent);
   const { url, disable_device_pairing, allow_insecure_tls } = changes;
@@ -160,7 +167,8 @@ export function toTarget(ctx: Context, row: GatewayRow): GatewayTarget {
 }
 
 const sealToken = (ctx: Context, token: string | null) => (token === null ? null : seal(ctx.settings.encryption_key, token));
-const openToken = (ctx: Context, row: GatewayRow) => (row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null);
+const openToken = (ctx: Context, row: GatewayRow) =>
+  row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
 
 const STARS = "********";
 const MASKED_FROM = 8;

@@ -43,7 +43,10 @@ export async function probeGateway(ctx: Context, target: GatewayTarget): Promise
 function withDeadline<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new GatewayError("The gateway did not answer within 10 seconds.", { timed_out: true })), PROBE_MS);
+    timer = setTimeout(
+      () => reject(new GatewayError("The gateway did not answer within 10 seconds.", { timed_out: true })),
+      PROBE_MS,
+    );
   });
   return Promise.race([work, deadline]).finally(() => clearTimeout(timer));
 }
@@ -65,7 +68,11 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
   const message = unreached ? toGatewayMessage(error) : null;
   if (gateway.connected === !unreached && (unreached || gateway.last_error === null || error !== null)) return;
   await transaction(ctx, async (ctx) => {
-    const [before] = await ctx.db.select({ connected: gateways.connected }).from(gateways).where(eq(gateways.id, gateway.id)).for("update");
+    const [before] = await ctx.db
+      .select({ connected: gateways.connected })
+      .from(gateways)
+      .where(eq(gateways.id, gateway.id))
+      .for("update");
     if (!before) return;
     await ctx.db
       .update(gateways)
@@ -82,5 +89,10 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
 /** No answer came at all, or none after the handshake. */
 function isUnreached(error: GatewayError): boolean {
   const { code, close_code, http_status, system_code, timed_out, refused_address } = error.failure;
-  return refused_address === true || timed_out === true || (code ?? null) === null || [close_code, http_status, system_code].some((part) => part != null);
+  return (
+    refused_address === true ||
+    timed_out === true ||
+    (code ?? null) === null ||
+    [close_code, http_status, system_code].some((part) => part != null)
+  );
 }

@@ -29,7 +29,7 @@ export interface RetryOptions {
  * Runs `work` until it succeeds, fails for good or the budget is used up. Each call has its own budget:
  * a host may restart again later in a long run. Anything `work` does to a host is
  * repeated, so a chat.send inside must keep its idempotency key. Rejects with the last GatewayError, its text
- * extended by how long the host was unreachable, or with the signal's reason.
+ * extended by how long the host was unreachable, or as soon as the signal aborts.
  */
 export async function withRetry<T>(policy: RetryPolicy, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { step, signal, random = Math.random, now = () => performance.now() } = options;

@@ -88,9 +88,9 @@ async function openDoor(ctx: Context, post: Post) {
       organization_id: boards.organization_id,
       gateway_id: boards.gateway_id,
       session_key: sql<string | null>`(
-        select ${agents.openclaw_session_id} from ${agents}
-        where ${agents.board_id} = ${boards.id} and (${agents.id} = ${board_webhooks.agent_id} or ${agents.is_board_lead})
-        order by (${agents.id} = ${board_webhooks.agent_id}) desc nulls last limit 1)`,
+        select agent.openclaw_session_id from ${agents} as agent
+        where agent.board_id = ${boards}.id and (agent.id = ${board_webhooks}.agent_id or agent.is_board_lead)
+        order by (agent.id = ${board_webhooks}.agent_id) desc nulls last limit 1)`,
     })
     .from(board_webhooks)
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))

@@ -1,0 +1,4 @@
+import { memory } from "@board/api/routes/memory";
+import { serve } from "../serve.ts";
+
+export const handler = serve(memory);

@@ -1,0 +1,4 @@
+import { webhooks } from "@board/api/routes/webhooks";
+import { serve } from "../serve.ts";
+
+export const handler = serve(webhooks);

@@ -1,0 +1,31 @@
+import { deliver } from "@board/core/deliver";
+import { errorText } from "@board/core/log";
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import * as z from "zod";
+import { relayJobs, systemContext } from "./runtime.ts";
+
+const Body = z.object({ id: z.uuid() });
+
+/** Works on the jobs whose wake-ups came. Only what crashed goes back to the queue, each record by itself. */
+export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
+  const ctx = systemContext();
+  const results = await Promise.all(event.Records.map(work));
+  await relayJobs(ctx);
+  return { batchItemFailures: results.flatMap((failed) => (failed ? [{ itemIdentifier: failed }] : [])) };
+}
+
+/** The message id when the record must come back, else null. */
+async function work(record: SQSRecord): Promise<string | null> {
+  const ctx = systemContext();
+  try {
+    const { id } = Body.parse(JSON.parse(record.body));
+    await deliver(ctx, id);
+    return null;
+  } catch (error) {
+    ctx.log.error("jobs.crashed", errorText(error), {
+      message_id: record.messageId,
+      receives: record.attributes.ApproximateReceiveCount,
+    });
+    return record.messageId;
+  }
+}

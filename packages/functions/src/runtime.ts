@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import type { Runtime } from "@board/api/app";
+import { createLog } from "@board/api/log";
+import type { Actor, System } from "@board/core/actor";
+import type { Context } from "@board/core/context";
+import { openNeon } from "@board/core/db/neon";
+import type { Gateways } from "@board/core/gateway/client";
+import { relay } from "@board/core/job/job";
+import { errorText } from "@board/core/log";
+import { parseSettings } from "@board/core/settings";
+import * as z from "zod";
+
+/** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
+const Edge = z.object({
+  DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups."),
+  NEON_PROXY: z.string().optional().describe("host:port/path of a WebSocket proxy that stands in for Neon's, in front of any PostgreSQL."),
+});
+
+const edge = Edge.parse(process.env);
+export const settings = parseSettings(process.env, "lambda");
+export const log = createLog(settings.log_level, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
+
+const { db } = openNeon(settings.database.url!, { max: 2, log, ...(edge.NEON_PROXY ? { proxy: edge.NEON_PROXY } : {}) });
+
+/** Loaded when a gateway is called: most functions never do, and the socket library would slow down their start. */
+const gateways = lazyGateways(async () => {
+  const [{ createGateways }, { readDevice }] = await Promise.all([
+    import("@board/core/gateway/websocket"),
+    import("@board/core/gateway/device-key"),
+  ]);
+  return createGateways({
+    device: () => readDevice({ db, settings }),
+    settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
+  });
+});
+
+function lazyGateways(open: () => Promise<Gateways>): Gateways {
+  let opened: Promise<Gateways> | undefined;
+  const opening = () => (opened ??= open());
+  return {
+    hello: async (...call) => (await opening()).hello(...call),
+    request: async (...call) => (await opening()).request(...call),
+    close: async () => (opened ? (await opened).close() : undefined),
+  };
+}
+
+function contextFor<A extends Actor>(actor: A): Context<A> {
+  return { db, actor, gateways, settings, now: () => new Date(), log, outbox: { waiting: false } };
+}
+
+export const systemContext = (): Context<System> => contextFor({ type: "system" });
+
+/** Sends the wake-ups that are due. A queue that is away costs nothing but time: the schedule sends them later. */
+export async function relayJobs(ctx: Context): Promise<void> {
+  try {
+    // The AWS SDK takes 50 ms to load: only where something is sent.
+    const { sendWakeUps } = await import("./queue.ts");
+    const send = sendWakeUps(edge.DELIVERIES_QUEUE_URL);
+    while ((await relay(ctx, send)) > 0);
+  } catch (error) {
+    ctx.log.error("jobs.relay_failed", errorText(error));
+  }
+}
+
+export const runtime: Runtime = {
+  settings,
+  context: () => contextFor({ type: "public" }),
+  relay: relayJobs,
+  socketAddress: (c) => (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
+  asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
+};

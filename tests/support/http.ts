@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from "node:util";
+import { toPattern } from "@board/api/app";
+import type { Endpoint } from "@board/api/endpoint";
+import { endpoints } from "@board/api/groups";
+
+export interface CallOptions {
+  /** A person's access token. */
+  token?: string;
+  /** An agent's token, sent as X-Agent-Token. */
+  agent?: string;
+  body?: unknown;
+  /** Sent as it is, in the place of `body`. */
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // Tests read answers of every shape; each asserts what it reads.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+/** Sends a request to anything that answers like fetch. Every good answer is held against its documented schema. */
+export async function call(
+  send: (path: string, init: RequestInit) => Response | Promise<Response>,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> {
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.token) headers["authorization"] = `Bearer ${options.token}`;
+  if (options.agent) headers["x-agent-token"] = options.agent;
+  if (options.body !== undefined) headers["content-type"] ??= "application/json";
+  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  const response = await send(path, { method, headers, ...(body === undefined ? {} : { body: body as string }) });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined;
+  if (response.ok && isJson && method !== "HEAD") checkSchema(method, path, parsed);
+  return { status: response.status, headers: response.headers, text, body: parsed };
+}
+
+/** The operation that a request goes to. */
+export function endpointOf(method: string, path: string): Endpoint | undefined {
+  const bare = path.split("?", 1)[0]!.replace(/(?<=.)\/$/, "");
+  const candidates = endpoints.filter((one) => one.method === method && one.paths.some((pattern) => toPattern(pattern).test(bare)));
+  return candidates.find((one) => one.paths.includes(bare)) ?? candidates[0];
+}
+
+function checkSchema(method: string, path: string, body: unknown): void {
+  const endpoint = endpointOf(method, path);
+  if (!endpoint) throw new Error(`${method} ${path} answered, but is not in the route table`);
+  const result = endpoint.spec.returns.safeParse(body);
+  if (!result.success) throw new Error(`${method} ${path} does not answer with its schema: ${result.error.message}`);
+  if (!isDeepStrictEqual(result.data, body)) throw new Error(`${method} ${path} answers with more than its schema: ${JSON.stringify(body)}`);
+}

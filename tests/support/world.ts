@@ -1,0 +1,194 @@
+import { readFileSync } from "node:fs";
+import { createApp, type Runtime } from "@board/api/app";
+import { endpoints } from "@board/api/groups";
+import type { System } from "@board/core/actor";
+import type { Context, Db } from "@board/core/context";
+import type { Database } from "@board/core/db/database";
+import { openPglite } from "@board/core/db/pglite";
+import { organization_members, users } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { readDevice } from "@board/core/gateway/device-key";
+import { createGateways } from "@board/core/gateway/websocket";
+import { relay } from "@board/core/job/job";
+import type { Log } from "@board/core/log";
+import { parseSettings, type Settings } from "@board/core/settings";
+import { eq } from "drizzle-orm";
+import { inject } from "vitest";
+import { type Answer, type CallOptions, call } from "./http.ts";
+import { type IdentityProvider, startIdentityProvider } from "./identity.ts";
+
+export interface LogLine {
+  level: keyof Log;
+  event: string;
+  message: string;
+  [field: string]: unknown;
+}
+
+export interface Person {
+  subject: string;
+  token: string;
+}
+
+export interface Tenant {
+  owner: Person;
+  organization_id: string;
+  gateway_id: string;
+  board_id: string;
+  lead: { id: string; token: string; session_key: string };
+  worker: { id: string; token: string; session_key: string };
+}
+
+/** The service as a test sees it: HTTP in front, a clock to move, jobs to drain, everything outside on loopback. */
+export interface World {
+  settings: Settings;
+  db: Db;
+  log: LogLine[];
+  /** Statements sent to the database since the last `statements.length = 0`. */
+  statements: string[];
+  identities: IdentityProvider;
+  now(): Date;
+  elapse(ms: number): void;
+  context(): Context<System>;
+  app: ReturnType<typeof createApp>;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Delivers every job that is due now; returns how many wake-ups there were. Crashes are thrown. */
+  drain(): Promise<number>;
+  person(subject: string, claims?: Record<string, unknown>): Promise<Person>;
+  /** An organization with a gateway at `gateway_url`, a board, a lead and a worker. */
+  tenant(subject: string, gateway_url?: string): Promise<Tenant>;
+  /** Makes a person a member of somebody else's organization, and works there. */
+  join(person: Person, organization_id: string, role: "owner" | "admin" | "member", flags?: { read?: boolean; write?: boolean }): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Settings beside those every test world has. */
+  environment?: Record<string, string>;
+  /** Another database than a fresh copy of the embedded template. */
+  database?: Database;
+  socketAddress?: () => string;
+}
+
+export const TEST_KEYS = { ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"), TOKEN_PEPPER: Buffer.alloc(32, 2).toString("base64") };
+
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const identities = await startIdentityProvider();
+  const settings = parseSettings(
+    {
+      AUTH_MODE: "oidc",
+      OIDC_ISSUER: identities.issuer,
+      OIDC_JWKS_URL: `${identities.issuer}keys`,
+      GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+      AUTH_FAILURES_PER_MINUTE: "0",
+      ...TEST_KEYS,
+      ...options.environment,
+    },
+    "local",
+  );
+  const statements: string[] = [];
+  const database = options.database ?? (await openTemplate(statements));
+  const { db } = database;
+  const lines: LogLine[] = [];
+  const log = collect(lines);
+  let offset = 0;
+  const now = () => new Date(Date.now() + offset);
+  const gateways = createGateways({
+    device: () => readDevice({ db, settings }),
+    settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
+    deadlines: { challenge: 300 },
+  });
+  const base = { db, gateways, settings, now, log };
+  const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: { waiting: false } });
+  const runtime: Runtime = {
+    settings,
+    context: () => ({ ...base, actor: { type: "public" }, outbox: { waiting: false } }),
+    relay: async () => {},
+    socketAddress: options.socketAddress ?? (() => "127.0.0.1"),
+    asset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
+  };
+  const app = createApp(runtime, endpoints);
+  const request = (method: string, path: string, callOptions?: CallOptions) =>
+    call((target, init) => app.request(target, init), method, path, callOptions);
+
+  const world: World = {
+    settings,
+    db,
+    log: lines,
+    statements,
+    identities,
+    now,
+    elapse(ms) {
+      offset += ms;
+    },
+    context,
+    app,
+    call: request,
+    async drain() {
+      let count = 0;
+      for (;;) {
+        const due: string[] = [];
+        const taken = await relay(context(), async (wakeUps) => {
+          const ready = wakeUps.filter((wakeUp) => wakeUp.delay_seconds === 0);
+          due.push(...ready.map((wakeUp) => wakeUp.id));
+          // What is due later is left to a later drain, as if the queue had not taken it.
+          return { failed: wakeUps.filter((wakeUp) => wakeUp.delay_seconds > 0).map((wakeUp) => wakeUp.id) };
+        });
+        if (taken === 0) return count;
+        for (const id of due) await deliver(context(), id);
+        count += due.length;
+      }
+    },
+    async person(subject, claims) {
+      const token = await identities.token(subject, claims);
+      return { subject, token };
+    },
+    async tenant(subject, gateway_url = "ws://127.0.0.1:9") {
+      const owner = await world.person(subject);
+      const create = async (path: string, body: object) => {
+        const answer = await request("POST", path, { token: owner.token, body });
+        if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+        return answer.body;
+      };
+      await request("GET", "/api/v1/auth/bootstrap", { token: owner.token });
+      const organization = (await request("GET", "/api/v1/organizations/me", { token: owner.token })).body;
+      const gateway = await create("/api/v1/gateways", { name: `${subject} host`, url: gateway_url, workspace_root: "/srv/agents", token: "test-token-123" });
+      const board = await create("/api/v1/boards", { name: `${subject} board`, description: "A board", gateway_id: gateway.id, max_agents: 5 });
+      const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
+      const worker = await create("/api/v1/agents", { name: "Worker", board_id: board.id });
+      const toAgent = (one: { id: string; auth_token: string; openclaw_session_id: string }) => ({
+        id: one.id,
+        token: one.auth_token,
+        session_key: one.openclaw_session_id,
+      });
+      return { owner, organization_id: organization.id, gateway_id: gateway.id, board_id: board.id, lead: toAgent(lead), worker: toAgent(worker) };
+    },
+    async join(person, organization_id, role, flags = {}) {
+      await request("GET", "/api/v1/users/me", { token: person.token });
+      const [user] = await db.update(users).set({ active_organization_id: organization_id }).where(eq(users.auth_subject, person.subject)).returning();
+      const [member] = await db
+        .insert(organization_members)
+        .values({ organization_id, user_id: user!.id, role, all_boards_read: flags.read ?? false, all_boards_write: flags.write ?? false })
+        .returning();
+      return member!.id;
+    },
+    async close() {
+      await gateways.close();
+      await identities.close();
+      if (!options.database) await database.close();
+    },
+  };
+  return world;
+}
+
+async function openTemplate(statements: string[]): Promise<Database> {
+  return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
+}
+
+function collect(lines: LogLine[]): Log {
+  const write =
+    (level: keyof Log) =>
+    (event: string, message: string, fields = {}) => {
+      lines.push({ level, event, message, ...fields });
+    };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
