@@ -108,7 +108,7 @@ function errorsOf({ method, spec }: Endpoint, path: string): number[] {
     ...(door ? [410, 429] : []),
     ...(spec.body || door ? [413] : []),
     ...((hasId && !door) || spec.body || spec.query ? [422] : []),
-  ].sort();
+  ].sort((a, b) => a - b);
 }
 
 /** The tags an agent filters by: its role, and what it shares with the others. */

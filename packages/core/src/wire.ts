@@ -75,7 +75,7 @@ export const QueryBoolean = z
   .stringbool({ truthy: ["true", "1", "yes", "on", "t", "y"], falsy: ["false", "0", "no", "off", "f", "n"] })
   .meta({ override: { type: "boolean" } });
 
-export const Ok = z.object({ ok: z.literal(true) }).meta({ id: "Ok", description: "It is done." });
+export const Ok = z.object({ ok: z.literal(true).describe("It is done.") }).meta({ id: "Ok", description: "The operation succeeded." });
 export const ok: z.infer<typeof Ok> = { ok: true };
 
 /** Marks a problem as a broken rule between fields: the answer reads `Value error, <text>`. */

@@ -10,7 +10,7 @@ const REDELIVERY_MS = 5_000;
 
 export interface Consumer {
   /** There may be something to relay: after a request, or by the clock. */
-  poke(): void;
+  poke(this: void): void;
   /** Takes no more work and waits for what is being done. */
   stop(): Promise<void>;
 }

@@ -1,0 +1,153 @@
+import type { Endpoint } from "@board/api/endpoint";
+import { endpoints } from "@board/api/groups";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
+
+/** Generated from the route table: every operation against callers who must not get through. */
+let world: World;
+let home: Tenant;
+let stranger: Tenant;
+let member: Person;
+/** What stands in a path for each placeholder: rows of the home organization. */
+let known: Record<string, string>;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  stranger = await world.tenant("stranger");
+  member = await world.person("member");
+  await world.join(member, home.organization_id, "member");
+  const { token } = home.owner;
+  const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
+    .body;
+  const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
+  known = {
+    board_id: home.board_id,
+    gateway_id: home.gateway_id,
+    agent_id: home.worker.id,
+    webhook_id: webhook.id,
+    payload_id: posted.payload_id,
+    tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+  };
+});
+afterAll(() => world.close());
+
+const operations = endpoints.flatMap((endpoint) =>
+  endpoint.paths.map((path) => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
+);
+const having = (which: (endpoint: Endpoint, path: string) => boolean) =>
+  operations.filter(({ endpoint, path }) => which(endpoint, path));
+
+/** Bad on purpose: whoever must not get through is told so before anything about the input. */
+const badBody = ({ method, spec }: Endpoint) => (method === "GET" || !spec.body ? {} : { raw: "{" });
+const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => known[name] ?? "x");
+const needsSignIn = ({ spec }: Endpoint) => spec.as.users || spec.as.agents;
+const forUsers = ({ spec }: Endpoint) => spec.as.users;
+const forAgents = ({ spec }: Endpoint) => spec.as.agents;
+const hasId = (_endpoint: Endpoint, path: string) => path.includes("{");
+
+test.each(having(needsSignIn))(
+  "$title: without a credential 401, before the path and the body are looked at",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), badBody(endpoint));
+    expect([answer.status, answer.body]).toEqual([401, { detail: "Not authenticated" }]);
+  },
+);
+
+test.each(having(needsSignIn))("$title: with an unknown token 401", async ({ endpoint, path }) => {
+  const unknown = "x".repeat(43);
+  for (const credential of [{ token: unknown }, { agent: unknown }])
+    expect((await world.call(endpoint.method, fill(path), { ...badBody(endpoint), ...credential })).status).toBe(401);
+});
+
+test.each(having((endpoint) => needsSignIn(endpoint) && !forAgents(endpoint)))(
+  "$title: an agent's token 401",
+  async ({ endpoint, path }) => {
+    for (const credential of [{ agent: home.lead.token }, { token: home.lead.token }])
+      expect((await world.call(endpoint.method, fill(path), { ...badBody(endpoint), ...credential })).status).toBe(401);
+  },
+);
+
+test.each(having((endpoint) => needsSignIn(endpoint) && !forUsers(endpoint)))(
+  "$title: a person's token 401",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...badBody(endpoint), token: home.owner.token })).status).toBe(401);
+  },
+);
+
+test.each(having((endpoint) => endpoint.spec.as.name.startsWith("ADMIN")))(
+  "$title: a plain member 403, before the input",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
+      ...badBody(endpoint),
+      token: member.token,
+    });
+    expect([answer.status, answer.body]).toEqual([403, { detail: "Forbidden" }]);
+  },
+);
+
+test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)))(
+  "$title: another organization's owner 404, whatever the input",
+  async ({ endpoint, path }) => {
+    for (const input of [badBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
+      for (const query of endpoint.spec.query ? ["", "?limit=zero"] : [""]) {
+        const answer = await world.call(endpoint.method, fill(path) + query, { ...input, token: stranger.owner.token });
+        expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
+      }
+  },
+);
+
+test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board_id}")))(
+  "$title: a member without a grant 404",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...badBody(endpoint), token: member.token })).status).toBe(404);
+  },
+);
+
+test.each(having((endpoint, path) => forAgents(endpoint) && hasId(endpoint, path)))(
+  "$title: another organization's lead 404, whatever the input",
+  async ({ endpoint, path }) => {
+    for (const input of [badBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
+      expect((await world.call(endpoint.method, fill(path), { ...input, agent: stranger.lead.token })).status).toBe(404);
+  },
+);
+
+test.each(having((endpoint, path) => forAgents(endpoint) && path.includes("{board_id}")))(
+  "$title: an agent of another board of the organization 403",
+  async ({ endpoint, path }) => {
+    const board = await world.call("POST", "/api/v1/boards", {
+      token: home.owner.token,
+      body: { name: "Other", description: "Other", gateway_id: home.gateway_id },
+    });
+    const other = await world.call("POST", "/api/v1/agents", {
+      token: home.owner.token,
+      body: { name: "Other", board_id: board.body.id },
+    });
+    const answer = await world.call(endpoint.method, fill(path), { ...badBody(endpoint), agent: other.body.auth_token });
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false },
+    ]);
+  },
+);
+
+test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(
+  "$title: an id of nothing 404, no id at all 422",
+  async ({ endpoint, path }) => {
+    const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: home.lead.token };
+    const absent = path.replaceAll(/\{\w+\}/g, () => crypto.randomUUID());
+    expect((await world.call(endpoint.method, absent, { ...badBody(endpoint), ...credential })).status).toBe(404);
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
+      ...badBody(endpoint),
+      ...credential,
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail[0]).toMatchObject({ type: "uuid_parsing", loc: ["path", expect.any(String)] });
+  },
+);
+
+test("no answer and no log line of all this shows a secret", () => {
+  const secrets = [home, stranger].flatMap((tenant) => [tenant.owner.token, tenant.lead.token, tenant.worker.token]);
+  const lines = JSON.stringify(world.log);
+  expect(secrets.filter((secret) => lines.includes(secret))).toEqual([]);
+});
