@@ -1,34 +1,52 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 
 /** An identity provider on loopback: publishes its keys and signs tokens for whoever a test names. */
 export interface IdentityProvider {
   issuer: string;
-  /** A good token; `claims` override or add. */
+  /** The key it publishes. */
+  public_key: JWK;
+  /** How often its keys were read. */
+  reads: number;
+  /** A good token; `claims` override or add, undefined removes. */
   token(subject: string, claims?: Record<string, unknown>): Promise<string>;
+  /** From now on it signs with, and publishes, another key of this id. */
+  rotate(kid: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startIdentityProvider(): Promise<IdentityProvider> {
-  const { publicKey, privateKey } = await generateKeyPair("ES256");
-  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "test", alg: "ES256", use: "sig" }] };
+  let signing = await makeKey("test");
   const server = createServer((_request, response) => {
+    provider.reads += 1;
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(keys));
+    response.end(JSON.stringify({ keys: [signing.published] }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return {
+  const provider: IdentityProvider = {
     issuer,
+    public_key: signing.published,
+    reads: 0,
     token(subject, claims = {}) {
       const now = Math.floor(Date.now() / 1000);
       const all = { iss: issuer, sub: subject, email: `${subject}@example.com`, name: subject, iat: now, exp: now + 3600, ...claims };
-      return new SignJWT(all).setProtectedHeader({ alg: "ES256", kid: "test" }).sign(privateKey);
+      return new SignJWT(all).setProtectedHeader({ alg: "ES256", kid: signing.published.kid }).sign(signing.privateKey);
+    },
+    async rotate(kid) {
+      signing = await makeKey(kid);
+      provider.public_key = signing.published;
     },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return provider;
+}
+
+async function makeKey(kid: string) {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  return { privateKey, published: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" } };
 }

@@ -34,8 +34,10 @@ const MAX_CRASHES = 5;
 export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   const job = await lease(ctx, id);
   if (!job) {
-    // Too early, or behind another job of its lane: the wake-up is used up, so the relay must send a new one.
-    await unsend(ctx, and(eq(jobs.id, id), eq(jobs.status, "queued"))!);
+    // Too early, behind another job of its lane, or with another worker, which may be a dead one: this wake-up is used up,
+    // so that the relay must send a new one for when the job can be taken.
+    await unsend(ctx, eq(jobs.id, id));
+    ctx.outbox.waiting = true;
     return;
   }
   const handler = handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
@@ -106,14 +108,14 @@ async function end(ctx: Context, job: JobRow, outcome: { status: "done" | "dead"
 
 /** Back to the queue: with a delay and a wake-up of its own after an expected failure, else for the wake-up that comes back by itself. */
 async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boolean): Promise<void> {
-  const delay = backoff(POLICIES[job.kind as JobKind], job.attempts);
+  const later = () => new Date(ctx.now().getTime() + backoff(POLICIES[job.kind as JobKind], job.attempts));
   await ctx.db
     .update(jobs)
     .set({
       status: "queued",
       last_error: reason,
       lease_until: null,
-      ...(expected ? { run_at: new Date(ctx.now().getTime() + delay), sent_at: null } : {}),
+      ...(expected ? { run_at: later(), sent_at: null } : {}),
     })
     .where(held(job));
 }

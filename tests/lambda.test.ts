@@ -1,0 +1,194 @@
+import { createHmac } from "node:crypto";
+import { startFakeGateway, type FakeGateway } from "@board/local/fake-gateway/server";
+import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
+import { listJobs, redriveJobs } from "@board/core/job/job";
+import { backoff, POLICIES } from "@board/core/job/kinds";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Cloud, QUEUE, startCloud } from "./support/cloud.ts";
+import { apiGatewayEvent, scheduleEvent, sqsEvent } from "./support/events.ts";
+import type { Tenant } from "./support/world.ts";
+
+let cloud: Cloud;
+let host: FakeGateway;
+let home: Tenant;
+let webhook: { id: string; endpoint_path: string };
+
+beforeAll(async () => {
+  host = await startFakeGateway({ token: "test-token-123" });
+  cloud = await startCloud();
+  home = await cloud.world.tenant("home", host.url);
+  webhook = await createWebhook({ description: "Triage the push" });
+}, 120_000);
+afterAll(async () => {
+  await cloud.close();
+  await host.close();
+});
+
+const createWebhook = async (body: object) =>
+  (await cloud.world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token: home.owner.token, body })).body;
+
+async function post(
+  path: string,
+  body: string | Uint8Array,
+  headers: Record<string, string> = { "content-type": "application/json" },
+) {
+  const answer = await cloud.request("ingest", "POST", path, { body, headers, sourceIp: "203.0.113.7" });
+  return { status: answer.status, body: (await answer.json()) as { payload_id: string } };
+}
+const payloadOf = async (payload_id: string) => {
+  const [row] = await cloud.world.db.select().from(board_webhook_payloads).where(eq(board_webhook_payloads.id, payload_id));
+  return row;
+};
+const jobOf = async (payload_id: string) =>
+  (await cloud.world.db.select().from(jobs)).find((job) => JSON.stringify(job.payload).includes(payload_id))!;
+const messagesOf = (payload_id: string) => host.messages.filter(({ message }) => message.includes(`Payload ID: ${payload_id}`));
+/** Delivers what is live without waiting for the queue, so that one test leaves nothing in the lanes of the next. */
+async function settle() {
+  await cloud.sqs.purge(QUEUE);
+  for (;;) {
+    const live = (await cloud.world.db.select().from(jobs)).filter((job) => job.status === "queued");
+    if (live.length === 0) return;
+    await cloud.consume(sqsEvent(live.toSorted((a, b) => Number(a.seq - b.seq)).map(({ id }) => ({ id }))));
+    await cloud.sqs.purge(QUEUE);
+  }
+}
+
+test("a post goes through API Gateway, the bundle, Neon's driver, SQS and the consumer to the agent, once", async () => {
+  const source = cloud.mapDeliveries();
+  const { status, body } = await post(webhook.endpoint_path, '{"after":12345678901234567890}');
+  expect([status, body]).toEqual([
+    202,
+    { ok: true, board_id: home.board_id, webhook_id: webhook.id, payload_id: expect.any(String) },
+  ]);
+  await vi.waitFor(async () => expect((await jobOf(body.payload_id)).status).toBe("done"), { timeout: 20_000 });
+  await source.stop();
+  expect(messagesOf(body.payload_id)).toHaveLength(1);
+  expect(messagesOf(body.payload_id)[0]).toMatchObject({ session_key: home.lead.session_key });
+  const row = await payloadOf(body.payload_id);
+  expect([Buffer.from(row!.body).toString(), row!.source_ip]).toEqual(['{"after":12345678901234567890}', "203.0.113.7"]);
+  const memories = await cloud.world.db.select().from(board_memory).where(eq(board_memory.board_id, home.board_id));
+  expect(memories.filter(({ tags }) => tags?.includes(`payload:${body.payload_id}`))).toHaveLength(1);
+});
+
+test("a body that API Gateway passes on in Base64 is stored and signed as the bytes that were sent", async () => {
+  const signed = await createWebhook({ description: "Signed", secret: "s3cret" });
+  const bytes = Uint8Array.from([0x66, 0x3d, 0xff, 0x00, 0xe4]);
+  const signature = createHmac("sha256", "s3cret").update(bytes).digest("hex");
+  const headers = { "content-type": "application/octet-stream", "x-hub-signature-256": `sha256=${signature}` };
+  const { status, body } = await post(signed.endpoint_path, bytes, headers);
+  expect(status).toBe(202);
+  expect(Uint8Array.from((await payloadOf(body.payload_id))!.body)).toEqual(bytes);
+  expect((await post(signed.endpoint_path, bytes.slice(1), headers)).status).toBe(403);
+  await settle();
+});
+
+test("what the tags bundle answers is what the local app answers", async () => {
+  const made = await cloud.request("tags", "POST", "/api/tags", {
+    body: '{"name":"Bug / Issue"}',
+    headers: { authorization: `Bearer ${home.owner.token}` },
+  });
+  expect(made.status).toBe(200);
+  const { id } = (await made.json()) as { id: string };
+  for (const path of [`/api/v1/tags/${id}`, "/api/v1/tags?limit=1&offset=0", "/api/tags/none", "/api/tags?limit=9999"]) {
+    const answer = await cloud.request("tags", "GET", path, { headers: { authorization: `Bearer ${home.owner.token}` } });
+    const local = await cloud.world.call("GET", path, { token: home.owner.token });
+    expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
+  }
+});
+
+test("the queue being away changes nothing for the sender, and the notification comes after it returns", async () => {
+  await cloud.sqs.stop();
+  const { status, body } = await post(webhook.endpoint_path, '{"while":"away"}');
+  expect(status).toBe(202);
+  expect(await jobOf(body.payload_id)).toMatchObject({ status: "queued", sent_at: null });
+  await cloud.sqs.start();
+  const source = cloud.mapDeliveries();
+  await (await cloud.lambda("schedule")).invoke(scheduleEvent("relay"));
+  await vi.waitFor(() => expect(messagesOf(body.payload_id)).toHaveLength(1), { timeout: 20_000 });
+  await source.stop();
+});
+
+test("a record that crashes its handler fails alone in its batch", async () => {
+  const good = await post(webhook.endpoint_path, '{"good":1}');
+  const [bad] = await cloud.world.db
+    .insert(jobs)
+    .values({
+      kind: "nobody.knows",
+      payload: {},
+      organization_id: home.organization_id,
+      run_at: cloud.world.now(),
+      max_attempts: 9,
+    })
+    .returning();
+  const event = sqsEvent([{ id: bad!.id }, { id: (await jobOf(good.body.payload_id)).id }, "not json"]);
+  const result = await cloud.consume(event);
+  expect(result.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)).toEqual([
+    event.Records[0]!.messageId,
+    event.Records[2]!.messageId,
+  ]);
+  expect((await jobOf(good.body.payload_id)).status).toBe("done");
+  await cloud.world.db.delete(jobs).where(eq(jobs.id, bad!.id));
+  await settle();
+});
+
+test("a failing host is tried at the contract's times, then given up where it can be seen, and redriven", async () => {
+  const { body } = await post(webhook.endpoint_path, '{"host":"down"}');
+  await cloud.sqs.purge(QUEUE);
+  await host.stop();
+  const { id } = await jobOf(body.payload_id);
+  const policy = POLICIES["webhook.notify"];
+  let elapsed = 0;
+  for (let attempt = 1; attempt <= policy.attempts; attempt++) {
+    expect(await cloud.consume(sqsEvent([{ id }]))).toEqual({ batchItemFailures: [] });
+    const job = await jobOf(body.payload_id);
+    expect(job).toMatchObject({ attempts: attempt, status: attempt < policy.attempts ? "queued" : "dead" });
+    if (job.status === "dead") break;
+    const waits = job.run_at.getTime() - cloud.world.now().getTime();
+    // Ten per cent around the contract's delay, less what the attempt itself took.
+    expect(waits).toBeGreaterThan(backoff(policy, attempt, () => 0) - 5_000);
+    expect(waits).toBeLessThanOrEqual(backoff(policy, attempt, () => 1));
+    expect(await cloud.consume(sqsEvent([{ id }])), "too early: nothing happens").toEqual({ batchItemFailures: [] });
+    expect((await jobOf(body.payload_id)).attempts).toBe(attempt);
+    cloud.elapse(waits + 1_000);
+    elapsed += waits + 1_000;
+  }
+  expect((await listJobs(cloud.world.context(), "dead")).map((job) => job.id)).toEqual([id]);
+  const gateway = await cloud.world.call("GET", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token });
+  expect(gateway.body).toMatchObject({ connected: false, last_error: expect.stringContaining("ECONNREFUSED") });
+  await host.start();
+  // Back to the host's time: it refuses signatures and tokens of a clock that is off.
+  cloud.elapse(-elapsed);
+  expect(await redriveJobs(cloud.world.context())).toEqual([id]);
+  expect(await cloud.consume(sqsEvent([{ id }]))).toEqual({ batchItemFailures: [] });
+  expect(messagesOf(body.payload_id)).toHaveLength(1);
+  await settle();
+}, 60_000);
+
+test("connections that died while the sandbox was frozen are replaced without the caller noticing", async () => {
+  const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: { authorization: `Bearer ${home.owner.token}` } });
+  expect((await ask()).status).toBe(200);
+  cloud.dropConnections();
+  expect((await ask()).status).toBe(200);
+  cloud.elapse(60_000);
+  expect((await ask()).status).toBe(200);
+  cloud.elapse(-60_000);
+});
+
+test("a deployment's migration makes an empty database ready", async () => {
+  const DATABASE_URL = await cloud.emptyDatabase("fresh");
+  const fallback = await cloud.lambda("fallback", { env: { DATABASE_URL } });
+  expect(await fallback.invoke(apiGatewayEvent("GET", "/readyz"))).toMatchObject({ statusCode: 503, body: '{"ok":false}' });
+  const migrate = await cloud.lambda("migrate", { env: { DATABASE_URL } });
+  expect(await migrate.invoke({})).toEqual({ ok: true });
+  expect(await migrate.invoke({}), "a second run finds nothing to do").toEqual({ ok: true });
+  expect(await fallback.invoke(apiGatewayEvent("GET", "/readyz"))).toMatchObject({ statusCode: 200, body: '{"ok":true}' });
+  expect(await fallback.invoke(apiGatewayEvent("GET", "/nowhere/"))).toMatchObject({
+    statusCode: 404,
+    body: '{"detail":"Not Found"}',
+  });
+});
+
+test("a missing setting fails when the function loads, in one line that names it", async () => {
+  await expect(cloud.lambda("tags", { env: { TOKEN_PEPPER: "" } })).rejects.toThrow("TOKEN_PEPPER is required");
+});
