@@ -18,6 +18,9 @@ const rowOf = async (id: string) => (await world.db.select().from(agents).where(
 const lookupOf = (token: string) =>
   createHmac("sha256", Buffer.from(TEST_KEYS.TOKEN_PEPPER, "base64")).update(token).digest("base64url");
 
+const looksUp = (statement: string) => statement.includes('"agent_token_lookup" = ');
+const scans = (statement: string) => statement.includes('"agent_token_lookup" is null');
+
 /** The stored form as other programs write it; old ones pad their Base64. */
 function stored(token: string, { iterations = 200_000, padded = false } = {}) {
   const salt = randomBytes(16);
@@ -45,16 +48,15 @@ test("a token is 43 opaque characters and is stored in two forms that do not hol
   const derived = pbkdf2Sync(home.worker.token, Buffer.from(salt, "base64url"), 200_000, 32, "sha256");
   expect(derived.toString("base64url")).toBe(hash);
   expect(row.agent_token_lookup).toBe(lookupOf(home.worker.token));
-  expect(JSON.stringify(row)).not.toContain(home.worker.token);
+  expect(Object.values(row).join("\n")).not.toContain(home.worker.token);
 });
 
-test("a token is found by one look-up, a wrong one by as many, and no stored hash is read for it", async () => {
+test("a token is found by one look-up, without a look at the stored hashes", async () => {
   await healthz(home.worker.token);
   world.statements.length = 0;
   await healthz(home.worker.token);
-  const hit = world.statements.filter((statement) => statement.includes("agent_token_lookup"));
-  expect(hit).toHaveLength(1);
-  expect(hit[0]).not.toContain("agent_token_hash");
+  expect(world.statements.filter(looksUp)).toHaveLength(1);
+  expect(world.statements.filter(scans)).toEqual([]);
 });
 
 test.each([[{}], [{ padded: true }], [{ iterations: 1_000 }]])("an imported agent %j is let in by its old token and gets its digest", async (form) => {
@@ -65,7 +67,7 @@ test.each([[{}], [{ padded: true }], [{ iterations: 1_000 }]])("an imported agen
   expect((await rowOf(id)).agent_token_hash).toBe(before.agent_token_hash);
   world.statements.length = 0;
   expect((await healthz(token)).body.agent_id).toBe(id);
-  expect(world.statements.filter((statement) => statement.includes("agent_token_hash"))).toEqual([]);
+  expect(world.statements.filter(scans)).toEqual([]);
 });
 
 test("a malformed stored hash matches nothing and affects nobody else", async () => {

@@ -120,16 +120,14 @@ test("the e-mail follows the claim, the name is only filled in when it is missin
   expect((await me(await sign({ email: undefined, name: "Second" }))).body).toMatchObject({ email: "two@example.com", name: "First" });
 });
 
-test("two subjects are two people, however alike they are", async () => {
-  const long = "s".repeat(400);
-  const ids = new Set<string>();
-  const subjects = ["twin", "Twin", " twin", `${long}a`, `${long}b`];
-  for (const sub of subjects) {
+test("two subjects are never one person, however alike they are", async () => {
+  const ids: string[] = [];
+  for (const sub of ["twin", "Twin", " twin", "twin ", `${"s".repeat(400)}a`, `${"s".repeat(400)}b`]) {
     const answer = await me(await claims({ sub }));
-    expect(answer.status === 401 || !ids.has(answer.body.id), sub).toBe(true);
-    if (answer.status === 200) ids.add(answer.body.id);
+    if (answer.status === 200) ids.push(answer.body.id);
   }
-  expect(ids.size).toBeGreaterThanOrEqual(2);
+  expect(ids.length).toBeGreaterThan(1);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test("no account is joined to another by its e-mail", async () => {

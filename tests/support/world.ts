@@ -180,7 +180,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-async function openTemplate(statements: string[]): Promise<Database> {
+/** A fresh copy of the migrated database. */
+export async function openTemplate(statements: string[] = []): Promise<Database> {
   return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
 }
 

@@ -4,7 +4,7 @@ import { adoptImportedToken, findAgentByToken } from "@board/core/agent/authenti
 import type { Context } from "@board/core/context";
 import { unauthenticated } from "@board/core/errors";
 import { ensureActiveOrganization, type Identity, LOCAL_IDENTITY, resolveUser } from "@board/core/organization/user";
-import { countUp, tooMany } from "@board/core/rate";
+import { countDown, countUp, tooMany } from "@board/core/rate";
 import type { Settings } from "@board/core/settings";
 
 /** Tells who an access token belongs to; null for nobody. */
@@ -58,7 +58,11 @@ async function asAgent(ctx: Context, token: string, address: string): Promise<Ag
   if (found) return found;
   // Counted before the imported rows are tried: whoever is over the limit cannot make us derive keys.
   await countFailure(ctx, address);
-  return (await adoptImportedToken(ctx, token)) ? findAgentByToken(ctx, token) : null;
+  await adoptImportedToken(ctx, token);
+  // Asked again even if nothing matched: another request may have adopted the row in the meantime.
+  const adopted = await findAgentByToken(ctx, token);
+  if (adopted) await countDown(ctx, "auth", address);
+  return adopted;
 }
 
 async function countFailure(ctx: Context, address: string): Promise<void> {

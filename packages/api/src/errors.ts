@@ -27,8 +27,7 @@ export function toResponse(error: unknown, toAgent: boolean, log: Log): Response
   if (error instanceof DomainError) return fromDomain(error, toAgent);
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // An unknown error's message may hold anything; it is for the log alone.
-  const stack = error instanceof Error ? error.stack?.split("\n").slice(1).join("\n") : undefined;
-  log.error("unhandled", errorText(error), { stack });
+  log.error("unhandled", errorText(error), { stack: error instanceof Error ? frames(error) : undefined });
   return json({ detail: "Internal Server Error" }, 500);
 }
 
@@ -43,3 +42,6 @@ function fromDomain(error: DomainError, toAgent: boolean): Response {
   if (kind === "unauthenticated") headers["WWW-Authenticate"] = "Bearer";
   return json({ detail }, status, headers);
 }
+
+/** Where it was thrown, without the message above: that of a failed query goes on with its parameters, over many lines. */
+const frames = (error: Error) => error.stack?.replace(error.message, "").split("\n").slice(1).join("\n");

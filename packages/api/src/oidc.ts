@@ -36,7 +36,8 @@ export function oidcVerifier(settings: OidcAuth, log: Log): (token: string) => P
 
 function toIdentity(claims: JWTPayload): Identity | null {
   const subject = text(claims.sub);
-  if (!subject) return null;
+  // As it is or not at all: trimmed or cut, two people could become one.
+  if (!subject || subject !== claims.sub) return null;
   const given = [text(claims["given_name"]), text(claims["family_name"])].filter(Boolean).join(" ");
   return { subject, email: emailOf(claims)?.toLowerCase() ?? null, name: text(claims["name"]) ?? text(claims["full_name"]) ?? (given || null) };
 }

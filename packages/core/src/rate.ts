@@ -1,4 +1,4 @@
-import { lt, sql } from "drizzle-orm";
+import { and, eq, lt, sql } from "drizzle-orm";
 import type { Context } from "./context.ts";
 import { rate_counters } from "./db/operations.sql.ts";
 import { DomainError } from "./errors.ts";
@@ -19,6 +19,14 @@ export async function countUp(ctx: Context, scope: string, key: string): Promise
     })
     .returning({ count: rate_counters.count });
   return row?.count ?? 1;
+}
+
+/** Takes one back that turned out not to count. */
+export async function countDown(ctx: Context, scope: string, key: string): Promise<void> {
+  await ctx.db
+    .update(rate_counters)
+    .set({ count: sql`${rate_counters.count} - 1` })
+    .where(and(eq(rate_counters.scope, scope), eq(rate_counters.key, key), eq(rate_counters.minute, minuteOf(ctx.now()))));
 }
 
 /** The 429 of a counter: come back when the minute is over. */

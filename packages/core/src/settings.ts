@@ -122,25 +122,20 @@ export interface OidcAuth {
   authorized_parties: readonly string[];
 }
 
+/** Where the data is: all that a command needs which looks at the database and at nothing else. */
+export type DatabaseSettings = Pick<Settings, "data_dir" | "database">;
+
 /** A setting is missing or wrong. The message is one line that names the setting and the rule, never the value. */
 export class SettingsError extends Error {}
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the environment once. `edge` is where the process runs: a Lambda may not dial private addresses on its own,
  * a local server in local mode may.
  */
-export function parseSettings(environment: Readonly<Record<string, string | undefined>>, edge: "local" | "lambda"): Settings {
-  const given = Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
-  );
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const missing = issue?.code === "invalid_type" && !(String(issue.path[0]) in given);
-    const allowed = issue?.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue?.message;
-    throw new SettingsError(`${String(issue?.path[0])} ${missing ? "is required" : allowed}`);
-  }
-  const env = parsed.data;
+export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
+  const env = read(Environment, environment);
   if (edge === "lambda" && !env.DATABASE_URL) throw new SettingsError("DATABASE_URL is required");
   return {
     port: env.PORT,
@@ -170,6 +165,23 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
     }),
     log_level: env.LOG_LEVEL,
   };
+}
+
+export function parseDatabaseSettings(environment: Variables): DatabaseSettings {
+  const env = read(Environment.pick({ DATA_DIR: true, DATABASE_URL: true, DATABASE_DRIVER: true }), environment);
+  return { data_dir: env.DATA_DIR, database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER) };
+}
+
+function read<S extends z.ZodObject>(schema: S, environment: Variables): z.output<S> {
+  const given = Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const missing = issue?.code === "invalid_type" && !(String(issue.path[0]) in given);
+  const allowed = issue?.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue?.message;
+  throw new SettingsError(`${String(issue?.path[0])} ${missing ? "is required" : allowed}`);
 }
 
 function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "neon" | undefined): Settings["database"] {

@@ -24,7 +24,7 @@ const SQLITE_BUSY = 5;
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const owner = path.join(folder, "lock.pid");
-  const lock = new DatabaseSync(path.join(folder, "lock"));
+  const lock = new DatabaseSync(path.join(folder, "lock.db"));
   try {
     // In memory, the journal leaves no file behind that a killed process would have to recover from.
     lock.exec("pragma journal_mode = memory; begin exclusive");

@@ -1,5 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createApp, type Runtime } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
@@ -11,7 +12,7 @@ import { createGateways } from "@board/core/gateway/websocket";
 import { recoverJobs } from "@board/core/job/job";
 import { errorText, type Log } from "@board/core/log";
 import { scheduled } from "@board/core/schedule";
-import type { Settings } from "@board/core/settings";
+import type { DatabaseSettings, Settings } from "@board/core/settings";
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
@@ -42,10 +43,18 @@ export async function startServer(settings: Settings, log: Log): Promise<LocalSe
   }
 }
 
+/** Where the embedded database is. */
+export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.resolve(data_dir, "database");
+
 /** The driver by the settings; each is loaded only when used. */
-export async function openDatabase(settings: Settings, log: Log): Promise<Database> {
+export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   const { driver, url } = settings.database;
-  if (driver === "pglite") return (await import("@board/core/db/pglite")).openPglite({ folder: path.resolve(settings.data_dir, "database") });
+  if (driver === "pglite") {
+    const folder = databaseFolder(settings);
+    // The database's own files are open to every user of the machine; their folder is not.
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return (await import("@board/core/db/pglite")).openPglite({ folder });
+  }
   if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, log });
   return (await import("@board/core/db/postgres")).openPostgres(url, { log });
 }
@@ -57,13 +66,18 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
-  stops.push(() => gateways.close());
   const contextFor = <A extends Actor>(actor: A): Context<A> => ({ db, actor, gateways, settings, now, log, outbox: { waiting: false } });
   const system = () => contextFor({ type: "system" } as const);
 
   await recoverJobs(system(), { alone: settings.database.driver === "pglite" });
   const consumer = startConsumer(system);
-  stops.push(() => consumer.stop());
+  stops.push(async () => {
+    const idle = consumer.stop();
+    await Promise.race([idle, pause(GRACE_MS, undefined, { ref: false })]);
+    // A gateway that does not answer must not hold up the end: its calls fail now and are made again by the next start.
+    await gateways.close();
+    await idle;
+  });
   const runtime: Runtime = {
     settings,
     context: () => contextFor({ type: "public" }),
@@ -77,7 +91,7 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
   return url;
 }
 
-/** Milliseconds that open requests get to end; streams are cut after it. */
+/** Milliseconds that open requests and deliveries get to end; streams and calls to gateways are cut after it. */
 const GRACE_MS = 3_000;
 
 function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]): Promise<string> {

@@ -42,9 +42,9 @@ let scan: Promise<unknown> = Promise.resolve();
 
 /**
  * Adopts an imported agent, which has only the PBKDF2 form of its token: the row whose hash matches gets its digest, so
- * that the next request finds it by index. True when one matched.
+ * that from then on `findAgentByToken` finds it.
  */
-export function adoptImportedToken(ctx: Context, token: string): Promise<boolean> {
+export function adoptImportedToken(ctx: Context, token: string): Promise<void> {
   const run = scan.then(() => adopt(ctx, token));
   scan = run.catch(() => {});
   return run;
@@ -52,7 +52,7 @@ export function adoptImportedToken(ctx: Context, token: string): Promise<boolean
 
 const SCAN_PAGE = 100;
 
-async function adopt(ctx: Context, token: string): Promise<boolean> {
+async function adopt(ctx: Context, token: string): Promise<void> {
   let after: { created_at: Date; id: string } | undefined;
   for (;;) {
     const rows = await ctx.db
@@ -73,9 +73,9 @@ async function adopt(ctx: Context, token: string): Promise<boolean> {
         .update(agents)
         .set({ agent_token_lookup: tokenLookup(ctx.settings.token_pepper, token), updated_at: sql`${agents.updated_at}` })
         .where(and(eq(agents.id, row.id), isNull(agents.agent_token_lookup), eq(agents.agent_token_hash, row.hash ?? "")));
-      return true;
+      return;
     }
     after = rows.at(-1);
-    if (rows.length < SCAN_PAGE) return false;
+    if (rows.length < SCAN_PAGE) return;
   }
 }

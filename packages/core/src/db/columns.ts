@@ -22,6 +22,15 @@ export const timestamps = {
 
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
+/**
+ * Any JSON, a bare string too. Drivers hand it over parsed, and Drizzle's own jsonb parses strings once more: the text "5"
+ * would come back as a number.
+ */
+export const json = customType<{ data: unknown; driverData: unknown }>({
+  dataType: () => "jsonb",
+  toDriver: (value) => JSON.stringify(value),
+});
+
 /** A transaction id that never wraps; drivers hand it over as text. */
 const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 

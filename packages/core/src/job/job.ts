@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
 import { type Context, inTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
@@ -114,6 +114,12 @@ export async function recoverJobs(ctx: Context, options: { alone: boolean }): Pr
     .update(jobs)
     .set({ sent_at: null, ...(options.alone ? { lease_until: ctx.now() } : {}) })
     .where(inArray(jobs.status, ["queued", "running"]));
+}
+
+/** How many jobs there are in each state that has any. */
+export async function countJobs(ctx: Context): Promise<Partial<Record<JobRow["status"], number>>> {
+  const rows = await ctx.db.select({ status: jobs.status, total: count() }).from(jobs).groupBy(jobs.status);
+  return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
 /** Jobs for the operator's eye, newest first. */

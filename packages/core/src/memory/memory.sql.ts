@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
-import { commitOrder, created, id } from "../db/columns.ts";
+import { commitOrder, created, id, json } from "../db/columns.ts";
 
 /** Append-only: the newest entry of a key is its value. */
 export const board_memory = pgTable(
@@ -13,7 +13,7 @@ export const board_memory = pgTable(
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
     memory_key: text(),
-    value: jsonb().$type<unknown>(),
+    value: json(),
     content: text().notNull(),
     tags: text().array(),
     source: text(),

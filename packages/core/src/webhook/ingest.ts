@@ -102,10 +102,11 @@ async function openDoor(ctx: Context, post: Post) {
   return found;
 }
 
-const signatureHeaders = (configured: string | null) => (configured === null ? DEFAULT_SIGNATURE_HEADERS : [configured.toLowerCase()]);
+/** Every header that may hold a signature: some senders fill several, and none of them is kept. */
+const signatureHeaders = (configured: string | null) => [...DEFAULT_SIGNATURE_HEADERS, configured?.toLowerCase()];
 
 /** Content-Type, User-Agent and every X- header in lower case, never a credential. */
-function keptHeaders(headers: Headers, dropped: readonly string[]): Record<string, string> {
+function keptHeaders(headers: Headers, dropped: readonly (string | undefined)[]): Record<string, string> {
   const kept: Record<string, string> = {};
   headers.forEach((value, name) => {
     const wanted = name === "content-type" || name === "user-agent" || name.startsWith("x-");

@@ -1,0 +1,75 @@
+import http from "node:http";
+
+export interface Load {
+  url: string;
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  connections: number;
+  /** Stops after this many requests. */
+  requests: number;
+  /** What counts as good. */
+  status?: number;
+}
+
+export interface Figures {
+  per_second: number;
+  p50_ms: number;
+  p99_ms: number;
+  failed: number;
+}
+
+/** Sends requests over kept-alive connections, each as soon as its connection is free. */
+export async function load({
+  url,
+  method = "GET",
+  headers = {},
+  body,
+  connections,
+  requests,
+  status = 200,
+}: Load): Promise<Figures> {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+  const times: number[] = [];
+  let sent = 0;
+  let failed = 0;
+  const target = new URL(url);
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const options = {
+    agent,
+    method,
+    host: target.hostname,
+    port: target.port,
+    path: target.pathname + target.search,
+    headers: { ...headers, ...length },
+  };
+
+  const one = () =>
+    new Promise<void>((resolve) => {
+      const start = performance.now();
+      const end = (good: boolean) => {
+        if (!good) failed++;
+        times.push(performance.now() - start);
+        resolve();
+      };
+      const request = http.request(options, (response) => {
+        response.resume();
+        response.on("end", () => end(response.statusCode === status));
+      });
+      request.on("error", () => end(false));
+      request.end(body);
+    });
+  const worker = async () => {
+    while (sent < requests) {
+      sent++;
+      await one();
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: connections }, worker));
+  const seconds = (performance.now() - start) / 1000;
+  agent.destroy();
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  return { per_second: requests / seconds, p50_ms: at(0.5), p99_ms: at(0.99), failed };
+}

@@ -1,0 +1,165 @@
+import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
+import type { Webhook } from "@board/core/webhook/webhook";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addBoard } from "./support/board.ts";
+import { createWebhook, deposit, post, readPayload } from "./support/webhook.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+const MAX_BYTES = 1_000;
+const RATE = 5;
+let world: World;
+let home: Tenant;
+let webhook: Webhook;
+
+beforeAll(async () => {
+  world = await createWorld({ environment: { WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`, WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
+  home = await world.tenant("home");
+  webhook = await createWebhook(world, home);
+  toNextMinute();
+});
+afterAll(() => world.close());
+
+const toNextMinute = () => world.elapse(60_000 - (world.now().getTime() % 60_000));
+/** How many payloads, memory entries and jobs there are. */
+const stored = () => Promise.all([world.db.$count(board_webhook_payloads), world.db.$count(board_memory), world.db.$count(jobs)]);
+const patch = (body: object, one = webhook) => world.call("PATCH", one.endpoint_path, { token: home.owner.token, body });
+const TOO_LARGE = { detail: `Payload exceeds maximum size of ${MAX_BYTES} bytes.` };
+
+/** Posts a stream of ten chunks and tells how many were asked for. */
+async function stream(path: string, chunk: Uint8Array, headers: Record<string, string> = {}) {
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (pulled === 10) return controller.close();
+      pulled += 1;
+      controller.enqueue(chunk);
+    },
+  }, { highWaterMark: 0 });
+  const response = await world.app.request(path, { method: "POST", body, headers, duplex: "half" } as RequestInit);
+  return { status: response.status, body: await response.json(), pulled };
+}
+
+test("an accepted post is one payload, one memory entry and one job, and is answered before anybody is told", async () => {
+  const before = await stored();
+  const answer = await post(world, webhook, '{"a":1}');
+  const { payload_id } = answer.body;
+  expect([answer.status, answer.body]).toEqual([202, { ok: true, board_id: home.board_id, webhook_id: webhook.id, payload_id }]);
+  expect(await stored()).toEqual(before.map((count) => count + 1));
+  const [job] = await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`);
+  expect(job).toMatchObject({ kind: "webhook.notify", status: "queued", attempts: 0 });
+});
+
+test("ids that are malformed, unknown or of another board exist nowhere", async () => {
+  const { board_id } = await addBoard(world, home);
+  const before = await stored();
+  for (const path of [
+    `/api/v1/boards/${home.board_id}/webhooks/none`,
+    `/api/v1/boards/none/webhooks/${webhook.id}`,
+    `/api/v1/boards/${home.board_id}/webhooks/${crypto.randomUUID()}`,
+    `/api/v1/boards/${board_id}/webhooks/${webhook.id}`,
+    `/api/v1/boards/${home.board_id}/webhooks/%00`,
+    `/api/v1/boards/${home.board_id}/webhooks/%ff`,
+  ]) {
+    const missed = await world.call("POST", path, { raw: "{}" });
+    expect([missed.status, missed.body], path).toEqual([404, { detail: "Not Found" }]);
+  }
+  expect(await stored()).toEqual(before);
+});
+
+test("ids are taken in any case, and with a trailing slash", async () => {
+  const path = `/api/v1/boards/${home.board_id.toUpperCase()}/webhooks/${webhook.id.toUpperCase()}/`;
+  const answer = await world.call("POST", path, { raw: "{}" });
+  expect([answer.status, answer.body.webhook_id]).toEqual([202, webhook.id]);
+});
+
+test("each check stands before the next, and none that fails stores anything", async () => {
+  const guarded = await createWebhook(world, home, { enabled: false, secret: "key" });
+  const tooLarge = "x".repeat(MAX_BYTES + 1);
+  const before = await stored();
+  toNextMinute();
+  expect([(await post(world, guarded, tooLarge)).status, (await post(world, guarded)).body]).toEqual([410, { detail: "Webhook is disabled." }]);
+  await patch({ enabled: true }, guarded);
+  for (let n = 0; n < RATE - 1; n++) expect((await post(world, guarded, tooLarge)).status).toBe(413);
+  expect((await post(world, guarded)).body).toEqual({ detail: "Missing webhook signature header." });
+  expect((await post(world, guarded, tooLarge)).status).toBe(429);
+  expect(await stored()).toEqual(before);
+});
+
+test("beyond its rate a webhook answers 429 until the minute is over, and others are not held up", async () => {
+  const busy = await createWebhook(world, home);
+  toNextMinute();
+  world.elapse(20_000);
+  for (let n = 0; n < RATE; n++) await deposit(world, busy);
+  const refused = await post(world, busy);
+  expect([refused.status, refused.body]).toEqual([429, { detail: "Too Many Requests" }]);
+  const wait = Number(refused.headers.get("retry-after"));
+  expect(Number.isInteger(wait) && wait > 0 && wait <= 40).toBe(true);
+  expect((await post(world, await createWebhook(world, home))).status).toBe(202);
+  world.elapse(wait * 1_000);
+  expect((await post(world, busy)).status).toBe(202);
+});
+
+test("a rate of 0 is no limit", async () => {
+  const free = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
+  try {
+    const open = await createWebhook(free, await free.tenant("free"));
+    free.statements.length = 0;
+    await deposit(free, open);
+    expect(free.statements.filter((statement) => statement.includes("rate_counters"))).toEqual([]);
+  } finally {
+    await free.close();
+  }
+});
+
+test("a body of exactly the limit is taken, one byte more is not", async () => {
+  toNextMinute();
+  expect((await post(world, webhook, "é".repeat(MAX_BYTES / 2))).status).toBe(202);
+  const before = await stored();
+  const refused = await post(world, webhook, `${"é".repeat(MAX_BYTES / 2)}x`);
+  expect([refused.status, refused.body]).toEqual([413, TOO_LARGE]);
+  expect(await stored()).toEqual(before);
+});
+
+test("a body announced as too large is refused unread", async () => {
+  toNextMinute();
+  const headers = { "content-length": `${MAX_BYTES + 1}` };
+  expect(await stream(webhook.endpoint_path, Buffer.from("x"), headers)).toEqual({ status: 413, body: TOO_LARGE, pulled: 0 });
+});
+
+test("a body without a length, or with a false one, is counted and dropped where it gets too large", async () => {
+  toNextMinute();
+  const quarter = Buffer.alloc(MAX_BYTES / 4, "x");
+  for (const headers of [{}, { "content-length": "1" }, { "content-length": "none" }] as Record<string, string>[])
+    expect(await stream(webhook.endpoint_path, quarter, headers)).toEqual({ status: 413, body: TOO_LARGE, pulled: 5 });
+});
+
+test("a streamed body is put together byte by byte", async () => {
+  toNextMinute();
+  const answer = await stream(webhook.endpoint_path, Buffer.from("é😀 "));
+  expect(answer.status).toBe(202);
+  const { payload_id } = answer.body as { payload_id: string };
+  expect((await readPayload(world, home, webhook, payload_id)).payload).toBe("é😀 ".repeat(10));
+});
+
+test("no credential is needed, and a bad one is neither looked at nor kept", async () => {
+  toNextMinute();
+  for (const headers of [{ authorization: "Bearer nonsense" }, { authorization: "é" }, { "x-agent-token": "nonsense" }] as Record<string, string>[]) {
+    world.statements.length = 0;
+    const id = await deposit(world, webhook, "{}", headers);
+    expect(world.statements.filter((statement) => /agent_token|"users"/.test(statement))).toEqual([]);
+    expect((await readPayload(world, home, webhook, id)).headers).toEqual({});
+  }
+});
+
+test("payload, memory entry and job are stored together or not at all", async () => {
+  toNextMinute();
+  await world.db.execute(sql`alter table jobs add constraint no_jobs check (false) not valid`);
+  const before = await stored();
+  const failed = await post(world, webhook);
+  expect([failed.status, failed.body]).toEqual([500, { detail: "Internal Server Error" }]);
+  expect(await stored()).toEqual(before);
+  await world.db.execute(sql`alter table jobs drop constraint no_jobs`);
+  await deposit(world, webhook);
+  expect(await stored()).toEqual(before.map((count) => count + 1));
+});

@@ -1,0 +1,220 @@
+import { statSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { call, type CallOptions } from "./support/http.ts";
+import { cleanUp, type Program, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
+
+afterAll(cleanUp);
+
+interface Server extends Program {
+  url: string;
+  token: string;
+  call(method: string, path: string, options?: CallOptions): ReturnType<typeof call>;
+}
+
+async function start(folder: string, environment: Record<string, string> = {}): Promise<Server> {
+  const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", ...environment });
+  const [, url] = await program.says(/ready at (http:\S+)/);
+  const [, token] = await program.says(/token +(\S+)/);
+  return Object.assign(program, {
+    url: url!,
+    token: token!,
+    call: (method: string, target: string, options?: CallOptions) =>
+      call((at, init) => fetch(url + at, init), method, target, { token: token!, ...options }),
+  });
+}
+
+const lines = (text: string) => text.trimEnd().split("\n");
+
+describe("the folder", () => {
+  test("a first start answers, says how to sign in, and keeps its secrets to the owner", async () => {
+    const folder = temporaryFolder();
+    const first = await start(folder);
+    expect((await first.call("GET", "/readyz")).status).toBe(200);
+    expect((await first.call("GET", "/api/v1/users/me")).status).toBe(200);
+    const mode = (name: string) => (statSync(path.join(folder, name)).mode & 0o777).toString(8);
+    const secrets = readdirSync(path.join(folder, "secrets"));
+    expect(secrets.toSorted()).toEqual(["encryption_key", "local_auth_token", "token_pepper"]);
+    for (const name of secrets) expect(mode(`secrets/${name}`)).toBe("600");
+    expect(mode("database")).toBe("700");
+
+    const second = await runProgram("main", { DATA_DIR: folder, PORT: "0" });
+    expect(second).toMatchObject({ code: 1, stdout: "" });
+    expect(lines(second.stderr)).toEqual([expect.stringMatching(/is in use by process \d+\. Stop that one first/)]);
+    expect((await first.call("GET", "/readyz")).status).toBe(200);
+
+    expect(await first.stop("SIGINT")).toEqual({ code: 0, signal: null });
+    expect(first.stderr).toBe("");
+    const again = await start(folder);
+    expect(again.token).toBe(first.token);
+    expect(await again.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+  });
+
+  test("a folder left by kill -9 is taken over, also when the number of that process is another one's by now", async () => {
+    const folder = temporaryFolder();
+    await (await start(folder)).stop("SIGKILL");
+    for (const file of ["lock", "lock.pid"]) writeFileSync(path.join(folder, file), String(process.pid));
+    const next = await start(folder);
+    expect((await next.call("GET", "/readyz")).status).toBe(200);
+  });
+
+  test("of starts at the same moment after a kill -9, one gets the folder", async () => {
+    const folder = temporaryFolder();
+    await (await start(folder)).stop("SIGKILL");
+    const starts = [1, 2, 3].map(() => startProgram("main", { DATA_DIR: folder, PORT: "0" }));
+    const outcomes = await Promise.all(
+      starts.map((one) => Promise.race([one.says(/ready at/).then(() => "ready"), one.ended.then(() => "refused")])),
+    );
+    expect(outcomes.toSorted()).toEqual(["ready", "refused", "refused"]);
+  });
+
+  test("a signal during the first start ends it in good order, and the next start finds nothing broken", async () => {
+    const folder = temporaryFolder();
+    const cut = startProgram("main", { DATA_DIR: folder, PORT: "0" });
+    await vi.waitUntil(() => readdirSync(folder).includes("database"), { timeout: 20_000 });
+    expect(await cut.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+    expect(cut.stdout + cut.stderr).toBe("");
+    expect((await (await start(folder)).call("GET", "/readyz")).status).toBe(200);
+  });
+});
+
+describe("what stops a start", () => {
+  test.each([
+    { name: "PORT", value: "eighty" },
+    { name: "LOCAL_AUTH_TOKEN", value: "short-secret" },
+    { name: "DATABASE_URL", value: "mysql://user:secret@host/db" },
+    { name: "ENCRYPTION_KEY", value: "not-a-key" },
+  ])("a bad $name is named in one line, its value is not", async ({ name, value }) => {
+    const refused = await runProgram("main", { DATA_DIR: temporaryFolder(), PORT: "0", [name]: value });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(lines(refused.stderr)).toEqual([expect.stringContaining(name)]);
+    expect(refused.stderr).not.toContain(value);
+  });
+
+  test("a taken port is named in one line, and the folder is free again", async () => {
+    const { url } = await start(temporaryFolder());
+    const folder = temporaryFolder();
+    const { port } = new URL(url);
+    const refused = await runProgram("main", { DATA_DIR: folder, PORT: port });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(lines(refused.stderr)).toEqual([expect.stringContaining(`Port ${port} is taken`)]);
+    await start(folder);
+  });
+
+  test("a folder that cannot be one is told in one line", async () => {
+    const file = path.join(temporaryFolder(), "file");
+    writeFileSync(file, "");
+    const refused = await runProgram("main", { DATA_DIR: file, PORT: "0" });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(lines(refused.stderr)).toHaveLength(1);
+  });
+});
+
+describe("a crash", () => {
+  const TOKEN = "gateway-token-0815";
+  let gateway: FakeGateway;
+  afterEach(() => gateway.close());
+
+  interface Desk {
+    folder: string;
+    server: Server;
+    board_id: string;
+    webhook_path: string;
+  }
+
+  /** A server with a board, a lead and a webhook on a gateway that works. */
+  async function furnish(): Promise<Desk> {
+    gateway = await startFakeGateway({ token: TOKEN });
+    const folder = temporaryFolder();
+    const server = await start(folder);
+    const create = async (at: string, body: object) => (await server.call("POST", at, { body })).body;
+    const host = await create("/api/v1/gateways", { name: "Host", url: gateway.url, token: TOKEN, workspace_root: "/srv/agents" });
+    const board = await create("/api/v1/boards", { name: "Shop", description: "A shop", gateway_id: host.id });
+    await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
+    const webhook = await create(`/api/v1/boards/${board.id}/webhooks`, { description: "Look into it" });
+    return { folder, server, board_id: board.id, webhook_path: webhook.endpoint_path };
+  }
+
+  /** Payload ids that were stored, remembered and told, each as often as it was. */
+  async function account({ server, board_id, webhook_path }: Desk) {
+    const items = async (at: string) => (await server.call("GET", `${at}?limit=200`)).body.items;
+    const payloads: { id: string }[] = await items(`${webhook_path}/payloads`);
+    const entries: { tags: string[] }[] = await items(`/api/v1/boards/${board_id}/memory`);
+    return {
+      stored: payloads.map(({ id }) => id).toSorted(),
+      remembered: entries.map(({ tags }) => tags.find((tag) => tag.startsWith("payload:"))!.slice(8)).toSorted(),
+      told: told().toSorted(),
+    };
+  }
+  const told = () =>
+    gateway.messages
+      .filter(({ message }) => message.startsWith("WEBHOOK EVENT RECEIVED"))
+      .map(({ message }) => /^Payload ID: (\S+)$/m.exec(message)![1]!);
+
+  test.each([
+    { moment: "before the host has the message", method: "sessions.patch", sent: 1 },
+    { moment: "after the host took the message and before it was recorded", method: "chat.send", sent: 2 },
+  ])("kill -9 $moment: the agent is told once", async ({ method, sent }) => {
+    const desk = await furnish();
+    gateway.faults.delays_ms[method] = Number.POSITIVE_INFINITY;
+    const { status, body } = await desk.server.call("POST", desk.webhook_path, { body: { order: 7 } });
+    expect(status).toBe(202);
+    await vi.waitUntil(() => gateway.calls.some((one) => one.method === method), { timeout: 10_000 });
+    await desk.server.stop("SIGKILL");
+    gateway.faults.delays_ms = {};
+
+    desk.server = await start(desk.folder);
+    const calls = () => gateway.calls.filter((one) => one.method === "chat.send");
+    await vi.waitUntil(() => calls().length === sent, { timeout: 20_000 });
+    const once = [body.payload_id];
+    expect(await account(desk)).toEqual({ stored: once, remembered: once, told: once });
+    expect(new Set(calls().map(({ params }) => (params as { idempotencyKey: string }).idempotencyKey)).size).toBe(1);
+  });
+
+  test("twenty posts through five kill -9 at any moment: each accepted one is stored once and told once", async () => {
+    const desk = await furnish();
+    // Slow enough that kills fall into deliveries, quick enough that some deliveries end.
+    gateway.faults.delays_ms = { "sessions.patch": 20, "chat.send": 40 };
+    const accepted: string[] = [];
+    let unanswered = 0;
+    const post = async (number: number) => {
+      const { status, body } = await desk.server.call("POST", desk.webhook_path, { body: { number } });
+      expect(status).toBe(202);
+      accepted.push(body.payload_id);
+    };
+    for (let life = 0; life < 5; life += 1) {
+      const posts = [1, 2, 3, 4].map((number) => post(life * 4 + number).catch(() => (unanswered += 1)));
+      await pause(Math.random() * 500);
+      await desk.server.stop("SIGKILL");
+      await Promise.all(posts);
+      desk.server = await start(desk.folder);
+    }
+    for (let number = 0; number < unanswered; number += 1) await post(100 + number);
+    expect(accepted).toHaveLength(20);
+
+    // What was stored but lost its answer in a kill is told too.
+    const stored = (await account(desk)).stored;
+    await vi.waitUntil(() => told().length >= stored.length, { timeout: 30_000 });
+    expect(await account(desk)).toEqual({ stored, remembered: stored, told: stored });
+    expect(new Set(stored).size).toBe(stored.length);
+    expect(stored).toEqual(expect.arrayContaining(accepted));
+  }, 120_000);
+
+  test("a gateway that never answers does not hold up the end, and its message arrives after the next start", async () => {
+    const desk = await furnish();
+    gateway.faults.delays_ms["sessions.patch"] = Number.POSITIVE_INFINITY;
+    const { body } = await desk.server.call("POST", desk.webhook_path, { raw: "hello" });
+    await vi.waitUntil(() => gateway.calls.some(({ method }) => method === "sessions.patch"), { timeout: 10_000 });
+    let answered = false;
+    const late = setTimeout(() => (answered = true), 14_000);
+    expect(await desk.server.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+    clearTimeout(late);
+    expect(answered).toBe(false);
+    gateway.faults.delays_ms = {};
+    desk.server = await start(desk.folder);
+    await vi.waitUntil(() => told().length > 0, { timeout: 25_000 });
+    expect(told()).toEqual([body.payload_id]);
+  }, 90_000);
+});
