@@ -35,7 +35,13 @@ async function importAgent(agent_token_hash: string): Promise<string> {
   const number = ++imported;
   const [row] = await world.db
     .insert(agents)
-    .values({ gateway_id: home.gateway_id, board_id: home.board_id, name: `Imported ${number}`, agent_token_hash, status: "ready" })
+    .values({
+      gateway_id: home.gateway_id,
+      board_id: home.board_id,
+      name: `Imported ${number}`,
+      agent_token_hash,
+      status: "ready",
+    })
     .returning();
   return row!.id;
 }
@@ -59,16 +65,19 @@ test("a token is found by one look-up, without a look at the stored hashes", asy
   expect(world.statements.filter(scans)).toEqual([]);
 });
 
-test.each([[{}], [{ padded: true }], [{ iterations: 1_000 }]])("an imported agent %j is let in by its old token and gets its digest", async (form) => {
-  const token = randomBytes(24).toString("base64url");
-  const id = await importAgent(stored(token, form));
-  const before = await rowOf(id);
-  expect([(await healthz(token)).status, (await rowOf(id)).agent_token_lookup]).toEqual([200, lookupOf(token)]);
-  expect((await rowOf(id)).agent_token_hash).toBe(before.agent_token_hash);
-  world.statements.length = 0;
-  expect((await healthz(token)).body.agent_id).toBe(id);
-  expect(world.statements.filter(scans)).toEqual([]);
-});
+test.each([[{}], [{ padded: true }], [{ iterations: 1_000 }]])(
+  "an imported agent %j is let in by its old token and gets its digest",
+  async (form) => {
+    const token = randomBytes(24).toString("base64url");
+    const id = await importAgent(stored(token, form));
+    const before = await rowOf(id);
+    expect([(await healthz(token)).status, (await rowOf(id)).agent_token_lookup]).toEqual([200, lookupOf(token)]);
+    expect((await rowOf(id)).agent_token_hash).toBe(before.agent_token_hash);
+    world.statements.length = 0;
+    expect((await healthz(token)).body.agent_id).toBe(id);
+    expect(world.statements.filter(scans)).toEqual([]);
+  },
+);
 
 test("a malformed stored hash matches nothing and affects nobody else", async () => {
   const { agent_token_hash: good } = await rowOf(home.lead.id);
@@ -109,7 +118,8 @@ test("an imported agent that is being deleted stays out", async () => {
 test("requests that adopt one imported agent at once all get in", async () => {
   const token = "adopted-by-many";
   const id = await importAgent(stored(token, { iterations: 1_000 }));
-  for (const answer of await Promise.all([1, 2, 3, 4].map(() => healthz(token)))) expect(answer.body).toMatchObject({ agent_id: id });
+  for (const answer of await Promise.all([1, 2, 3, 4].map(() => healthz(token))))
+    expect(answer.body).toMatchObject({ agent_id: id });
 });
 
 test("a token of another pepper opens nothing", async () => {

@@ -36,16 +36,19 @@ test.each([
   ["an agent's", () => "/api/v1/agent/healthz", { "x-agent-token": "wrong-token" }],
   ["an agent's bearer", () => "/api/v1/agent/healthz", bearer("wrong-token")],
   ["anybody's", memory, bearer("wrong-token")],
-])("after %s failing credentials of a minute are used up, the next failing one is told to wait", async (_whose, path, headers) => {
-  const from = client();
-  for (let attempt = 1; attempt <= LIMIT; attempt++) expect((await from(path(), headers)).status).toBe(401);
-  const limited = await from(path(), headers);
-  expect([limited.status, limited.body]).toEqual([429, { detail: "Too Many Requests" }]);
-  const seconds = limited.headers.get("retry-after") ?? "";
-  expect(seconds).toMatch(/^\d+$/);
-  expect(Number(seconds)).toBeGreaterThan(0);
-  expect(Number(seconds)).toBeLessThanOrEqual(60);
-});
+])(
+  "after %s failing credentials of a minute are used up, the next failing one is told to wait",
+  async (_whose, path, headers) => {
+    const from = client();
+    for (let attempt = 1; attempt <= LIMIT; attempt++) expect((await from(path(), headers)).status).toBe(401);
+    const limited = await from(path(), headers);
+    expect([limited.status, limited.body]).toEqual([429, { detail: "Too Many Requests" }]);
+    const seconds = limited.headers.get("retry-after") ?? "";
+    expect(seconds).toMatch(/^\d+$/);
+    expect(Number(seconds)).toBeGreaterThan(0);
+    expect(Number(seconds)).toBeLessThanOrEqual(60);
+  },
+);
 
 test("failures of people and agents count together, per client address", async () => {
   const from = client();

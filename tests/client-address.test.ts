@@ -84,7 +84,10 @@ test("without TRUSTED_PROXIES nobody's word is taken", async () => {
   const plain = await createWorld({ environment: { AUTH_FAILURES_PER_MINUTE: "1" }, socketAddress: () => "10.0.0.1" });
   plain.elapse(60_000 - (plain.now().getTime() % 60_000));
   const attempt = (forwarded: string) =>
-    plain.call("GET", "/api/v1/agent/healthz", { agent: "wrong", headers: { "x-forwarded-for": forwarded, forwarded: `for=${forwarded}` } });
+    plain.call("GET", "/api/v1/agent/healthz", {
+      agent: "wrong",
+      headers: { "x-forwarded-for": forwarded, forwarded: `for=${forwarded}` },
+    });
   expect([(await attempt("203.0.113.1")).status, (await attempt("203.0.113.2")).status]).toEqual([401, 429]);
   expect(plain.log.find((line) => line.event === "http.request")?.["client_ip"]).toBe("10.0.0.1");
   await plain.close();

@@ -97,7 +97,10 @@ describe("CORS", () => {
   const preflight = (headers: Record<string, string>, path = "/api/v1/boards") => world.call("OPTIONS", path, { headers });
 
   test("answers a preflight without a credential, and mirrors the headers that are asked for", async () => {
-    const asked = { "access-control-request-method": "PATCH", "access-control-request-headers": "authorization, x-agent-token, x-odd" };
+    const asked = {
+      "access-control-request-method": "PATCH",
+      "access-control-request-headers": "authorization, x-agent-token, x-odd",
+    };
     const answer = await preflight({ origin: "https://app.example", ...asked });
     expect([answer.status, answer.text]).toEqual([200, "OK"]);
     expect(answer.headers.get("content-type")).toMatch(/^text\/plain/);
@@ -129,13 +132,18 @@ describe("CORS", () => {
 });
 
 describe("routing", () => {
-  test.each(["/api/v1/boards", "/organizations/me", "/api/v1/organizations/me/list", "/api/tags", "/api/v1/tags", "/health", "/readyz"])(
-    "%s/ is %s",
-    async (path) => {
-      const [plain, slashed] = [await send("GET", path), await send("GET", `${path}/`)];
-      expect([slashed.status, slashed.text]).toEqual([200, plain.text]);
-    },
-  );
+  test.each([
+    "/api/v1/boards",
+    "/organizations/me",
+    "/api/v1/organizations/me/list",
+    "/api/tags",
+    "/api/v1/tags",
+    "/health",
+    "/readyz",
+  ])("%s/ is %s", async (path) => {
+    const [plain, slashed] = [await send("GET", path), await send("GET", `${path}/`)];
+    expect([slashed.status, slashed.text]).toEqual([200, plain.text]);
+  });
 
   test("a trailing slash does for ids and writing too", async () => {
     expect((await send("GET", `/api/v1/boards/${home.board_id}/`)).body.id).toBe(home.board_id);
@@ -152,13 +160,19 @@ describe("routing", () => {
     },
   );
 
-  test.each(["/", "/nowhere", "/api/v1", "/api/v1/nowhere", "/api/v1/boards/x/y/z", "/API/V1/boards", "/api/v1/boards/%E0%A4%A/x", "//"])(
-    "%s does not exist",
-    async (path) => {
-      const answer = await send("GET", path);
-      expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
-    },
-  );
+  test.each([
+    "/",
+    "/nowhere",
+    "/api/v1",
+    "/api/v1/nowhere",
+    "/api/v1/boards/x/y/z",
+    "/API/V1/boards",
+    "/api/v1/boards/%E0%A4%A/x",
+    "//",
+  ])("%s does not exist", async (path) => {
+    const answer = await send("GET", path);
+    expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
+  });
 
   test.each([
     ["DELETE", "/api/v1/boards", "GET, HEAD, POST"],

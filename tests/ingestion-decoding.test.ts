@@ -22,17 +22,29 @@ async function keep(body: string | Uint8Array, content_type?: string): Promise<{
   const path = `${webhook.endpoint_path}/payloads/${id}`;
   const text = await (await world.app.request(path, { headers: { authorization: `Bearer ${home.owner.token}` } })).text();
   const shown = text.slice(text.indexOf('"payload":') + '"payload":'.length, text.lastIndexOf(',"headers":'));
-  const [row] = await world.db.select({ bytes: board_webhook_payloads.body }).from(board_webhook_payloads).where(eq(board_webhook_payloads.id, id));
+  const [row] = await world.db
+    .select({ bytes: board_webhook_payloads.body })
+    .from(board_webhook_payloads)
+    .where(eq(board_webhook_payloads.id, id));
   return { shown, bytes: row!.bytes };
 }
 
 const JSON_TYPES = ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/cloudevents+json"];
 test.each(JSON_TYPES)("as %s whatever parses is JSON, and what does not is text", async (type) => {
-  for (const body of ['{"a":1}', "[]", '"text"', "true", "1", "-1.5e3", "null", " \n 7 \t"]) expect((await keep(body, type)).shown).toBe(body);
-  for (const body of ["{broken", "{'a':1}", "undefined", "NaN", "[1,]", " "]) expect((await keep(body, type)).shown).toBe(JSON.stringify(body));
+  for (const body of ['{"a":1}', "[]", '"text"', "true", "1", "-1.5e3", "null", " \n 7 \t"])
+    expect((await keep(body, type)).shown).toBe(body);
+  for (const body of ["{broken", "{'a':1}", "undefined", "NaN", "[1,]", " "])
+    expect((await keep(body, type)).shown).toBe(JSON.stringify(body));
 });
 
-const OTHER_TYPES = [undefined, "text/plain", "application/x-www-form-urlencoded", "application/octet-stream", "text/json", "application/jsonp"];
+const OTHER_TYPES = [
+  undefined,
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "application/octet-stream",
+  "text/json",
+  "application/jsonp",
+];
 test.each(OTHER_TYPES)("as %s only what looks like JSON and parses is JSON", async (type) => {
   for (const body of ['{"a":1}', "[1]", '"text"', "true", "false", ' \r\n{"a":1}\n', " true "])
     expect((await keep(body, type)).shown).toBe(body);
@@ -53,7 +65,11 @@ test("a body in a compressed or binary form is text, its bytes kept", async () =
 
 test.each([
   ["form data", "name=Ada+Lovelace&tags=%5B1%5D", "application/x-www-form-urlencoded"],
-  ["multipart form data", '--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n{}\r\n--b--\r\n', "multipart/form-data; boundary=b"],
+  [
+    "multipart form data",
+    '--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n{}\r\n--b--\r\n',
+    "multipart/form-data; boundary=b",
+  ],
   ["what looks like base64", "eyJhIjoxfQ==", "text/plain"],
   ["NUL and control characters", "a\0b\u0001\u001b[31m", "text/plain"],
   ["a byte order mark before JSON", '\ufeff{"a":1}', "application/json"],

@@ -34,7 +34,12 @@ test("Content-Type, User-Agent and every X- header are kept, in lower case, and 
     Authorization: "Bearer outside",
     "X-Agent-Token": "outside",
   });
-  expect(payload.headers).toEqual({ "content-type": "application/json", "user-agent": "Sender/1.0", "x-github-event": "push", "x-empty": "" });
+  expect(payload.headers).toEqual({
+    "content-type": "application/json",
+    "user-agent": "Sender/1.0",
+    "x-github-event": "push",
+    "x-empty": "",
+  });
   expect(payload.content_type).toBe("application/json");
 });
 
@@ -43,7 +48,11 @@ test("a post without Content-Type has none", async () => {
 });
 
 test("repeated headers are joined", async () => {
-  const headers = new Headers([["x-tag", "one"], ["x-tag", "two, three"], ["X-Tag", "four"]]);
+  const headers = new Headers([
+    ["x-tag", "one"],
+    ["x-tag", "two, three"],
+    ["X-Tag", "four"],
+  ]);
   const response = await world.app.request(webhook.endpoint_path, { method: "POST", headers });
   const { payload_id } = (await response.json()) as { payload_id: string };
   expect((await readPayload(world, home, webhook, payload_id)).headers).toEqual({ "x-tag": "one, two, three, four" });

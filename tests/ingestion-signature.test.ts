@@ -90,5 +90,7 @@ test("signatures are never kept with a payload", async () => {
   const own = await createWebhook(world, home, { secret: SECRET, signature_header: "X-Own-Signature" });
   expect((await readPayload(world, home, own, await deposit(world, own, BODY, headers))).headers).toEqual({ "x-event": "paid" });
   const { "X-Own-Signature": _, ...usual } = headers;
-  expect((await readPayload(world, home, signed, await deposit(world, signed, BODY, usual))).headers).toEqual({ "x-event": "paid" });
+  expect((await readPayload(world, home, signed, await deposit(world, signed, BODY, usual))).headers).toEqual({
+    "x-event": "paid",
+  });
 });

@@ -29,13 +29,16 @@ const TOO_LARGE = { detail: `Payload exceeds maximum size of ${MAX_BYTES} bytes.
 /** Posts a stream of ten chunks and tells how many were asked for. */
 async function stream(path: string, chunk: Uint8Array, headers: Record<string, string> = {}) {
   let pulled = 0;
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (pulled === 10) return controller.close();
-      pulled += 1;
-      controller.enqueue(chunk);
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (pulled === 10) return controller.close();
+        pulled += 1;
+        controller.enqueue(chunk);
+      },
     },
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
   const response = await world.app.request(path, { method: "POST", body, headers, duplex: "half" } as RequestInit);
   return { status: response.status, body: await response.json(), pulled };
 }
@@ -78,7 +81,10 @@ test("each check stands before the next, and none that fails stores anything", a
   const tooLarge = "x".repeat(MAX_BYTES + 1);
   const before = await stored();
   toNextMinute();
-  expect([(await post(world, guarded, tooLarge)).status, (await post(world, guarded)).body]).toEqual([410, { detail: "Webhook is disabled." }]);
+  expect([(await post(world, guarded, tooLarge)).status, (await post(world, guarded)).body]).toEqual([
+    410,
+    { detail: "Webhook is disabled." },
+  ]);
   await patch({ enabled: true }, guarded);
   for (let n = 0; n < RATE - 1; n++) expect((await post(world, guarded, tooLarge)).status).toBe(413);
   expect((await post(world, guarded)).body).toEqual({ detail: "Missing webhook signature header." });
@@ -144,7 +150,10 @@ test("a streamed body is put together byte by byte", async () => {
 
 test("no credential is needed, and a bad one is neither looked at nor kept", async () => {
   toNextMinute();
-  for (const headers of [{ authorization: "Bearer nonsense" }, { authorization: "é" }, { "x-agent-token": "nonsense" }] as Record<string, string>[]) {
+  for (const headers of [{ authorization: "Bearer nonsense" }, { authorization: "é" }, { "x-agent-token": "nonsense" }] as Record<
+    string,
+    string
+  >[]) {
     world.statements.length = 0;
     const id = await deposit(world, webhook, "{}", headers);
     expect(world.statements.filter((statement) => /agent_token|"users"/.test(statement))).toEqual([]);

@@ -95,7 +95,12 @@ test("an unexpected error is logged with its stack and answered as 500 with ever
     vary: "Origin",
   });
   const [unhandled, request] = broken.log.filter((line) => line.level === "error");
-  expect(unhandled).toMatchObject({ event: "unhandled", request_id: "trace", path: "/api/v1/users/me", stack: expect.stringContaining("at ") });
+  expect(unhandled).toMatchObject({
+    event: "unhandled",
+    request_id: "trace",
+    path: "/api/v1/users/me",
+    stack: expect.stringContaining("at "),
+  });
   expect(request).toMatchObject({ event: "http.request", status: 500 });
   expect(JSON.stringify(broken.log)).not.toContain("somebody");
   await broken.close();
@@ -112,6 +117,12 @@ test("lines are JSON with timestamp, level, event and message, from the level of
     write.mockRestore();
   }
   expect(written.map((line) => JSON.parse(line))).toEqual([
-    { timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), level: "warn", event: "loud", message: "Written", request_id: "trace" },
+    {
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      level: "warn",
+      event: "loud",
+      message: "Written",
+      request_id: "trace",
+    },
   ]);
 });

@@ -51,7 +51,14 @@ test("a value is kept under its key, with itself as content, and read back throu
 
 test("content alone is kept without key and value", async () => {
   const made = await writeAsAgent({ content: " spaced out ", tags: ["note"], source: " field trip " });
-  expect(made.body).toMatchObject({ key: null, value: null, content: " spaced out ", tags: ["note"], source: "field trip", is_chat: false });
+  expect(made.body).toMatchObject({
+    key: null,
+    value: null,
+    content: " spaced out ",
+    tags: ["note"],
+    source: "field trip",
+    is_chat: false,
+  });
 });
 
 test("of both forms together everything is kept as sent", async () => {
@@ -60,9 +67,25 @@ test("of both forms together everything is kept as sent", async () => {
 });
 
 const VALUES = [
-  0, -1.5, 9007199254740991, true, false, null, [], {}, [1, [2, { a: null }]], { b: { c: ["d"] } },
+  0,
+  -1.5,
+  9007199254740991,
+  true,
+  false,
+  null,
+  [],
+  {},
+  [1, [2, { a: null }]],
+  { b: { c: ["d"] } },
   // Text stays text, however much it looks like JSON.
-  "5", "true", "null", '{"a":1}', '"quoted"', "[1,", "2026-11-20T10:24:09.799Z", " spaced ",
+  "5",
+  "true",
+  "null",
+  '{"a":1}',
+  '"quoted"',
+  "[1,",
+  "2026-11-20T10:24:09.799Z",
+  " spaced ",
 ];
 test.each(VALUES)("a value comes back as it was sent: %j", async (value) => {
   const made = await writeAsAgent({ key: "any", value });
@@ -71,12 +94,23 @@ test.each(VALUES)("a value comes back as it was sent: %j", async (value) => {
   expect(items.find((entry: { id: string }) => entry.id === made.body.id)).toEqual(made.body);
 });
 
-test.each([[["a,b", "{c}", 'say "d"', "back\\slash", "NULL", "", " e ", "ünï"]], [[]], [null]])("tags come back as they were sent: %j", async (tags) => {
-  expect((await write({ content: "tagged", tags })).body.tags).toEqual(tags);
-});
+test.each([[["a,b", "{c}", 'say "d"', "back\\slash", "NULL", "", " e ", "ünï"]], [[]], [null]])(
+  "tags come back as they were sent: %j",
+  async (tags) => {
+    expect((await write({ content: "tagged", tags })).body.tags).toEqual(tags);
+  },
+);
 
 test("an entry is chat exactly when its tags hold `chat`", async () => {
-  for (const [tags, is_chat] of [[["chat"], true], [["ops", "chat"], true], [["Chat"], false], [["chat "], false], [["chats"], false], [[], false], [null, false]] as const)
+  for (const [tags, is_chat] of [
+    [["chat"], true],
+    [["ops", "chat"], true],
+    [["Chat"], false],
+    [["chat "], false],
+    [["chats"], false],
+    [[], false],
+    [null, false],
+  ] as const)
     expect((await write({ content: "hello", tags, is_chat: !is_chat })).body.is_chat, JSON.stringify(tags)).toBe(is_chat);
 });
 
@@ -87,7 +121,10 @@ test("a chat entry without source is its author's; a note has no source", async 
   expect((await writeAsAgent({ content: "hi", source: " " })).body.source).toBeNull();
   const rename = (name: string | null, preferred_name: string | null) =>
     world.db.execute(sql`update users set name = ${name}, preferred_name = ${preferred_name} where auth_subject = 'home'`);
-  for (const [name, preferred, source] of [["Ada Lovelace", "Ada", "Ada"], ["Ada Lovelace", null, "Ada Lovelace"]] as const) {
+  for (const [name, preferred, source] of [
+    ["Ada Lovelace", "Ada", "Ada"],
+    ["Ada Lovelace", null, "Ada Lovelace"],
+  ] as const) {
     await rename(name, preferred);
     expect((await write({ content: "hi", tags: ["chat"] })).body.source).toBe(source);
   }
@@ -158,7 +195,10 @@ test("blank content is refused, whether sent or made of the value", async () => 
 });
 
 test.each(["is_chat=maybe", "is_chat=", "limit=0", "limit=201", "offset=-1"])("a bad query is refused: %s", async (query) => {
-  for (const [path, who] of [[userPath(), { token: home.owner.token }], [agentPath(), { agent: home.worker.token }]] as const) {
+  for (const [path, who] of [
+    [userPath(), { token: home.owner.token }],
+    [agentPath(), { agent: home.worker.token }],
+  ] as const) {
     const refused = await world.call("GET", `${path}?${query}`, who);
     expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["query", query.split("=")[0]] }]]);
   }
@@ -172,7 +212,12 @@ test("memory is read by who may read the board, and written by who may write to 
     const refused = await world.call("POST", userPath(), { token: reader.token, body });
     expect([refused.status, refused.body]).toEqual([403, { detail: "Board access denied" }]);
   }
-  for (const [who, status] of [[{ agent: neighbour.token }, 403], [{ agent: abroad.worker.token }, 404], [{ token: abroad.owner.token }, 404], [{}, 401]] as const)
+  for (const [who, status] of [
+    [{ agent: neighbour.token }, 403],
+    [{ agent: abroad.worker.token }, 404],
+    [{ token: abroad.owner.token }, 404],
+    [{}, 401],
+  ] as const)
     for (const path of "token" in who ? [userPath()] : [userPath(), agentPath()]) {
       expect((await world.call("GET", path, who)).status, path).toBe(status);
       expect((await world.call("POST", path, { ...who, body: entry })).status, path).toBe(status);

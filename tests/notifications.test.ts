@@ -3,6 +3,7 @@ import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { addBoard } from "./support/board.ts";
 import { createWebhook, deposit } from "./support/webhook.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
@@ -21,13 +22,15 @@ afterAll(async () => {
 let tenants = 0;
 beforeEach(async () => {
   home = await world.tenant(`tenant ${++tenants}`, host.url);
+  await world.drain();
   host.messages.length = 0;
   host.calls.length = 0;
 });
 
 const callsOf = (method: string) => host.calls.filter((call) => call.method === method).map((call) => call.params);
 const receivers = () => host.messages.map((message) => message.session_key);
-const jobOf = async (payload_id: string) => (await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`))[0]!;
+const jobOf = async (payload_id: string) =>
+  (await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`))[0]!;
 const update = (webhook: Webhook, body: object) => world.call("PATCH", webhook.endpoint_path, { token: home.owner.token, body });
 
 test("the agent is told what came, what to do with it, and only then shown the payload", async () => {
@@ -93,7 +96,12 @@ test("the session is labelled with the agent's name, then the message is sent fo
   await world.drain();
   expect(callsOf("sessions.patch")).toEqual([{ key: home.worker.session_key, label: "Worker" }]);
   expect(callsOf("chat.send")).toEqual([
-    { sessionKey: home.worker.session_key, message: expect.any(String), deliver: false, idempotencyKey: `webhook-${payload_id}-${home.worker.id}` },
+    {
+      sessionKey: home.worker.session_key,
+      message: expect.any(String),
+      deliver: false,
+      idempotencyKey: `webhook-${payload_id}-${home.worker.id}`,
+    },
   ]);
   expect(await jobOf(payload_id)).toMatchObject({ status: "done", attempts: 1, last_error: null });
 });
@@ -114,13 +122,14 @@ test("the receiver is the one that the webhook names when the message is sent", 
 });
 
 test.each([
-  ["was removed", (id: string) => world.db.delete(agents).where(eq(agents.id, id))],
-  ["left the board", (id: string) => world.db.update(agents).set({ board_id: null, gateway_id: sql`(select id from gateways where id <> gateway_id limit 1)` }).where(eq(agents.id, id))],
+  ["was removed", async () => world.db.delete(agents).where(eq(agents.id, home.worker.id))],
+  ["moved to another board", async () => {
+    const { board_id } = await addBoard(world, home);
+    await world.db.update(agents).set({ board_id }).where(eq(agents.id, home.worker.id));
+  }],
 ])("the lead stands in for an agent that %s", async (_what, leave) => {
-  // A second gateway, for an agent to move to.
-  if (tenants > 0) await world.db.delete(agents).where(sql`board_id is null and gateway_id <> ${home.gateway_id}`);
   await deposit(world, await createWebhook(world, home, { agent_id: home.worker.id }));
-  await leave(home.worker.id);
+  await leave();
   await world.drain();
   expect(receivers()).toEqual([home.lead.session_key]);
 });
@@ -168,5 +177,7 @@ test("posts reach their agent in the order they came", async () => {
   const webhook = await createWebhook(world, home);
   for (let n = 0; n < 15; n++) await deposit(world, webhook, `post ${n}`);
   await world.drain();
-  expect(host.messages.map(({ message }) => message.split("\n").at(-2))).toEqual(Array.from({ length: 15 }, (_, n) => `post ${n}`));
+  expect(host.messages.map(({ message }) => message.split("\n").at(-2))).toEqual(
+    Array.from({ length: 15 }, (_, n) => `post ${n}`),
+  );
 });

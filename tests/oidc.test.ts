@@ -20,7 +20,12 @@ const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("bas
 /** A good token taken apart. */
 async function parts() {
   const [header = "", payload = "", signature = ""] = (await world.identities.token("victim")).split(".");
-  return { header, payload, signature, body: JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown> };
+  return {
+    header,
+    payload,
+    signature,
+    body: JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>,
+  };
 }
 
 async function hs256(secret: string | Buffer) {
@@ -35,7 +40,12 @@ async function publicPem() {
 
 test("a token that the issuer signed for a subject is that person", async () => {
   const answer = await me(await world.identities.token("somebody"));
-  expect(answer.body).toMatchObject({ clerk_user_id: "somebody", email: "somebody@example.com", name: "somebody", is_super_admin: false });
+  expect(answer.body).toMatchObject({
+    clerk_user_id: "somebody",
+    email: "somebody@example.com",
+    name: "somebody",
+    is_super_admin: false,
+  });
 });
 
 test.each<[string, () => Promise<string>]>([
@@ -52,7 +62,10 @@ test.each<[string, () => Promise<string>]>([
   ["without a signature", async () => `${(await parts()).header}.${(await parts()).payload}.`],
   ["signed with the public key as an HS256 secret, as PEM", async () => hs256(await publicPem())],
   ["signed with the public key as an HS256 secret, as JWK", () => hs256(JSON.stringify(world.identities.public_key))],
-  ["signed with the public key as an HS256 secret, as bytes", () => hs256(Buffer.from(world.identities.public_key.x!, "base64url"))],
+  [
+    "signed with the public key as an HS256 secret, as bytes",
+    () => hs256(Buffer.from(world.identities.public_key.x!, "base64url")),
+  ],
   [
     "signed with another key under the known id",
     async () => {
@@ -90,14 +103,25 @@ test("clocks may differ by a few seconds", async () => {
 
 test.each([
   ["email", { email: " Ann@Example.COM ", email_address: "other@example.com" }, "ann@example.com"],
-  ["email_address", { email: undefined, email_address: "Ann@example.com", primary_email_address: "other@example.com" }, "ann@example.com"],
+  [
+    "email_address",
+    { email: undefined, email_address: "Ann@example.com", primary_email_address: "other@example.com" },
+    "ann@example.com",
+  ],
   ["primary_email_address", { email: " ", primary_email_address: "ann@example.com" }, "ann@example.com"],
   [
     "the primary of email_addresses",
-    { email: null, email_addresses: [{ email_address: "other@example.com" }, { email_address: "Ann@example.com", primary: true }] },
+    {
+      email: null,
+      email_addresses: [{ email_address: "other@example.com" }, { email_address: "Ann@example.com", primary: true }],
+    },
     "ann@example.com",
   ],
-  ["the first of email_addresses", { email: undefined, email_addresses: [{ email_address: "ann@example.com" }, {}] }, "ann@example.com"],
+  [
+    "the first of email_addresses",
+    { email: undefined, email_addresses: [{ email_address: "ann@example.com" }, {}] },
+    "ann@example.com",
+  ],
   ["none when no claim holds one", { email: undefined, email_addresses: [null, 5, { email_address: 7 }] }, null],
 ])("the e-mail is read from the claims: %s", async (what, changed, email) => {
   expect((await me(await claims({ sub: `email ${what}`, ...changed }))).body.email).toBe(email);
@@ -115,9 +139,18 @@ test.each([
 
 test("the e-mail follows the claim, the name is only filled in when it is missing", async () => {
   const sign = (changed: object) => claims({ sub: "follower", ...changed });
-  expect((await me(await sign({ email: "one@example.com", name: undefined }))).body).toMatchObject({ email: "one@example.com", name: null });
-  expect((await me(await sign({ email: "two@example.com", name: "First" }))).body).toMatchObject({ email: "two@example.com", name: "First" });
-  expect((await me(await sign({ email: undefined, name: "Second" }))).body).toMatchObject({ email: "two@example.com", name: "First" });
+  expect((await me(await sign({ email: "one@example.com", name: undefined }))).body).toMatchObject({
+    email: "one@example.com",
+    name: null,
+  });
+  expect((await me(await sign({ email: "two@example.com", name: "First" }))).body).toMatchObject({
+    email: "two@example.com",
+    name: "First",
+  });
+  expect((await me(await sign({ email: undefined, name: "Second" }))).body).toMatchObject({
+    email: "two@example.com",
+    name: "First",
+  });
 });
 
 test("two subjects are never one person, however alike they are", async () => {

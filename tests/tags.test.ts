@@ -76,7 +76,9 @@ test("a slug is unique in its organization only, whether given or made", async (
     const again = await create(body);
     expect([again.status, again.body]).toEqual([409, { detail: "Tag slug already exists in this organization." }]);
   }
-  expect((await world.call("POST", "/api/tags", { token: abroad.owner.token, body: { name: "One of a kind" } })).status).toBe(200);
+  expect((await world.call("POST", "/api/tags", { token: abroad.owner.token, body: { name: "One of a kind" } })).status).toBe(
+    200,
+  );
 });
 
 test("renaming keeps the slug, a blank slug is made again, an empty description clears", async () => {

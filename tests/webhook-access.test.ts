@@ -24,13 +24,18 @@ beforeAll(async () => {
     await world.join(person, home.organization_id, "member", flags);
     return person;
   };
-  people = { reader: await join("reader", { read: true }), writer: await join("writer", { write: true }), nobody: await join("nobody", {}) };
+  people = {
+    reader: await join("reader", { read: true }),
+    writer: await join("writer", { write: true }),
+    nobody: await join("nobody", {}),
+  };
 });
 afterAll(() => world.close());
 
 const all = () => `/api/v1/boards/${home.board_id}/webhooks`;
 /** What shows a payload or a webhook, and what shows how to post or changes it. */
-const reads = () => [webhook.endpoint_path, `${webhook.endpoint_path}/payloads`, payload].map((path) => ["GET", path, undefined] as const);
+const reads = () =>
+  [webhook.endpoint_path, `${webhook.endpoint_path}/payloads`, payload].map((path) => ["GET", path, undefined] as const);
 const writes = () =>
   [
     ["GET", all(), undefined],

@@ -16,11 +16,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const readAsAgent = (id: string, query = "") =>
-  world.call("GET", `${webhook.endpoint_path.replace("/api/v1/", "/api/v1/agent/")}/payloads/${id}${query}`, { agent: home.worker.token });
+  world.call("GET", `${webhook.endpoint_path.replace("/api/v1/", "/api/v1/agent/")}/payloads/${id}${query}`, {
+    agent: home.worker.token,
+  });
 
 test("a payload says where it came from, when, and what it was", async () => {
   const before = world.now();
-  const accepted = await post(world, webhook, '{"n":1}', { "content-type": "application/json", "user-agent": "Sender/1", "x-event": "push" });
+  const accepted = await post(world, webhook, '{"n":1}', {
+    "content-type": "application/json",
+    "user-agent": "Sender/1",
+    "x-event": "push",
+  });
   const id = accepted.body.payload_id;
   const read = await world.call("GET", `${webhook.endpoint_path}/payloads/${id}`, { token: home.owner.token });
   expect(read.body).toEqual({
@@ -51,7 +57,12 @@ test("payloads are listed latest first, page by page, one webhook at a time", as
   expect(whole.items.map((one: WebhookPayload) => one.id)).toEqual(ids);
   expect((await list("?limit=1&offset=1")).body).toEqual({ items: [whole.items[1]], total: 3, limit: 1, offset: 1 });
   expect((await list("?offset=3")).body).toEqual({ items: [], total: 3, limit: 50, offset: 3 });
-  for (const [query, name] of [["limit=0", "limit"], ["limit=201", "limit"], ["offset=-1", "offset"], ["offset=2147483648", "offset"]])
+  for (const [query, name] of [
+    ["limit=0", "limit"],
+    ["limit=201", "limit"],
+    ["offset=-1", "offset"],
+    ["offset=2147483648", "offset"],
+  ])
     expect((await list(`?${query}`)).body.detail, query).toMatchObject([{ loc: ["query", name] }]);
 });
 

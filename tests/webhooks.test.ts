@@ -61,7 +61,12 @@ test("every field can be given, and the secret is never told", async () => {
     secret: `  ${secret} `,
     signature_header: " Stripe-Signature ",
   });
-  expect(made.body).toMatchObject({ enabled: false, agent_id: home.worker.id, has_secret: true, signature_header: "Stripe-Signature" });
+  expect(made.body).toMatchObject({
+    enabled: false,
+    agent_id: home.worker.id,
+    has_secret: true,
+    signature_header: "Stripe-Signature",
+  });
   const list = await world.call("GET", all(), { token: home.owner.token });
   const changed = await patch(made.body, { description: "Deploy it" });
   for (const answer of [made, list, changed, await get(made.body)]) expect(answer.text).not.toContain(secret);
@@ -184,7 +189,8 @@ test("the list shows the board's webhooks, newest first, page by page", async ()
     webhooks.push(webhook);
   }
   await createWebhook(world, home);
-  const list = (query = "") => world.call("GET", `/api/v1/boards/${tenant.board_id}/webhooks${query}`, { token: tenant.owner.token });
+  const list = (query = "") =>
+    world.call("GET", `/api/v1/boards/${tenant.board_id}/webhooks${query}`, { token: tenant.owner.token });
   const whole = (await list()).body;
   expect(whole).toMatchObject({ total: 3, limit: 50, offset: 0 });
   expect(whole.items.map((one: Webhook) => one.description)).toEqual(["1 minutes old", "2 minutes old", "3 minutes old"]);
@@ -200,7 +206,9 @@ test("a deleted webhook takes its payloads with it and leaves what the board rem
   expect((await remove()).body).toEqual({ ok: true });
   for (const gone of [await remove(), await get(webhook), await patch(webhook, {}), await post(world, webhook)])
     expect([gone.status, gone.body]).toEqual([404, { detail: "Not Found" }]);
-  expect((await world.call("GET", `${webhook.endpoint_path}/payloads/${payload_id}`, { token: home.owner.token })).status).toBe(404);
+  expect((await world.call("GET", `${webhook.endpoint_path}/payloads/${payload_id}`, { token: home.owner.token })).status).toBe(
+    404,
+  );
   const stored = await world.db.execute(sql`select id from board_webhook_payloads where id = ${payload_id}`);
   expect(stored).toMatchObject({ rows: [] });
   const memory = await world.call("GET", `/api/v1/boards/${home.board_id}/memory`, { token: home.owner.token });

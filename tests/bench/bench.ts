@@ -1,11 +1,12 @@
 import { cpus } from "node:os";
 import { agents, boards } from "@board/core/db/schema";
 import { hashToken, mintToken, tokenLookup, verifyToken } from "@board/core/agent/token";
+import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silent } from "@board/core/log";
 import { toKey } from "@board/core/seal";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { startPostgres } from "../support/postgres.ts";
 import { load } from "./load.ts";
 import { KEYS, startService } from "./service.ts";
@@ -132,9 +133,10 @@ const benches: Record<string, () => Promise<Row[]>> = {
   async notification() {
     const quiet = async () => {
       for (;;) {
-        const [left] = (await db.execute<{ count: string }>(sql`select count(*) from jobs where status in ('queued', 'running')`))
-          .rows;
-        if (left?.count === "0") return;
+        const [left] = rowsOf<{ count: number }>(
+          await db.execute(sql`select count(*)::int as count from jobs where status in ('queued', 'running')`),
+        );
+        if (left?.count === 0) return;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };

@@ -77,7 +77,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** For the end of a test file: nothing that it started or made stays. */
+/** For the end of a test: nothing that it started or made stays. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop("SIGKILL")));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
 import { relay } from "@board/core/job/job";
 import type { Log } from "@board/core/log";
+import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
 import { eq } from "drizzle-orm";
 import { inject } from "vitest";
@@ -98,10 +99,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     deadlines: { challenge: 300 },
   });
   const base = { db, gateways, settings, now, log };
-  const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: { waiting: false } });
+  const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
   const runtime: Runtime = {
     settings,
-    context: () => ({ ...base, actor: { type: "public" }, outbox: { waiting: false } }),
+    context: () => ({ ...base, actor: { type: "public" }, outbox: createOutbox() }),
     relay: async () => {},
     socketAddress: options.socketAddress ?? (() => "127.0.0.1"),
     asset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),

@@ -1,6 +1,7 @@
 import { as, type Public } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { InvalidInput, notFound } from "@board/core/errors";
+import { isWaiting } from "@board/core/outbox";
 import type { Settings } from "@board/core/settings";
 import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
@@ -85,7 +86,11 @@ function validators(endpoint: Endpoint): MiddlewareHandler<Env>[] {
     throw new InvalidInput(toProblems(issues, "path", c.req.param()));
   });
   if (!query) return [params];
-  return [params, storableQuery(endpoint), checked("query", query, (c, issues) => refuse(endpoint, c, toProblems(issues, "query", c.req.query())))];
+  return [
+    params,
+    storableQuery(endpoint),
+    checked("query", query, (c, issues) => refuse(endpoint, c, toProblems(issues, "query", c.req.query()))),
+  ];
 }
 
 type OnBad = (c: C, issues: z.core.$ZodIssue[]) => Promise<never>;
@@ -128,7 +133,7 @@ async function answer(endpoint: Endpoint, c: C): Promise<Response> {
     const result = await endpoint.run(ctx, { params: paramsOf(c), query: valid(c, "query"), body, http });
     return result instanceof Response ? result : json(result, spec.status ?? 200);
   } finally {
-    if (ctx.outbox.waiting) await runtime.relay(ctx);
+    if (isWaiting(ctx.outbox)) await runtime.relay(ctx);
   }
 }
 
@@ -156,4 +161,3 @@ function methodNotAllowed(endpoints: readonly Endpoint[], c: C): Response | null
 /** A path of the table as a regular expression. */
 export const toPattern = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+")}$`);
-

@@ -31,7 +31,13 @@ const digest = (token: string) => createHash("sha256").update(token).digest();
  * Finds out who calls, looking only at the credentials that the role accepts. A failing credential counts against the
  * client's address; a missing one and a good one do not. Reads headers only.
  */
-export async function authenticate(ctx: Context, role: Role, headers: Headers, address: string, verifyUser: VerifyUser): Promise<Actor> {
+export async function authenticate(
+  ctx: Context,
+  role: Role,
+  headers: Headers,
+  address: string,
+  verifyUser: VerifyUser,
+): Promise<Actor> {
   if (!role.users && !role.agents) return ctx.actor;
   const agentToken = role.agents ? headers.get("x-agent-token")?.trim() : undefined;
   if (agentToken) return (await asAgent(ctx, agentToken, address)) ?? refuse(ctx, agentToken);

@@ -46,7 +46,8 @@ export function findUnsafe(root: unknown, loc: (string | number)[]): FieldProble
     if (typeof value === "string" && !isStorable(value)) return problem(here, "text must not hold NUL or unpaired surrogates");
     if (typeof value !== "object" || value === null) continue;
     if (here.length - loc.length >= MAX_DEPTH) return problem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
-    for (const [key, child] of Object.entries(value)) {
+    // What is pushed last is looked at first: backwards, so that the first problem of the body is the one that is told.
+    for (const [key, child] of Object.entries(value).toReversed()) {
       if (!isStorable(key)) return problem(here, "text must not hold NUL or unpaired surrogates");
       pending.push({ value: child, loc: [...here, Array.isArray(value) ? Number(key) : key] });
     }

@@ -35,7 +35,10 @@ function fromDomain(error: DomainError, toAgent: boolean): Response {
   const { kind, message, extra } = error;
   const status = STATUS[kind];
   if (kind === "forbidden" && toAgent)
-    return json({ detail: { code: extra.code ?? "forbidden", message, ...extra.fields }, code: "forbidden", retryable: false }, status);
+    return json(
+      { detail: { code: extra.code ?? "forbidden", message, ...extra.fields }, code: "forbidden", retryable: false },
+      status,
+    );
   const detail = extra.fields ? { message, ...extra.fields } : message;
   const headers: Record<string, string> = {};
   if (extra.retry_after_seconds !== undefined) headers["Retry-After"] = String(extra.retry_after_seconds);

@@ -13,7 +13,11 @@ const KEY_SET_MS = 10 * 60_000;
 
 /** Checks tokens of an identity provider: who signed in, or null. */
 export function oidcVerifier(settings: OidcAuth, log: Log): (token: string) => Promise<Identity | null> {
-  const keys = createRemoteJWKSet(new URL(settings.jwks_url), { cooldownDuration: REFETCH_MS, cacheMaxAge: KEY_SET_MS, timeoutDuration: 5_000 });
+  const keys = createRemoteJWKSet(new URL(settings.jwks_url), {
+    cooldownDuration: REFETCH_MS,
+    cacheMaxAge: KEY_SET_MS,
+    timeoutDuration: 5_000,
+  });
   return async (token) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -39,7 +43,11 @@ function toIdentity(claims: JWTPayload): Identity | null {
   // As it is or not at all: trimmed or cut, two people could become one.
   if (!subject || subject !== claims.sub) return null;
   const given = [text(claims["given_name"]), text(claims["family_name"])].filter(Boolean).join(" ");
-  return { subject, email: emailOf(claims)?.toLowerCase() ?? null, name: text(claims["name"]) ?? text(claims["full_name"]) ?? (given || null) };
+  return {
+    subject,
+    email: emailOf(claims)?.toLowerCase() ?? null,
+    name: text(claims["name"]) ?? text(claims["full_name"]) ?? (given || null),
+  };
 }
 
 function emailOf(claims: JWTPayload): string | null {
@@ -60,4 +68,6 @@ const fromObject = (entry: Record<string, unknown> | null) => ({
 
 const MAX_CLAIM = 320;
 const text = (claim: unknown): string | null =>
-  typeof claim === "string" && claim.trim() && claim.isWellFormed() && !claim.includes("\0") ? claim.trim().slice(0, MAX_CLAIM) : null;
+  typeof claim === "string" && claim.trim() && claim.isWellFormed() && !claim.includes("\0")
+    ? claim.trim().slice(0, MAX_CLAIM)
+    : null;

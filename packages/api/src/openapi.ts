@@ -34,7 +34,9 @@ export function openApiDocument(endpoints: readonly Endpoint[], base_url: string
   }) as unknown as Record<string, unknown>;
 }
 
-const Detail = z.object({ detail: z.unknown().describe("What went wrong, as text or as an object with a message.") }).meta({ id: "Error" });
+const Detail = z
+  .object({ detail: z.unknown().describe("What went wrong, as text or as an object with a message.") })
+  .meta({ id: "Error" });
 const Problems = z
   .object({
     detail: z
@@ -90,7 +92,9 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
           { description: ERRORS[status]!, content: { "application/json": { schema: status === 422 ? Problems : Detail } } },
         ]),
       ),
-      ...(path === "/readyz" ? { "503": { description: "Not ready", content: { "application/json": { schema: spec.returns } } } } : {}),
+      ...(path === "/readyz"
+        ? { "503": { description: "Not ready", content: { "application/json": { schema: spec.returns } } } }
+        : {}),
     },
     ...(spec.agent ? toExtensions(spec.agent) : {}),
   };
@@ -114,17 +118,26 @@ function errorsOf({ method, spec }: Endpoint, path: string): number[] {
 /** The tags an agent filters by: its role, and what it shares with the others. */
 function roleTags(roles: AgentHints["roles"]): string[] {
   const shared = roles.includes("lead") && roles.includes("worker");
-  return [...roles.map((role) => `agent-${role}`), ...(shared ? ["agent-board"] : []), ...(roles.length === 3 ? ["any_agent"] : [])];
+  return [
+    ...roles.map((role) => `agent-${role}`),
+    ...(shared ? ["agent-board"] : []),
+    ...(roles.length === 3 ? ["any_agent"] : []),
+  ];
 }
 
 const areaOf = (path: string): string => {
-  const segments = path.split("/").filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
+  const segments = path
+    .split("/")
+    .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
   return segments.findLast((segment) => ["memory", "webhooks"].includes(segment)) ?? segments[0] ?? "service";
 };
 
 /** Unique by construction: the method and the path, unless the contract names it. */
 function operationId({ method, spec }: Endpoint, path: string): string {
-  const name = path.replace(/^\//, "").replaceAll(/[{}]/g, "").replaceAll(/[^A-Za-z0-9]+/g, "_");
+  const name = path
+    .replace(/^\//, "")
+    .replaceAll(/[{}]/g, "")
+    .replaceAll(/[^A-Za-z0-9]+/g, "_");
   return spec.operation_id ?? `${method.toLowerCase()}_${name}`;
 }
 

@@ -1,4 +1,5 @@
 import type { FieldProblem } from "@board/core/errors";
+import { NOT_AN_INTEGER } from "@board/core/wire";
 import type * as z from "zod";
 
 type Issue = z.core.$ZodIssue;
@@ -34,13 +35,15 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
     case "invalid_type": {
       if (atRoot && issue.expected === "object")
         return { type: "model_attributes_type", msg: "Input should be a valid dictionary or object to extract fields from" };
-      const { type, kind } = KINDS[issue.expected] ?? { type: "value_error", kind: issue.expected };
+      const expected = issue.message === NOT_AN_INTEGER ? "int" : issue.expected;
+      const { type, kind } = KINDS[expected] ?? { type: "value_error", kind: expected };
       return { type, msg: `Input should be a valid ${kind}` };
     }
     case "too_small": {
       if (issue.origin === "string")
         return { type: "string_too_short", msg: `String should have at least ${plural(issue.minimum, "character")}` };
-      if (issue.origin === "array") return { type: "too_short", msg: `List should have at least ${plural(issue.minimum, "item")}` };
+      if (issue.origin === "array")
+        return { type: "too_short", msg: `List should have at least ${plural(issue.minimum, "item")}` };
       return { type: "greater_than_equal", msg: `Input should be greater than or equal to ${issue.minimum}` };
     }
     case "too_big": {
@@ -50,11 +53,13 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
       return { type: "less_than_equal", msg: `Input should be less than or equal to ${issue.maximum}` };
     }
     case "invalid_format":
-      if (issue.format === "guid" || issue.format === "uuid") return { type: "uuid_parsing", msg: "Input should be a valid UUID" };
+      if (issue.format === "guid" || issue.format === "uuid")
+        return { type: "uuid_parsing", msg: "Input should be a valid UUID" };
       if (issue.format === "datetime") return { type: "datetime_parsing", msg: "Input should be a valid datetime" };
       return { type: "value_error", msg: `Value error, ${issue.message}` };
     case "invalid_value": {
-      if ("expected" in issue && issue.expected === "stringbool") return { type: "bool_type", msg: "Input should be a valid boolean" };
+      if ("expected" in issue && issue.expected === "stringbool")
+        return { type: "bool_type", msg: "Input should be a valid boolean" };
       return { type: "literal_error", msg: `Input should be ${oneOf(issue.values.map((allowed) => `'${String(allowed)}'`))}` };
     }
     default:
@@ -64,7 +69,8 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
 
 const plural = (count: number | bigint, word: string) => `${count} ${word}${Number(count) === 1 ? "" : "s"}`;
 
-const oneOf = (values: string[]) => (values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`);
+const oneOf = (values: string[]) =>
+  values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 
 function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   let value = input;

@@ -4,6 +4,7 @@ import type { Actor } from "./actor.ts";
 import type * as schema from "./db/schema.ts";
 import type { Gateways } from "./gateway/client.ts";
 import type { Log } from "./log.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Settings } from "./settings.ts";
 
 /** Any Drizzle Postgres driver (PGlite, node-postgres, Neon's WebSocket pool), or an open transaction on one. */
@@ -20,8 +21,8 @@ export interface Context<A extends Actor = Actor> {
   readonly settings: Settings;
   readonly now: () => Date;
   readonly log: Log;
-  /** Set by `enqueue`: whoever owns the request relays once it has committed. Shared by every copy of this context. */
-  readonly outbox: { waiting: boolean };
+  /** Filled by `enqueue`: whoever owns the request relays once it has committed. Shared by every copy of this context. */
+  readonly outbox: Outbox;
 }
 
 /**

@@ -6,6 +6,7 @@ import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
 import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
 import { errorText } from "./log.ts";
+import { note } from "./outbox.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
 
 /** How one kind of job is done. */
@@ -37,7 +38,6 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
     // Too early, behind another job of its lane, or with another worker, which may be a dead one: this wake-up is used up,
     // so that the relay must send a new one for when the job can be taken.
     await unsend(ctx, eq(jobs.id, id));
-    ctx.outbox.waiting = true;
     return;
   }
   const handler = handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
@@ -63,7 +63,7 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   } finally {
     clearInterval(renewal);
     // The next job of the lane, or this one's next attempt, can be sent now.
-    ctx.outbox.waiting = true;
+    note(ctx.outbox, job);
   }
 }
 
@@ -75,10 +75,7 @@ async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
     .where(
       and(
         eq(jobs.id, id),
-        or(
-          and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
-          and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
-        ),
+        or(and(eq(jobs.status, "queued"), lte(jobs.run_at, now)), and(eq(jobs.status, "running"), lte(jobs.lease_until, now))),
         headOfLane,
       ),
     )

@@ -12,7 +12,9 @@ export class RawJson {
 export function toJson(value: unknown): string {
   const raw: string[] = [];
   const mark = randomUUID();
-  const text = JSON.stringify(value, (_key, part: unknown) => (part instanceof RawJson ? `${mark}:${raw.push(part.text) - 1}` : part));
+  const text = JSON.stringify(value, (_key, part: unknown) =>
+    part instanceof RawJson ? `${mark}:${raw.push(part.text) - 1}` : part,
+  );
   if (raw.length === 0) return text;
   return text.replace(new RegExp(`"${mark}:(\\d+)"`, "g"), (_match, index: string) => raw[Number(index)]!);
 }

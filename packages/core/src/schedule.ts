@@ -6,7 +6,7 @@ import { removeOldCounters } from "./rate.ts";
 /** What runs by the clock. `relay` only asks its edge to relay: for jobs that a crash or a broken queue left behind. */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    ctx.outbox.waiting = true;
+    ctx.outbox.everything = true;
   },
   async retention(ctx: Context<System>) {
     await removeOldJobs(ctx);

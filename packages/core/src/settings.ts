@@ -22,12 +22,14 @@ const count = (fallback: number, max: number) =>
     .transform(Number);
 const httpUrl = z
   .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), { error: "must be an absolute http or https URL" })
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    error: "must be an absolute http or https URL",
+  })
   .transform((text) => text.replace(/\/+$/, ""));
 /** Kept as written: `iss` is compared letter by letter, a final slash included. */
-const issuer = z
-  .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), { error: "must be an absolute http or https URL" });
+const issuer = z.string().refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+  error: "must be an absolute http or https URL",
+});
 const key = z.string().transform((text, ctx): KeyObject => {
   try {
     return toKey(text);
@@ -70,7 +72,9 @@ const Environment = z.object({
   TRUSTED_PROXIES: list.describe("Addresses or CIDRs whose X-Forwarded-For is believed."),
   WEBHOOK_MAX_PAYLOAD_BYTES: count(1_048_576, 10_485_760).describe("Largest webhook body."),
   WEBHOOK_RATE_PER_MINUTE: count(600, 1_000_000_000).describe("Accepted posts per webhook and clock minute, 0 = no limit."),
-  AUTH_FAILURES_PER_MINUTE: count(20, 1_000_000_000).describe("Failing credentials per client address and clock minute, 0 = no limit."),
+  AUTH_FAILURES_PER_MINUTE: count(20, 1_000_000_000).describe(
+    "Failing credentials per client address and clock minute, 0 = no limit.",
+  ),
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest gateway that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: list.describe("Private hosts, addresses or CIDRs that gateways may have."),
   SOULS_DIRECTORY_URL: httpUrl.optional().describe("Remote souls directory; the built-in one when unset."),

@@ -54,9 +54,20 @@ export const InstantIn = z
   .meta({ override: { type: "string", format: "date-time" } });
 
 /** A JSON object that is stored as it is. */
-export const JsonObject = z.record(z.string(), z.unknown()).refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
-  error: `Object should have at most ${MAX_OBJECT_BYTES} bytes`,
-});
+export const JsonObject = z
+  .record(z.string(), z.unknown())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
+    error: `Object should have at most ${MAX_OBJECT_BYTES} bytes`,
+  });
+
+export const NOT_AN_INTEGER = "Input should be a valid integer";
+
+/** An integer of a body. Named by its own text: Zod calls text or null in its place no "number". */
+export const Integer = (min: number, max: number) =>
+  z
+    .int({ error: (issue) => (issue.code === "invalid_type" ? NOT_AN_INTEGER : undefined) })
+    .min(min)
+    .max(max);
 
 /** An integer of the query string. */
 export const QueryInteger = (min: number, max: number) =>
@@ -75,7 +86,9 @@ export const QueryBoolean = z
   .stringbool({ truthy: ["true", "1", "yes", "on", "t", "y"], falsy: ["false", "0", "no", "off", "f", "n"] })
   .meta({ override: { type: "boolean" } });
 
-export const Ok = z.object({ ok: z.literal(true).describe("It is done.") }).meta({ id: "Ok", description: "The operation succeeded." });
+export const Ok = z
+  .object({ ok: z.literal(true).describe("It is done.") })
+  .meta({ id: "Ok", description: "The operation succeeded." });
 export const ok: z.infer<typeof Ok> = { ok: true };
 
 /** Marks a problem as a broken rule between fields: the answer reads `Value error, <text>`. */

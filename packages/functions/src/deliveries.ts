@@ -1,3 +1,5 @@
+import type { System } from "@board/core/actor";
+import type { Context } from "@board/core/context";
 import { deliver } from "@board/core/deliver";
 import { errorText } from "@board/core/log";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
@@ -9,14 +11,14 @@ const Body = z.object({ id: z.uuid() });
 /** Works on the jobs whose wake-ups came. Only what crashed goes back to the queue, each record by itself. */
 export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   const ctx = systemContext();
-  const results = await Promise.all(event.Records.map(work));
+  const results = await Promise.all(event.Records.map((record) => work(ctx, record)));
+  // The next jobs of the lanes that moved, and the next attempts of those that failed.
   await relayJobs(ctx);
   return { batchItemFailures: results.flatMap((failed) => (failed ? [{ itemIdentifier: failed }] : [])) };
 }
 
 /** The message id when the record must come back, else null. */
-async function work(record: SQSRecord): Promise<string | null> {
-  const ctx = systemContext();
+async function work(ctx: Context<System>, record: SQSRecord): Promise<string | null> {
   try {
     const { id } = Body.parse(JSON.parse(record.body));
     await deliver(ctx, id);

@@ -4,7 +4,9 @@ import { openNeon } from "@board/core/db/neon";
 import * as z from "zod";
 
 /** Invoked by a deployment, over the direct host: the lock that keeps two migrations apart belongs to a session. */
-const env = z.object({ DATABASE_URL: z.string(), NEON_PROXY: z.string().optional(), LOG_LEVEL: z.string().default("info") }).parse(process.env);
+const env = z
+  .object({ DATABASE_URL: z.string(), NEON_PROXY: z.string().optional(), LOG_LEVEL: z.string().default("info") })
+  .parse(process.env);
 const log = createLog(env.LOG_LEVEL, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 
 export async function handler(): Promise<{ ok: true }> {

@@ -5,15 +5,19 @@ import type { Actor, System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { openNeon } from "@board/core/db/neon";
 import type { Gateways } from "@board/core/gateway/client";
-import { relay } from "@board/core/job/job";
+import { relayAll } from "@board/core/job/job";
 import { errorText } from "@board/core/log";
+import { createOutbox } from "@board/core/outbox";
 import { parseSettings } from "@board/core/settings";
 import * as z from "zod";
 
 /** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
 const Edge = z.object({
   DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups."),
-  NEON_PROXY: z.string().optional().describe("host:port/path of a WebSocket proxy that stands in for Neon's, in front of any PostgreSQL."),
+  NEON_PROXY: z
+    .string()
+    .optional()
+    .describe("host:port/path of a WebSocket proxy that stands in for Neon's, in front of any PostgreSQL."),
 });
 
 const edge = Edge.parse(process.env);
@@ -45,7 +49,7 @@ function lazyGateways(open: () => Promise<Gateways>): Gateways {
 }
 
 function contextFor<A extends Actor>(actor: A): Context<A> {
-  return { db, actor, gateways, settings, now: () => new Date(), log, outbox: { waiting: false } };
+  return { db, actor, gateways, settings, now: () => new Date(), log, outbox: createOutbox() };
 }
 
 export const systemContext = (): Context<System> => contextFor({ type: "system" });
@@ -55,8 +59,7 @@ export async function relayJobs(ctx: Context): Promise<void> {
   try {
     // The AWS SDK takes 50 ms to load: only where something is sent.
     const { sendWakeUps } = await import("./queue.ts");
-    const send = sendWakeUps(edge.DELIVERIES_QUEUE_URL);
-    while ((await relay(ctx, send)) > 0);
+    await relayAll(ctx, sendWakeUps(edge.DELIVERIES_QUEUE_URL), ctx.outbox);
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
   }
@@ -66,6 +69,7 @@ export const runtime: Runtime = {
   settings,
   context: () => contextFor({ type: "public" }),
   relay: relayJobs,
-  socketAddress: (c) => (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
+  socketAddress: (c) =>
+    (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
   asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
 };

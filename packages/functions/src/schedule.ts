@@ -1,3 +1,4 @@
+import { isWaiting } from "@board/core/outbox";
 import { scheduled } from "@board/core/schedule";
 import * as z from "zod";
 import { relayJobs, systemContext } from "./runtime.ts";
@@ -8,5 +9,5 @@ const Event = z.object({ schedule: z.enum(Object.keys(scheduled) as (keyof typeo
 export async function handler(event: unknown): Promise<void> {
   const ctx = systemContext();
   await scheduled[Event.parse(event).schedule](ctx);
-  if (ctx.outbox.waiting) await relayJobs(ctx);
+  if (isWaiting(ctx.outbox)) await relayJobs(ctx);
 }

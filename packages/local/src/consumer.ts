@@ -1,16 +1,17 @@
 import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { deliver } from "@board/core/deliver";
-import { relay, type WakeUp } from "@board/core/job/job";
+import { relayAll, type WakeUp } from "@board/core/job/job";
 import { errorText } from "@board/core/log";
+import { createOutbox, isWaiting, merge, type Outbox } from "@board/core/outbox";
 
 /** As the queue on AWS: a job that crashes its handler comes back this often, then its wake-up is dropped. */
 const MAX_RECEIVES = 5;
 const REDELIVERY_MS = 5_000;
 
 export interface Consumer {
-  /** There may be something to relay: after a request, or by the clock. */
-  poke(this: void): void;
+  /** There is something to relay: what a request left in its outbox, or everything. */
+  poke(this: void, outbox: Outbox): void;
   /** Takes no more work and waits for what is being done. */
   stop(): Promise<void>;
 }
@@ -24,7 +25,7 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
   const timers = new Set<NodeJS.Timeout>();
   let working = 0;
   let relaying: Promise<void> | undefined;
-  let again = false;
+  let left = createOutbox();
   let stopped = false;
   let idle = () => {};
 
@@ -46,16 +47,16 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
     while (!stopped && working < concurrency && waiting.length > 0) {
       const { id, receives } = waiting.shift()!;
       working++;
-      void work(id, receives).finally(() => {
+      void work(id, receives).then((outbox) => {
         working--;
         if (working === 0) idle();
-        poke();
+        poke(outbox);
         next();
       });
     }
   }
 
-  async function work(id: string, receives: number): Promise<void> {
+  async function work(id: string, receives: number): Promise<Outbox> {
     const ctx = context();
     try {
       await deliver(ctx, id);
@@ -63,6 +64,7 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
       ctx.log.error("jobs.crashed", errorText(error), { job_id: id, receives });
       if (receives < MAX_RECEIVES) later(REDELIVERY_MS, () => receive(id, receives + 1));
     }
+    return ctx.outbox;
   }
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
@@ -73,29 +75,24 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
     return { failed: [] };
   }
 
-  function poke(): void {
-    if (stopped) return;
-    if (relaying) {
-      again = true;
-      return;
-    }
-    relaying = relayAll().finally(() => {
-      relaying = undefined;
-      if (again) {
-        again = false;
-        poke();
-      }
-    });
-  }
-
-  async function relayAll(): Promise<void> {
-    const ctx = context();
-    try {
-      while (!stopped && (await relay(ctx, send)) > 0);
-    } catch (error) {
-      // The database is away; the next request or the sweep tries again.
-      ctx.log.error("jobs.relay_failed", errorText(error));
-    }
+  /** One relay at a time; what comes in the meantime goes together with the next. */
+  function poke(outbox: Outbox): void {
+    merge(left, outbox);
+    if (stopped || relaying || !isWaiting(left)) return;
+    const scope = left;
+    left = createOutbox();
+    relaying = relayAll(context(), send, scope)
+      .then(() => true)
+      .catch((error: unknown) => {
+        // The database is away: the next request or the sweep tries again, and then looks at everything.
+        context().log.error("jobs.relay_failed", errorText(error));
+        left.everything = true;
+        return false;
+      })
+      .then((relayed) => {
+        relaying = undefined;
+        if (relayed) poke(createOutbox());
+      });
   }
 
   return {

@@ -13,10 +13,12 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => {
       // A start under way is let finish: cut short, it would leave its database to recover.
-      stopping ??= starting.then((server) => server.stop()).then(
-        () => process.exit(0),
-        (error: unknown) => fail(`Stopping failed: ${errorText(error)}`),
-      );
+      stopping ??= starting
+        .then((server) => server.stop())
+        .then(
+          () => process.exit(0),
+          (error: unknown) => fail(`Stopping failed: ${errorText(error)}`),
+        );
     });
   const server = await starting;
   if (stopping) return;

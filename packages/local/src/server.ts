@@ -11,12 +11,13 @@ import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
 import { recoverJobs } from "@board/core/job/job";
 import { errorText, type Log } from "@board/core/log";
+import { createOutbox } from "@board/core/outbox";
 import { scheduled } from "@board/core/schedule";
 import type { DatabaseSettings, Settings } from "@board/core/settings";
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
-import { startConsumer } from "./consumer.ts";
+import { type Consumer, startConsumer } from "./consumer.ts";
 import { lockFolder } from "./lock.ts";
 
 export interface LocalServer {
@@ -66,7 +67,15 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
-  const contextFor = <A extends Actor>(actor: A): Context<A> => ({ db, actor, gateways, settings, now, log, outbox: { waiting: false } });
+  const contextFor = <A extends Actor>(actor: A): Context<A> => ({
+    db,
+    actor,
+    gateways,
+    settings,
+    now,
+    log,
+    outbox: createOutbox(),
+  });
   const system = () => contextFor({ type: "system" } as const);
 
   await recoverJobs(system(), { alone: settings.database.driver === "pglite" });
@@ -81,13 +90,13 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
   const runtime: Runtime = {
     settings,
     context: () => contextFor({ type: "public" }),
-    relay: async () => consumer.poke(),
+    relay: async (ctx) => consumer.poke(ctx.outbox),
     socketAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
     asset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
   };
   const url = await listen(settings, runtime, stops);
   stops.push(startSchedules(system, consumer.poke, log));
-  consumer.poke();
+  consumer.poke(createOutbox(true));
   return url;
 }
 
@@ -113,7 +122,7 @@ function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]):
 }
 
 /** The schedules of the manifest, by a clock of this process. */
-function startSchedules(system: () => Context<{ type: "system" }>, poke: () => void, log: Log): () => void {
+function startSchedules(system: () => Context<{ type: "system" }>, poke: Consumer["poke"], log: Log): () => void {
   const crons = Object.entries(schedules).map(([name, { every_minutes }]) => {
     const pattern = every_minutes < 60 ? `*/${every_minutes} * * * *` : `0 */${every_minutes / 60} * * *`;
     return new Cron(pattern, { protect: true, unref: true }, async () => {
@@ -121,7 +130,7 @@ function startSchedules(system: () => Context<{ type: "system" }>, poke: () => v
       await scheduled[name as keyof typeof scheduled](ctx).catch((error: unknown) =>
         log.error("schedule.failed", errorText(error), { schedule: name }),
       );
-      if (ctx.outbox.waiting) poke();
+      poke(ctx.outbox);
     });
   });
   return () => crons.forEach((cron) => cron.stop());

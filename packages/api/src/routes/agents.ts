@@ -20,7 +20,13 @@ export const agents = [
   endpoint(
     "POST",
     "/api/v1/agents",
-    { as: adminOrLead, summary: "Create an agent", description: "The answer shows the agent's token this once.", body: CreateAgent, returns: AgentCreated },
+    {
+      as: adminOrLead,
+      summary: "Create an agent",
+      description: "The answer shows the agent's token this once.",
+      body: CreateAgent,
+      returns: AgentCreated,
+    },
     (ctx, { body }) => createAgent(ctx, body),
   ),
   endpoint("GET", "/api/v1/agents/{agent_id}", { as: admin, summary: "Get an agent", returns: AgentRead }, (ctx, { params }) =>

@@ -20,10 +20,14 @@ export const boards = [
     "GET",
     "/api/v1/boards",
     { as: member, summary: "List boards", query: BoardQuery, returns: pageOf(Board) },
-    (ctx, { query: { page, offset, ...query } }) => listBoards(ctx, { ...query, offset: offset ?? Math.min((page - 1) * query.limit, MAX_INTEGER) }),
+    (ctx, { query: { page, offset, ...query } }) =>
+      listBoards(ctx, { ...query, offset: offset ?? Math.min((page - 1) * query.limit, MAX_INTEGER) }),
   ),
-  endpoint("POST", "/api/v1/boards", { as: admin, summary: "Create a board", body: CreateBoard, returns: Board }, (ctx, { body }) =>
-    createBoard(ctx, body),
+  endpoint(
+    "POST",
+    "/api/v1/boards",
+    { as: admin, summary: "Create a board", body: CreateBoard, returns: Board },
+    (ctx, { body }) => createBoard(ctx, body),
   ),
   endpoint("GET", "/api/v1/boards/{board_id}", { as: user, summary: "Get a board", returns: Board }, (ctx, { params }) =>
     getBoard(ctx, params.board_id),

@@ -27,7 +27,8 @@ export const gateways = [
     {
       as: admin,
       summary: "Register a gateway",
-      description: "The host is tried for at most 10 s. One that cannot be reached is registered all the same; `last_error` says why.",
+      description:
+        "The host is tried for at most 10 s. One that cannot be reached is registered all the same; `last_error` says why.",
       body: CreateGateway,
       returns: Gateway,
     },

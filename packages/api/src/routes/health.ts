@@ -6,7 +6,9 @@ import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
 
-const Health = z.object({ ok: z.boolean().describe("All is well.") }).meta({ id: "Health", description: "State of the service." });
+const Health = z
+  .object({ ok: z.boolean().describe("All is well.") })
+  .meta({ id: "Health", description: "State of the service." });
 const READY_MS = 2_000;
 
 export const health = [
@@ -19,7 +21,12 @@ export const health = [
   endpoint(
     "GET",
     "/readyz",
-    { as: anyone, summary: "The service is ready", description: "503 until the database answers with all migrations applied.", returns: Health },
+    {
+      as: anyone,
+      summary: "The service is ready",
+      description: "503 until the database answers with all migrations applied.",
+      returns: Health,
+    },
     async (ctx) => ((await isReady(ctx)) ? { ok: true } : json({ ok: false }, 503)),
   ),
 ];

@@ -23,7 +23,8 @@ const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js"];
 const DAY_SECONDS = 86_400;
 
 /** Nothing is loaded from elsewhere; styles are inline in what the reference page draws. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The API described: for programs, for agents and for people. */
 export const reference = [
@@ -42,15 +43,24 @@ export const reference = [
       return openApiDocument(endpoints, ctx.settings.base_url);
     },
   ),
-  endpoint("GET", "/docs", { as: anyone, summary: "Read the API reference", returns: z.string(), media_type: "text/html", hidden: true }, async () =>
-    new Response(page, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } }),
+  endpoint(
+    "GET",
+    "/docs",
+    { as: anyone, summary: "Read the API reference", returns: z.string(), media_type: "text/html", hidden: true },
+    async () =>
+      new Response(page, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } }),
   ),
-  endpoint("GET", "/docs/{file}", { as: anyone, summary: "Files of the API reference", returns: z.string(), hidden: true }, async (_ctx, { params, http }) => {
-    const { file } = params;
-    if (file !== "start.js" && !ASSETS.includes(file)) throw notFound();
-    const content = Buffer.from(file === "start.js" ? start : await http.asset(file));
-    return new Response(content, {
-      headers: { "content-type": TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
-    });
-  }),
+  endpoint(
+    "GET",
+    "/docs/{file}",
+    { as: anyone, summary: "Files of the API reference", returns: z.string(), hidden: true },
+    async (_ctx, { params, http }) => {
+      const { file } = params;
+      if (file !== "start.js" && !ASSETS.includes(file)) throw notFound();
+      const content = Buffer.from(file === "start.js" ? start : await http.asset(file));
+      return new Response(content, {
+        headers: { "content-type": TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
+      });
+    },
+  ),
 ];

@@ -22,7 +22,9 @@ export const tags = [
     { as: member, summary: "List tags by page", query: pageQuery(), returns: pageOf(Tag) },
     (ctx, { query }) => listTags(ctx, query),
   ),
-  endpoint("POST", both, { as: admin, summary: "Create a tag", body: CreateTag, returns: Tag }, (ctx, { body }) => createTag(ctx, body)),
+  endpoint("POST", both, { as: admin, summary: "Create a tag", body: CreateTag, returns: Tag }, (ctx, { body }) =>
+    createTag(ctx, body),
+  ),
   endpoint("GET", one, { as: member, summary: "Get a tag", returns: Tag }, (ctx, { params }) => getTag(ctx, params.tag_id)),
   endpoint(
     "PATCH",

@@ -49,9 +49,6 @@ export const agents = pgTable(
     index("agents_imported").on(t.created_at).where(sql`agent_token_lookup is null and agent_token_hash is not null`),
     index("agents_by_change").on(t.change_tx, t.change_seq),
     check("agents_lead_has_board", sql`not ${t.is_board_lead} or ${t.board_id} is not null`),
-    check(
-      "agents_status",
-      sql`${t.status} in ('online', 'updating', 'deleting', 'active', 'provisioning', 'ready', 'offline')`,
-    ),
+    check("agents_status", sql`${t.status} in ('online', 'updating', 'deleting', 'active', 'provisioning', 'ready', 'offline')`),
   ],
 );

@@ -36,9 +36,12 @@ const shape = {
   created_at: Instant.describe("When the agent was made."),
   updated_at: Instant.describe("When the agent last changed."),
 };
-export const AgentRead = z
-  .object(shape)
-  .meta({ id: "AgentRead", description: "An agent.", "x-llm-intent": "agent_profile_lookup", "x-when-to-use": ["Reading who an agent is and how it is doing"] });
+export const AgentRead = z.object(shape).meta({
+  id: "AgentRead",
+  description: "An agent.",
+  "x-llm-intent": "agent_profile_lookup",
+  "x-when-to-use": ["Reading who an agent is and how it is doing"],
+});
 export type AgentRead = z.infer<typeof AgentRead>;
 
 export const AgentCreated = z
@@ -46,10 +49,7 @@ export const AgentCreated = z
   .meta({ id: "AgentCreated", description: "A new agent with its token." });
 export type AgentCreated = z.infer<typeof AgentCreated>;
 
-const IdentityProfile = z
-  .record(z.string(), z.unknown())
-  .nullable()
-  .transform((profile) => toProfile(profile));
+const IdentityProfile = JsonObject.nullable().transform((profile) => toProfile(profile));
 
 const HeartbeatConfig = JsonObject.refine((config) => config["every"] === undefined || typeof config["every"] === "string", {
   ...rule("heartbeat_config.every must be a string"),
@@ -97,7 +97,11 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
   const id = crypto.randomUUID();
   return transaction(ctx, async (ctx) => {
     await requireUsableGateway(ctx, board);
-    const [locked] = await ctx.db.select({ max_agents: boards.max_agents }).from(boards).where(eq(boards.id, board.id)).for("update");
+    const [locked] = await ctx.db
+      .select({ max_agents: boards.max_agents })
+      .from(boards)
+      .where(eq(boards.id, board.id))
+      .for("update");
     if (!locked) throw notFound();
     if (!is_board_lead) await requireRoom(ctx, board.id, locked.max_agents);
     const [row] = await mapConflict({ agents_name_on_board: nameTaken, agents_one_lead: leadTaken }, () =>
@@ -155,10 +159,7 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
   const { organization_id } = ctx.actor.active;
   if (query.board_id) await boardFor(ctx, query.board_id, "read");
   if (query.gateway_id) await requireGateway(ctx, query.gateway_id);
-  const visible = or(
-    readableBoards(ctx.actor),
-    and(isNull(agents.board_id), eq(gateways.organization_id, organization_id)),
-  );
+  const visible = or(readableBoards(ctx.actor), and(isNull(agents.board_id), eq(gateways.organization_id, organization_id)));
   const ofBoard = query.board_id ? eq(agents.board_id, query.board_id) : undefined;
   const ofGateway = query.gateway_id
     ? or(eq(boards.gateway_id, query.gateway_id), and(isNull(agents.board_id), eq(agents.gateway_id, query.gateway_id)))
@@ -234,7 +235,11 @@ export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQue
         .limit(limit)
         .offset(offset),
     async () => {
-      const [found] = await ctx.db.select({ total: count() }).from(agents).leftJoin(boards, eq(boards.id, agents.board_id)).where(where);
+      const [found] = await ctx.db
+        .select({ total: count() })
+        .from(agents)
+        .leftJoin(boards, eq(boards.id, agents.board_id))
+        .where(where);
       return found!.total;
     },
     (row) => toAgent(row, ctx.now()),
@@ -253,7 +258,12 @@ export async function heartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
   const row = await ownRow(ctx);
   if (ctx.actor.newly_seen) {
     const { organization_id, board_id, agent_id, name } = ctx.actor;
-    await recordEvent(ctx, "agent.heartbeat", { organization_id, board_id, agent_id, message: `Heartbeat received from ${name}.` });
+    await recordEvent(ctx, "agent.heartbeat", {
+      organization_id,
+      board_id,
+      agent_id,
+      message: `Heartbeat received from ${name}.`,
+    });
   }
   return toAgent(row, ctx.now());
 }

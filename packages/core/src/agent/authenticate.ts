@@ -62,7 +62,8 @@ async function adopt(ctx: Context, token: string): Promise<void> {
         and(
           isNull(agents.agent_token_lookup),
           isNotNull(agents.agent_token_hash),
-          after && or(gt(agents.created_at, after.created_at), and(eq(agents.created_at, after.created_at), gt(agents.id, after.id))),
+          after &&
+            or(gt(agents.created_at, after.created_at), and(eq(agents.created_at, after.created_at), gt(agents.id, after.id))),
         ),
       )
       .orderBy(asc(agents.created_at), asc(agents.id))

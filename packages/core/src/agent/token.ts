@@ -14,7 +14,8 @@ const MAX_ITERATIONS = 2_000_000;
 export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
 /** The digest that finds a token by index. Keyed, so that a copy of the database alone cannot be searched for guesses. */
-export const tokenLookup = (pepper: KeyObject, token: string): string => createHmac("sha256", pepper).update(token).digest("base64url");
+export const tokenLookup = (pepper: KeyObject, token: string): string =>
+  createHmac("sha256", pepper).update(token).digest("base64url");
 
 /** `pbkdf2_sha256$200000$<salt>$<hash>`, salt and hash in URL-safe Base64 without padding. Takes about 50 ms of another thread. */
 export async function hashToken(token: string): Promise<string> {

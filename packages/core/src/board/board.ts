@@ -16,6 +16,7 @@ import {
   Id,
   Instant,
   InstantIn,
+  Integer,
   JsonObject,
   MAX_INTEGER,
   MAX_NAME,
@@ -57,7 +58,10 @@ export const Board = z.object(shape).meta({ id: "Board", description: "A place w
 export type Board = z.infer<typeof Board>;
 
 export const AgentBoard = z
-  .object({ ...shape, status: z.enum(["active", "paused"]).describe("Paused when the latest of /pause and /resume in the chat is /pause.") })
+  .object({
+    ...shape,
+    status: z.enum(["active", "paused"]).describe("Paused when the latest of /pause and /resume in the chat is /pause."),
+  })
   .meta({ id: "AgentBoard", description: "A board as its agents see it." });
 export type AgentBoard = z.infer<typeof AgentBoard>;
 
@@ -86,7 +90,7 @@ const fields = {
   comment_required_for_review: z.boolean().describe("A task needs a comment to enter review."),
   block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval keeps its status."),
   only_lead_can_change_status: z.boolean().describe("Among agents, only the lead moves tasks."),
-  max_agents: z.int().min(0).max(MAX_INTEGER).describe("How many agents the board may have, the lead not counted."),
+  max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, the lead not counted."),
 };
 
 export const CreateBoard = z

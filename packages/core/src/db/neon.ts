@@ -68,7 +68,12 @@ export function openNeon(url: string, options: { max?: number; proxy?: string; l
     neonConfig.useSecureWebSocket = false;
     neonConfig.pipelineTLS = false;
   }
-  const pool = new SandboxPool({ connectionString: url, max: options.max ?? 2, idleTimeoutMillis: 5_000, connectionTimeoutMillis: 10_000 });
+  const pool = new SandboxPool({
+    connectionString: url,
+    max: options.max ?? 2,
+    idleTimeoutMillis: 5_000,
+    connectionTimeoutMillis: 10_000,
+  });
   // A sandbox is frozen with its sockets open; they are dead when it thaws, and an unheard error would end the process.
   pool.on("error", (error: Error) => options.log.warn("database.connection_lost", error.message));
   const db = drizzle(pool, { schema });

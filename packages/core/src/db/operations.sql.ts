@@ -12,4 +12,9 @@ export const rate_counters = pgTable(
 );
 
 /** Keys the service makes for itself, sealed: they must survive a redeployment. */
-export const service_keys = pgTable("service_keys", { ...id, name: text().notNull().unique(), value_sealed: bytes().notNull(), ...timestamps });
+export const service_keys = pgTable("service_keys", {
+  ...id,
+  name: text().notNull().unique(),
+  value_sealed: bytes().notNull(),
+  ...timestamps,
+});

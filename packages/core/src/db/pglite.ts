@@ -8,7 +8,9 @@ import * as schema from "./schema.ts";
  * PostgreSQL inside this process, on a folder or in memory. It is one connection, and a folder belongs to one process:
  * the owner takes a lock file first.
  */
-export async function openPglite(options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void } = {}): Promise<Database & { client: PGlite }> {
+export async function openPglite(
+  options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void } = {},
+): Promise<Database & { client: PGlite }> {
   const client = await PGlite.create({
     ...(options.folder ? { dataDir: options.folder } : {}),
     ...(options.dump ? { loadDataDir: options.dump } : {}),

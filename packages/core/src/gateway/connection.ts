@@ -86,7 +86,8 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, d
     return connection;
   } catch (error) {
     exchange.end(closedHere());
-    throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError(error.message, { ...error.failure, refused_connect: true });
   }
 }
 

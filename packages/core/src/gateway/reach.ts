@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
@@ -60,13 +60,13 @@ interface Known {
 }
 
 /**
- * Keeps `connected` and `last_error` true to the outcome of a call. Writes only when something flips, so that a busy
- * gateway costs nothing. An answer of any kind, an application error too, means reached.
+ * Keeps `connected` and `last_error` true to the outcome of a call. Writes only when one of them changes, so that a busy
+ * gateway costs nothing. An application error is an answer too: only a host that does not let us in is not connected.
  */
 export async function recordReach(ctx: Context, gateway: Known, error: GatewayError | null): Promise<void> {
-  const unreached = error !== null && isUnreached(error);
-  const message = unreached ? toGatewayMessage(error) : null;
-  if (gateway.connected === !unreached && (unreached || gateway.last_error === null || error !== null)) return;
+  const connected = error === null || !isUnreached(error);
+  const last_error = connected ? null : toGatewayMessage(error);
+  if (gateway.connected === connected && gateway.last_error === last_error) return;
   await transaction(ctx, async (ctx) => {
     const [before] = await ctx.db
       .select({ connected: gateways.connected })
@@ -74,23 +74,20 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
       .where(eq(gateways.id, gateway.id))
       .for("update");
     if (!before) return;
-    await ctx.db
-      .update(gateways)
-      .set({ connected: !unreached, last_error: message, checked_at: ctx.now(), updated_at: sql`now()` })
-      .where(eq(gateways.id, gateway.id));
-    if (before.connected === !unreached) return;
-    await recordEvent(ctx, unreached ? "gateway.disconnected" : "gateway.connected", {
+    await ctx.db.update(gateways).set({ connected, last_error, checked_at: ctx.now() }).where(eq(gateways.id, gateway.id));
+    if (before.connected === connected) return;
+    await recordEvent(ctx, connected ? "gateway.connected" : "gateway.disconnected", {
       organization_id: gateway.organization_id,
-      message: unreached ? `Gateway disconnected: ${gateway.name}. ${message}` : `Gateway connected: ${gateway.name}.`,
+      message: connected ? `Gateway connected: ${gateway.name}.` : `Gateway disconnected: ${gateway.name}. ${last_error}`,
     });
   });
 }
 
-/** No answer came at all, or none after the handshake. */
+/** No connection came about, or it was lost before the answer. */
 function isUnreached(error: GatewayError): boolean {
-  const { code, close_code, http_status, system_code, timed_out, refused_address } = error.failure;
+  const { code, close_code, http_status, system_code, timed_out, refused_connect } = error.failure;
   return (
-    refused_address === true ||
+    refused_connect === true ||
     timed_out === true ||
     (code ?? null) === null ||
     [close_code, http_status, system_code].some((part) => part != null)

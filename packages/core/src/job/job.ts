@@ -2,6 +2,7 @@ import { and, asc, count, desc, eq, inArray, lt, or, type SQL, sql } from "drizz
 import { type Context, inTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
+import { createOutbox, note, type Outbox } from "../outbox.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, POLICIES } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
@@ -31,11 +32,24 @@ export interface EnqueueOptions {
  * Stores a job in the caller's transaction: it exists exactly when the change it belongs to does. Refuses to run outside
  * of one, because a job enqueued "after commit" is lost by a crash in between.
  */
-export async function enqueue<K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions): Promise<void> {
+export async function enqueue<K extends JobKind>(
+  ctx: Context,
+  kind: K,
+  payload: JobPayloads[K],
+  options: EnqueueOptions,
+): Promise<void> {
   if (!inTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
-  await ctx.db
+  await newJob(ctx, kind, payload, options);
+}
+
+/** The insert of a job, for `writeTogether`. Nothing is stored before it runs. */
+export function newJob<K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) {
+  const id = crypto.randomUUID();
+  note(ctx.outbox, { id, lane: options.lane ?? null });
+  return ctx.db
     .insert(jobs)
     .values({
+      id,
       kind,
       payload,
       lane: options.lane ?? null,
@@ -47,7 +61,6 @@ export async function enqueue<K extends JobKind>(ctx: Context, kind: K, payload:
       max_attempts: POLICIES[kind].attempts,
     })
     .onConflictDoNothing();
-  ctx.outbox.waiting = true;
 }
 
 /** A wake-up for the queue: the id of a job, nothing of its content. */
@@ -66,12 +79,22 @@ export const headOfLane = sql`not exists (
 /** When the job can next be taken: a running one once its lease is over. */
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
 
+/** How many wake-ups a relay takes at a time: as many as the queue takes in one batch. */
+export const RELAY_BATCH = 10;
+
+export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
+
+/** Relays until there is nothing left in the outbox's scope, or the queue takes no more. */
+export async function relayAll(ctx: Context, send: Send, scope: Outbox): Promise<void> {
+  while ((await relay(ctx, send, scope)) === RELAY_BATCH);
+}
+
 /**
- * Sends wake-ups for due jobs that have none on the way; returns how many it took. The stamp is committed before
+ * Sends wake-ups for due jobs that have none on the way; returns how many the queue took. The stamp is committed before
  * sending, so that no transaction waits for the queue: what the queue refuses is unstamped, what a crash swallows is
  * found by the sweep. Several relays at once share the work.
  */
-export async function relay(ctx: Context, send: (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>, limit = 10): Promise<number> {
+export async function relay(ctx: Context, send: Send, scope: Outbox = createOutbox(true)): Promise<number> {
   const now = ctx.now();
   const found = await ctx.db.execute(sql`
     update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
@@ -80,8 +103,8 @@ export async function relay(ctx: Context, send: (wakeUps: WakeUp[]) => Promise<{
       where status in ('queued', 'running')
         and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - LOST_MS).toISOString()}::timestamptz)
         and ${dueAt} <= ${new Date(now.getTime() + HORIZON_MS).toISOString()}::timestamptz
-        and ${headOfLane}
-      order by seq limit ${limit} for update skip locked)
+        and ${scope.everything ? headOfLane : inScope(scope)}
+      order by seq limit ${RELAY_BATCH} for update skip locked)
     returning id, organization_id,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
   const wakeUps = rowsOf<WakeUp>(found);
@@ -89,7 +112,9 @@ export async function relay(ctx: Context, send: (wakeUps: WakeUp[]) => Promise<{
   const failed = await send(wakeUps).then(
     (result) => result.failed,
     (error: unknown) => {
-      ctx.log.warn("jobs.relay_failed", "The queue did not take wake-ups; they are sent again later", { error: errorText(error) });
+      ctx.log.warn("jobs.relay_failed", "The queue did not take wake-ups; they are sent again later", {
+        error: errorText(error),
+      });
       return wakeUps.map((wakeUp) => wakeUp.id);
     },
   );
@@ -97,12 +122,22 @@ export async function relay(ctx: Context, send: (wakeUps: WakeUp[]) => Promise<{
   return wakeUps.length - failed.length;
 }
 
-/** Forgets that wake-ups were sent, for the matching live jobs. */
+/** The jobs of the scope: those it names, and the head of each lane. */
+const inScope = ({ ids, lanes }: Outbox) => sql`id in (
+  select unnest(${sql.param([...ids])}::uuid[])
+  union all
+  select head.id from unnest(${sql.param([...lanes])}::text[]) as wanted(lane),
+    lateral (select id from ${jobs} as live where live.lane = wanted.lane and live.status in ('queued', 'running')
+             order by live.seq limit 1) as head)`;
+
+/** Forgets that wake-ups were sent, for the matching live jobs, and notes them for the next relay. */
 export async function unsend(ctx: Context, which: SQL): Promise<void> {
-  await ctx.db
+  const live = await ctx.db
     .update(jobs)
     .set({ sent_at: null })
-    .where(and(which, inArray(jobs.status, ["queued", "running"])));
+    .where(and(which, inArray(jobs.status, ["queued", "running"])))
+    .returning({ id: jobs.id, lane: jobs.lane });
+  for (const job of live) note(ctx.outbox, job);
 }
 
 /**
@@ -117,18 +152,18 @@ export async function recoverJobs(ctx: Context, options: { alone: boolean }): Pr
 }
 
 /** How many jobs there are in each state that has any. */
-export async function countJobs(ctx: Context): Promise<Partial<Record<JobRow["status"], number>>> {
+export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db.select({ status: jobs.status, total: count() }).from(jobs).groupBy(jobs.status);
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
 /** Jobs for the operator's eye, newest first. */
-export function listJobs(ctx: Context, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
+export function listJobs(ctx: Pick<Context, "db">, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
   return ctx.db.select().from(jobs).where(eq(jobs.status, status)).orderBy(desc(jobs.seq)).limit(limit);
 }
 
 /** Gives dead jobs a new life with all their attempts; returns their ids. Without `ids`: every dead one. */
-export async function redriveJobs(ctx: Context, ids?: string[]): Promise<string[]> {
+export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "outbox">, ids?: string[]): Promise<string[]> {
   const dead = await ctx.db
     .select({ id: jobs.id })
     .from(jobs)
@@ -148,7 +183,7 @@ export async function redriveJobs(ctx: Context, ids?: string[]): Promise<string[
       ),
     )
     .returning({ id: jobs.id });
-  ctx.outbox.waiting = true;
+  ctx.outbox.everything = true;
   return revived.map((job) => job.id);
 }
 

@@ -27,18 +27,21 @@ export const MemoryEntry = z
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
 
 /** Any JSON, at most 64 KB of it as text. */
-const Value = z
-  .unknown()
-  .refine((value) => value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
-    error: `Value should have at most ${MAX_OBJECT_BYTES} bytes`,
-  });
+const Value = z.unknown().refine((value) => value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
+  error: `Value should have at most ${MAX_OBJECT_BYTES} bytes`,
+});
 
 export const WriteMemory = z
   .object({
     key: z.string().trim().min(1).max(MAX_KEY).nullable().default(null).describe("Key to keep a value under."),
     value: Value.optional().describe("Text or any JSON to keep."),
     content: z.string().max(MAX_TEXT).nullable().default(null).describe("Text of the entry; the value as text when absent."),
-    tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels; `chat` makes it a chat message."),
+    tags: z
+      .array(z.string().max(MAX_NAME))
+      .max(MAX_TAGS)
+      .nullable()
+      .default(null)
+      .describe("Labels; `chat` makes it a chat message."),
     source: Blankable(MAX_NAME).default(null).describe("Where it comes from; the author's name for chat."),
   })
   .refine((entry) => entry.content !== null || entry.value !== undefined, rule("content or value is required"))
@@ -89,11 +92,13 @@ export async function writeMemory(ctx: Context<User | Agent>, board_id: string, 
   return remember(ctx, { board_id: board.id, memory_key, value, content, tags, source, is_chat });
 }
 
-/** Stores an entry as it is: for the service's own notes, such as those of webhooks. */
-export async function remember(ctx: Context, entry: typeof board_memory.$inferInsert): Promise<MemoryEntry> {
-  const [row] = await ctx.db.insert(board_memory).values(entry).returning();
+async function remember(ctx: Context, entry: typeof board_memory.$inferInsert): Promise<MemoryEntry> {
+  const [row] = await newEntry(ctx, entry).returning();
   return toEntry(row!);
 }
+
+/** The insert of an entry, for `writeTogether`. */
+export const newEntry = (ctx: Context, entry: typeof board_memory.$inferInsert) => ctx.db.insert(board_memory).values(entry);
 
 function toEntry(row: typeof board_memory.$inferSelect): MemoryEntry {
   const { id, board_id, memory_key, value, content, tags, source, is_chat, created_at } = row;

@@ -87,7 +87,11 @@ const PERSONAL = "Personal";
 export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
   return transaction(ctx, async (ctx) => {
     const { user_id } = ctx.actor;
-    const [row] = await ctx.db.select({ active: users.active_organization_id }).from(users).where(eq(users.id, user_id)).for("update");
+    const [row] = await ctx.db
+      .select({ active: users.active_organization_id })
+      .from(users)
+      .where(eq(users.id, user_id))
+      .for("update");
     if (!row) throw unauthenticated();
     const memberships = await ctx.db
       .select(membershipColumns)
@@ -97,7 +101,10 @@ export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membe
     const current = memberships.find((one) => one.organization_id === row.active);
     if (current) return current;
     const next = memberships[0] ?? (await createPersonalOrganization(ctx, user_id));
-    await ctx.db.update(users).set({ active_organization_id: next.organization_id, updated_at: sql`${users.updated_at}` }).where(eq(users.id, user_id));
+    await ctx.db
+      .update(users)
+      .set({ active_organization_id: next.organization_id, updated_at: sql`${users.updated_at}` })
+      .where(eq(users.id, user_id));
     return next;
   });
 }
@@ -127,5 +134,16 @@ export async function bootstrap(ctx: Context<UserActor>): Promise<User> {
 
 function toUser(row: typeof users.$inferSelect): User {
   const { id, email, name, preferred_name, pronouns, timezone, notes, context } = row;
-  return { id, clerk_user_id: row.auth_subject, email, name, preferred_name, pronouns, timezone, notes, context, is_super_admin: false };
+  return {
+    id,
+    clerk_user_id: row.auth_subject,
+    email,
+    name,
+    preferred_name,
+    pronouns,
+    timezone,
+    notes,
+    context,
+    is_super_admin: false,
+  };
 }

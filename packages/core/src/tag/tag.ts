@@ -56,7 +56,9 @@ export type UpdateTag = z.infer<typeof UpdateTag>;
 const slugTaken = () => new DomainError("conflict", "Tag slug already exists in this organization.");
 
 // Tables are named in subqueries: in a query over one table Drizzle writes columns bare, and a bare one would be the inner table's.
-const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(Number);
+const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(
+  Number,
+);
 const columns = { ...getTableColumns(tags), task_count };
 type Row = typeof tags.$inferSelect & { task_count: number };
 

@@ -3,10 +3,11 @@ import * as z from "zod";
 import { agents } from "../agent/agent.sql.ts";
 import { hostLane } from "../agent/host.ts";
 import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Context } from "../context.ts";
+import { writeTogether } from "../db/together.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { enqueue } from "../job/job.ts";
-import { remember } from "../memory/memory.ts";
+import { newJob } from "../job/job.ts";
+import { newEntry } from "../memory/memory.ts";
 import { countUp, tooMany } from "../rate.ts";
 import { Id } from "../wire.ts";
 import { memoryContent } from "./message.ts";
@@ -37,7 +38,7 @@ export type Accepted = z.infer<typeof Accepted>;
 
 /**
  * Takes a post in: the steps of contract webhooks.md §3 in their order. Payload, memory entry and notification job are
- * one transaction, so an accepted post is never forgotten. Nothing is stored before the checks have passed.
+ * one statement, so an accepted post is never forgotten. Nothing is stored before the checks have passed.
  */
 export async function ingest(ctx: Context, post: Post): Promise<Accepted> {
   const webhook = await openDoor(ctx, post);
@@ -48,8 +49,9 @@ export async function ingest(ctx: Context, post: Post): Promise<Accepted> {
   const { kind, body } = decodeBody(bytes, content_type);
   const payload_id = crypto.randomUUID();
   const { board_id, id: webhook_id, description: instruction, organization_id, gateway_id } = webhook;
-  await transaction(ctx, async (ctx) => {
-    await ctx.db.insert(board_webhook_payloads).values({
+  const lane = webhook.session_key === null ? {} : { lane: hostLane(gateway_id, webhook.session_key) };
+  await writeTogether(ctx, [
+    ctx.db.insert(board_webhook_payloads).values({
       id: payload_id,
       board_id,
       webhook_id,
@@ -59,16 +61,15 @@ export async function ingest(ctx: Context, post: Post): Promise<Accepted> {
       source_ip: post.source_ip,
       content_type,
       received_at: ctx.now(),
-    });
-    await remember(ctx, {
+    }),
+    newEntry(ctx, {
       board_id,
       content: memoryContent({ board_id, webhook_id, payload_id, instruction, text: bodyText({ body }) }),
       tags: ["webhook", `webhook:${webhook_id}`, `payload:${payload_id}`],
       source: "webhook",
-    });
-    const lane = webhook.session_key === null ? {} : { lane: hostLane(gateway_id, webhook.session_key) };
-    await enqueue(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane });
-  });
+    }),
+    newJob(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane }),
+  ]);
   return { ok: true, board_id, webhook_id, payload_id };
 }
 

@@ -58,7 +58,12 @@ function parses(text: string): boolean {
 export const bodyText = (row: Pick<PayloadRow, "body">): string => utf8.decode(row.body);
 
 /** The payloads of a webhook, latest first. */
-export async function listPayloads(ctx: Context<User | Agent>, board_id: string, webhook_id: string, query: PageQuery): Promise<Page<WebhookPayload>> {
+export async function listPayloads(
+  ctx: Context<User | Agent>,
+  board_id: string,
+  webhook_id: string,
+  query: PageQuery,
+): Promise<Page<WebhookPayload>> {
   const board = await boardFor(ctx, board_id, "read");
   await webhookRow(ctx, board, webhook_id);
   const where = and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board.id));

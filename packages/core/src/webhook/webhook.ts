@@ -25,9 +25,15 @@ export const Webhook = z
     description: z.string().describe("What the agent is to do with a payload."),
     enabled: z.boolean().describe("Whether posts are accepted."),
     endpoint_path: z.string().describe("Path to post to."),
-    endpoint_url: z.string().nullable().describe("Full address to post to; null when the service's own address is not configured."),
+    endpoint_url: z
+      .string()
+      .nullable()
+      .describe("Full address to post to; null when the service's own address is not configured."),
     has_secret: z.boolean().describe("Whether posts must be signed."),
-    signature_header: z.string().nullable().describe("Header of the signature; null: X-Hub-Signature-256, else X-Webhook-Signature."),
+    signature_header: z
+      .string()
+      .nullable()
+      .describe("Header of the signature; null: X-Hub-Signature-256, else X-Webhook-Signature."),
     created_at: Instant.describe("When the webhook was made."),
     updated_at: Instant.describe("When the webhook last changed."),
   })
@@ -77,7 +83,12 @@ export async function listWebhooks(ctx: Context<User>, board_id: string, query: 
   );
 }
 
-export async function getWebhook(ctx: Context<User | Agent>, board_id: string, webhook_id: string, need: "read" | "write"): Promise<Webhook> {
+export async function getWebhook(
+  ctx: Context<User | Agent>,
+  board_id: string,
+  webhook_id: string,
+  need: "read" | "write",
+): Promise<Webhook> {
   const board = await boardFor(ctx, board_id, need);
   return toWebhook(ctx.settings, await webhookRow(ctx, board, webhook_id));
 }
