@@ -172,3 +172,21 @@ test("payload, memory entry and job are stored together or not at all", async ()
   await deposit(world, webhook);
   expect(await stored()).toEqual(before.map((count) => count + 1));
 });
+
+test("a webhook that is deleted while a body is still coming in takes nothing", async () => {
+  const leaving = await createWebhook(world, home);
+  const before = await stored();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await world.call("DELETE", leaving.endpoint_path, { token: home.owner.token });
+        controller.enqueue(Buffer.from("{}"));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const response = await world.app.request(leaving.endpoint_path, { method: "POST", body, duplex: "half" } as RequestInit);
+  expect([response.status, await response.json()]).toEqual([404, { detail: "Not Found" }]);
+  expect(await stored()).toEqual(before);
+});

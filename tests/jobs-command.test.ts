@@ -37,7 +37,8 @@ async function fill(db: Db): Promise<Stored> {
 }
 
 /** The state of all jobs, in the order of `fill`. */
-const states = async (db: Db) => (await db.select({ status: jobs.status }).from(jobs).orderBy(asc(jobs.seq))).map((job) => job.status);
+const states = async (db: Db) =>
+  (await db.select({ status: jobs.status }).from(jobs).orderBy(asc(jobs.seq))).map((job) => job.status);
 
 /** A folder as a server leaves it. */
 async function withFolder<T>(folder: string, work: (db: Db) => Promise<T>): Promise<T> {
@@ -51,7 +52,10 @@ async function withFolder<T>(folder: string, work: (db: Db) => Promise<T>): Prom
 
 async function filledFolder(): Promise<{ folder: string; stored: Stored }> {
   const folder = temporaryFolder();
-  const database = await openPglite({ folder: path.join(folder, "database"), dump: new Blob([readFileSync(inject("template"))]) });
+  const database = await openPglite({
+    folder: path.join(folder, "database"),
+    dump: new Blob([readFileSync(inject("template"))]),
+  });
   const stored = await fill(database.db);
   await database.close();
   return { folder, stored };
@@ -72,7 +76,12 @@ describe("on the embedded database", () => {
   test("redrive gives the named jobs a new life, and says of the others that they are not dead", async () => {
     const { folder, stored } = await filledFolder();
     const missing = "00000000-0000-4000-8000-000000000000";
-    const some = await runProgram("jobs", { DATA_DIR: folder }, ["redrive", stored.dead[0].toUpperCase(), stored.queued, missing]);
+    const some = await runProgram("jobs", { DATA_DIR: folder }, [
+      "redrive",
+      stored.dead[0].toUpperCase(),
+      stored.queued,
+      missing,
+    ]);
     expect(some).toMatchObject({ code: 1, stdout: "Redriven: 1. They run when the service starts.\n" });
     expect(some.stderr).toBe(`${stored.queued} is not a dead job\n${missing} is not a dead job\n`);
     expect(await withFolder(folder, states)).toEqual(["queued", "done", "queued", "dead"]);
@@ -92,13 +101,20 @@ describe("on the embedded database", () => {
     expect(refused.stderr).toMatch(/^The service is running on .+ \(process \d+\)\. Stop it first.+\n$/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await server.stop();
-    expect(await runProgram("jobs", { DATA_DIR: folder })).toMatchObject({ code: 0, stdout: "queued 0   running 0   done 0   dead 0\n" });
+    expect(await runProgram("jobs", { DATA_DIR: folder })).toMatchObject({
+      code: 0,
+      stdout: "queued 0   running 0   done 0   dead 0\n",
+    });
   });
 
   test("a folder without a database is told, and nothing is made in it", async () => {
     const folder = temporaryFolder();
     const refused = await runProgram("jobs", { DATA_DIR: folder });
-    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: `There is no database in ${folder}. Set DATA_DIR or DATABASE_URL.\n` });
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `There is no database in ${folder}. Set DATA_DIR or DATABASE_URL.\n`,
+    });
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -103,6 +103,7 @@ export interface Settings {
   readonly webhook_max_payload_bytes: number;
   readonly webhook_rate_per_minute: number;
   readonly auth_failures_per_minute: number;
+  /** Blank, and not the default, when it was set to blank: that has a meaning of its own (contract gateways.md §4). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
@@ -154,7 +155,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     webhook_max_payload_bytes: env.WEBHOOK_MAX_PAYLOAD_BYTES,
     webhook_rate_per_minute: env.WEBHOOK_RATE_PER_MINUTE,
     auth_failures_per_minute: env.AUTH_FAILURES_PER_MINUTE,
-    gateway_min_version: env.GATEWAY_MIN_VERSION,
+    gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
     private_gateways_allowed: env.AUTH_MODE === "local" && edge === "local",
     souls_directory_url: env.SOULS_DIRECTORY_URL ?? null,

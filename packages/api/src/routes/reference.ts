@@ -16,7 +16,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-const start = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
+const start = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, docExpansion: "none", filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
 
 const TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js"];

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, getTableColumns, like, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, like, ne, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, boardsOfAgent, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -172,8 +172,7 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
     const own = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
     const [stored] = await ctx.db.select().from(boards).where(own).for("update");
     if (!stored) throw notFound();
-    const slug = input.slug === undefined ? undefined : slugify(input.slug ?? input.name ?? stored.name, "board");
-    const changes = changesOf(stored, { ...input, slug });
+    const changes = changesOf(stored, { ...input, slug: await changedSlug(ctx, stored, input) });
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);
     if (changes.board_group_id) await requireGroup(ctx, organization_id, changes.board_group_id);
@@ -236,6 +235,16 @@ async function requireMovable(ctx: Context, board: BoardRow, gateway_id: string)
   if (bound) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
 }
 
+/** Renaming alone keeps the slug; a blank one is made from the name again. */
+async function changedSlug(
+  ctx: Context,
+  stored: BoardRow,
+  { name = stored.name, slug }: UpdateBoard,
+): Promise<string | undefined> {
+  if (slug === undefined) return undefined;
+  return slug === null ? freeSlug(ctx, { ...stored, name }) : slugify(slug, "board");
+}
+
 type NewBoard = Omit<typeof boards.$inferInsert, "slug">;
 
 async function insertWithSlug(ctx: Context, values: NewBoard, slug: string): Promise<BoardRow | undefined> {
@@ -247,18 +256,31 @@ async function insertWithSlug(ctx: Context, values: NewBoard, slug: string): Pro
   return row;
 }
 
-/** A slug made from the name gets `-2`, `-3`, … until one is free; another request may take it first, then the next is tried. */
 async function insertWithFreeSlug(ctx: Context, values: NewBoard): Promise<BoardRow> {
-  const base = slugify(values.name, "board").slice(0, MAX_SLUG);
-  const similar = await ctx.db
+  for (;;) {
+    const row = await insertWithSlug(ctx, values, await freeSlug(ctx, values));
+    // Another request took it first: look again.
+    if (row) return row;
+  }
+}
+
+/** A slug made from the name: with `-2`, `-3`, … when another board has it. */
+async function freeSlug(ctx: Context, board: { id?: string; organization_id: string; name: string }): Promise<string> {
+  const base = slugify(board.name, "board").slice(0, MAX_SLUG).replace(/-$/, "");
+  const others = await ctx.db
     .select({ slug: boards.slug })
     .from(boards)
-    .where(and(eq(boards.organization_id, values.organization_id), like(boards.slug, `${base}%`)));
-  const taken = new Set(similar.map((board) => board.slug));
+    .where(
+      and(
+        eq(boards.organization_id, board.organization_id),
+        like(boards.slug, `${base}%`),
+        board.id ? ne(boards.id, board.id) : undefined,
+      ),
+    );
+  const taken = new Set(others.map((other) => other.slug));
   for (let number = 1; ; number++) {
     const slug = number === 1 ? base : `${base}-${number}`;
-    const row = taken.has(slug) ? undefined : await insertWithSlug(ctx, values, slug);
-    if (row) return row;
+    if (!taken.has(slug)) return slug;
   }
 }
 

@@ -45,8 +45,8 @@ export interface GatewayFailure {
   system_code?: string | null;
   /** Our own deadline passed. */
   timed_out?: boolean;
-  /** The host answered, but did not let this service in: token, pairing, scopes or protocol. */
-  refused_connect?: boolean;
+  /** The host was dialled and did not let this service in, for whatever reason: no call was made. */
+  unconnected?: boolean;
   /** The address is not one this service may dial (GATEWAY_ALLOWED_HOSTS). */
   refused_address?: boolean;
   details?: unknown;

@@ -87,7 +87,7 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, d
   } catch (error) {
     exchange.end(closedHere());
     if (!(error instanceof GatewayError)) throw error;
-    throw new GatewayError(error.message, { ...error.failure, refused_connect: true });
+    throw new GatewayError(error.message, { ...error.failure, unconnected: true });
   }
 }
 

@@ -85,9 +85,9 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
 
 /** No connection came about, or it was lost before the answer. */
 function isUnreached(error: GatewayError): boolean {
-  const { code, close_code, http_status, system_code, timed_out, refused_connect } = error.failure;
+  const { code, close_code, http_status, system_code, timed_out, unconnected } = error.failure;
   return (
-    refused_connect === true ||
+    unconnected === true ||
     timed_out === true ||
     (code ?? null) === null ||
     [close_code, http_status, system_code].some((part) => part != null)

@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { createLog } from "@board/api/log";
+import { parseSettings, SettingsError } from "@board/core/settings";
+import * as cast from "./demo/cast.ts";
+import { playLead, toNotification } from "./demo/lead.ts";
+import { createScreen, heading, type Screen } from "./demo/screen.ts";
+import { furnish } from "./demo/setting.ts";
+import type { Stage } from "./demo/stage.ts";
+import { playStory } from "./demo/story.ts";
+import { createTally } from "./demo/tally.ts";
+import { playWorker } from "./demo/worker.ts";
+import { startFakeGateway } from "./fake-gateway/server.ts";
+import { withSecrets } from "./secrets.ts";
+import { startServer } from "./server.ts";
+import { fail, say, whyNotStarted } from "./terminal.ts";
+
+/** How long the last posts may take to reach an agent once the story has ended by itself. */
+const EPILOGUE_MS = 20_000;
+/** How long the service may take to stop; its data is thrown away in any case. */
+const CURTAIN_MS = 1_500;
+
+/** A service on a folder of its own. Of the environment only what cannot touch other data is used. */
+async function openService(folder: string) {
+  const { PORT = "0", HOST, LOG_LEVEL = "error" } = process.env;
+  const settings = parseSettings(withSecrets({ DATA_DIR: folder, PORT, HOST, LOG_LEVEL }), "local");
+  const server = await startServer(settings, createLog(settings.log_level));
+  return { server, token: settings.auth.mode === "local" ? settings.auth.token : "" };
+}
+
+function introduce({ print }: Screen, url: string, token: string): void {
+  print(`
+${heading("Board coordination: a demo of the whole service in one process")}
+
+  Outside systems post webhooks. Each post is stored before it is answered with 202,
+  and wakes the lead agent ${cast.iris.name} through the gateway. ${cast.iris.name} reads it through the agent API, writes
+  a note into the board's memory and asks the worker ${cast.milo.name}, who answers. Now and then the
+  gateway goes down; watch what happens to the posts of that time.
+
+  service    ${url}
+  reference  ${url}/docs
+  token      ${token}
+
+  Everything is real but the gateway's host and the agents' minds. Ctrl-C ends it.
+`);
+}
+
+/** Plays all parts at once until the demo is over, by `over` or because the time is up and all is settled. */
+async function play(stage: Stage, token: string, gateway_token: string, seconds: number | null): Promise<void> {
+  const { screen, tally } = stage;
+  stage.gateway.onMessage(({ message }) => {
+    const notification = toNotification(message);
+    if (!notification) return;
+    const waited = tally.delivered(notification.payload_id) ?? 0;
+    screen.tell(
+      cast.gateway,
+      `wakes ${cast.iris.name}${waited > 2_000 ? `, ${(waited / 1000).toFixed(1)} s after the post` : ""}`,
+    );
+  });
+  const setting = await furnish(stage, token, gateway_token);
+  const agents = Promise.all([playLead(stage, setting.lead), playWorker(stage, setting.worker)]);
+  const story = seconds === null ? playStory(stage, setting) : playFor(seconds, stage, (part) => playStory(part, setting));
+  await Promise.race([agents, story]);
+}
+
+/** Plays a part for so long, then waits until every accepted post has been dealt with. */
+async function playFor(seconds: number, stage: Stage, part: (stage: Stage) => Promise<void>): Promise<void> {
+  const time_up = AbortSignal.timeout(seconds * 1000);
+  await part({ ...stage, over: AbortSignal.any([stage.over, time_up]) }).catch((error: unknown) => {
+    if (!time_up.aborted) throw error;
+  });
+  const deadline = performance.now() + EPILOGUE_MS;
+  while (!stage.tally.isSettled() && performance.now() < deadline) await pause(100, undefined, { signal: stage.over });
+}
+
+/** DEMO_SECONDS ends the story by itself, for tests and recordings. */
+function readSeconds(): number | null {
+  const text = process.env["DEMO_SECONDS"]?.trim();
+  if (!text) return null;
+  if (!/^\d{1,6}$/.test(text)) throw new SettingsError("DEMO_SECONDS must be a whole number of seconds");
+  return Number(text);
+}
+
+async function main(): Promise<void> {
+  const seconds = readSeconds();
+  const folder = mkdtempSync(path.join(tmpdir(), "board-demo-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // Somebody who pipes the log into a program that ends has seen enough.
+  process.stdout.on("error", () => process.exit(0));
+  const curtain = new AbortController();
+  let started = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => (started ? curtain.abort() : process.exit(0)));
+
+  say("Starting on a fresh database, which takes a few seconds ...");
+  const gateway_token = randomBytes(24).toString("hex");
+  const gateway = await startFakeGateway({ token: gateway_token });
+  const { server, token } = await openService(folder);
+  started = true;
+  const screen = createScreen();
+  const stage: Stage = { url: server.url, screen, tally: createTally(), gateway, over: curtain.signal };
+  introduce(screen, server.url, token);
+  try {
+    await play(stage, token, gateway_token, seconds);
+  } catch (error) {
+    if (!stage.over.aborted) throw error;
+  }
+  curtain.abort();
+  screen.print(`\n${heading("What happened")}\n`);
+  for (const line of stage.tally.summary()) screen.print(`  ${line}`);
+  screen.print();
+  const closed = server.stop().then(() => gateway.close());
+  await Promise.race([closed, pause(CURTAIN_MS)]);
+  process.exit(0);
+}
+
+main().catch((error: unknown) => fail(whyNotStarted(error)));
