@@ -2,11 +2,20 @@ import * as z from "zod";
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
 import { type AgentHints, type Endpoint, placeholders } from "./endpoint.ts";
 
+let last: { endpoints: readonly Endpoint[]; base_url: string | null; document: Record<string, unknown> } | undefined;
+
+/** The document, made once: table and address do not change while a process lives. */
+export function openApiDocument(endpoints: readonly Endpoint[], base_url: string | null): Record<string, unknown> {
+  if (last?.endpoints !== endpoints || last.base_url !== base_url)
+    last = { endpoints, base_url, document: describe(endpoints, base_url) };
+  return last.document;
+}
+
 /**
  * The OpenAPI 3.1 document of the route table. The schemas are those that validate, so it cannot say anything else than
  * what the service does.
  */
-export function openApiDocument(endpoints: readonly Endpoint[], base_url: string | null): Record<string, unknown> {
+function describe(endpoints: readonly Endpoint[], base_url: string | null): Record<string, unknown> {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
     if (endpoint.spec.hidden) continue;

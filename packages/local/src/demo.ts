@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "@board/api/log";
+import { errorText } from "@board/core/log";
 import { parseSettings, SettingsError } from "@board/core/settings";
 import * as cast from "./demo/cast.ts";
 import { playLead, toNotification } from "./demo/lead.ts";
 import { createScreen, heading, type Screen } from "./demo/screen.ts";
 import { furnish } from "./demo/setting.ts";
-import type { Stage } from "./demo/stage.ts";
+import { type Stage, wait } from "./demo/stage.ts";
 import { playStory } from "./demo/story.ts";
 import { createTally } from "./demo/tally.ts";
 import { playWorker } from "./demo/worker.ts";
@@ -20,19 +21,22 @@ import { fail, say, whyNotStarted } from "./terminal.ts";
 
 /** How long the last posts may take to reach an agent once the story has ended by itself. */
 const EPILOGUE_MS = 20_000;
+/** From here on the log says how long a post waited for its agent. */
+const LATE_MS = 2_000;
 /** How long the service may take to stop; its data is thrown away in any case. */
 const CURTAIN_MS = 1_500;
 
 /** A service on a folder of its own. Of the environment only what cannot touch other data is used. */
 async function openService(folder: string) {
-  const { PORT = "0", HOST, LOG_LEVEL = "error" } = process.env;
-  const settings = parseSettings(withSecrets({ DATA_DIR: folder, PORT, HOST, LOG_LEVEL }), "local");
+  const { PORT, HOST, LOG_LEVEL } = process.env;
+  const chosen = { DATA_DIR: folder, PORT: PORT?.trim() || "0", HOST, LOG_LEVEL: LOG_LEVEL?.trim() || "error" };
+  const settings = parseSettings(withSecrets(chosen), "local");
   const server = await startServer(settings, createLog(settings.log_level));
   return { server, token: settings.auth.mode === "local" ? settings.auth.token : "" };
 }
 
-function introduce({ print }: Screen, url: string, token: string): void {
-  print(`
+function introduce(screen: Screen, url: string, token: string): void {
+  screen.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
   Outside systems post webhooks. Each post is stored before it is answered with 202,
@@ -48,32 +52,25 @@ ${heading("Board coordination: a demo of the whole service in one process")}
 `);
 }
 
-/** Plays all parts at once until the demo is over, by `over` or because the time is up and all is settled. */
+/** Plays all parts at once, until the demo is over or the story has ended and its last post has been dealt with. */
 async function play(stage: Stage, token: string, gateway_token: string, seconds: number | null): Promise<void> {
   const { screen, tally } = stage;
   stage.gateway.onMessage(({ message }) => {
     const notification = toNotification(message);
     if (!notification) return;
-    const waited = tally.delivered(notification.payload_id) ?? 0;
-    screen.tell(
-      cast.gateway,
-      `wakes ${cast.iris.name}${waited > 2_000 ? `, ${(waited / 1000).toFixed(1)} s after the post` : ""}`,
-    );
+    const { subject, waited_ms } = tally.delivered(notification.payload_id);
+    const late = waited_ms > LATE_MS ? `, ${(waited_ms / 1000).toFixed(1)} s after the post` : "";
+    screen.tell(cast.gateway, `wakes ${cast.iris.name} for the ${subject}${late}`);
   });
   const setting = await furnish(stage, token, gateway_token);
   const agents = Promise.all([playLead(stage, setting.lead), playWorker(stage, setting.worker)]);
-  const story = seconds === null ? playStory(stage, setting) : playFor(seconds, stage, (part) => playStory(part, setting));
+  const story = playStory(stage, setting, seconds).then(() => settle(stage));
   await Promise.race([agents, story]);
 }
 
-/** Plays a part for so long, then waits until every accepted post has been dealt with. */
-async function playFor(seconds: number, stage: Stage, part: (stage: Stage) => Promise<void>): Promise<void> {
-  const time_up = AbortSignal.timeout(seconds * 1000);
-  await part({ ...stage, over: AbortSignal.any([stage.over, time_up]) }).catch((error: unknown) => {
-    if (!time_up.aborted) throw error;
-  });
+async function settle(stage: Stage): Promise<void> {
   const deadline = performance.now() + EPILOGUE_MS;
-  while (!stage.tally.isSettled() && performance.now() < deadline) await pause(100, undefined, { signal: stage.over });
+  while (!stage.tally.isSettled() && performance.now() < deadline) await wait(stage, 100);
 }
 
 /** DEMO_SECONDS ends the story by itself, for tests and recordings. */
@@ -105,7 +102,7 @@ async function main(): Promise<void> {
   try {
     await play(stage, token, gateway_token, seconds);
   } catch (error) {
-    if (!stage.over.aborted) throw error;
+    if (!stage.over.aborted) fail(`The demo broke off: ${errorText(error)}`);
   }
   curtain.abort();
   screen.print(`\n${heading("What happened")}\n`);

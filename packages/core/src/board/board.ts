@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, getTableColumns, like, ne, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, boardsOfAgent, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -27,6 +27,7 @@ import {
   slugify,
 } from "../wire.ts";
 import { board_groups, boards } from "./board.sql.ts";
+import { freeSlug } from "./slug.ts";
 
 const BoardType = z.enum(["goal", "project", "ops", "general"]);
 const GoalSource = z.enum(["user", "ai_generated"]);
@@ -165,14 +166,15 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
   });
 }
 
-/** Changes what was sent; the goal rule holds on the merged state. */
+/** Changes what was sent; the goal rule holds on the merged state. Renaming alone keeps the slug, a blank one is made anew. */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {
     const { organization_id } = await boardFor(ctx, board_id, "write");
     const own = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
     const [stored] = await ctx.db.select().from(boards).where(own).for("update");
     if (!stored) throw notFound();
-    const changes = changesOf(stored, { ...input, slug: await changedSlug(ctx, stored, input) });
+    const slug = input.slug === null ? await freeSlug(ctx, { ...stored, ...input }) : input.slug && slugify(input.slug, "board");
+    const changes = changesOf(stored, { ...input, slug });
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);
     if (changes.board_group_id) await requireGroup(ctx, organization_id, changes.board_group_id);
@@ -235,16 +237,6 @@ async function requireMovable(ctx: Context, board: BoardRow, gateway_id: string)
   if (bound) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
 }
 
-/** Renaming alone keeps the slug; a blank one is made from the name again. */
-async function changedSlug(
-  ctx: Context,
-  stored: BoardRow,
-  { name = stored.name, slug }: UpdateBoard,
-): Promise<string | undefined> {
-  if (slug === undefined) return undefined;
-  return slug === null ? freeSlug(ctx, { ...stored, name }) : slugify(slug, "board");
-}
-
 type NewBoard = Omit<typeof boards.$inferInsert, "slug">;
 
 async function insertWithSlug(ctx: Context, values: NewBoard, slug: string): Promise<BoardRow | undefined> {
@@ -261,26 +253,6 @@ async function insertWithFreeSlug(ctx: Context, values: NewBoard): Promise<Board
     const row = await insertWithSlug(ctx, values, await freeSlug(ctx, values));
     // Another request took it first: look again.
     if (row) return row;
-  }
-}
-
-/** A slug made from the name: with `-2`, `-3`, … when another board has it. */
-async function freeSlug(ctx: Context, board: { id?: string; organization_id: string; name: string }): Promise<string> {
-  const base = slugify(board.name, "board").slice(0, MAX_SLUG).replace(/-$/, "");
-  const others = await ctx.db
-    .select({ slug: boards.slug })
-    .from(boards)
-    .where(
-      and(
-        eq(boards.organization_id, board.organization_id),
-        like(boards.slug, `${base}%`),
-        board.id ? ne(boards.id, board.id) : undefined,
-      ),
-    );
-  const taken = new Set(others.map((other) => other.slug));
-  for (let number = 1; ; number++) {
-    const slug = number === 1 ? base : `${base}-${number}`;
-    if (!taken.has(slug)) return slug;
   }
 }
 

@@ -50,7 +50,7 @@ async function takeTurn(stage: Stage, { call, board_id }: Agent, { payload_id, p
   const { payload } = await call<WebhookPayload>("GET", `${path}?max_chars=${MAX_CHARS}`);
   const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
   const cut = length === MAX_CHARS ? "the first " : "";
-  screen.tell(iris, `is ${me.status}, reads ${cut}${length} characters as data`);
+  screen.tell(iris, `is ${me.status} and reads ${cut}${length} characters`);
   await wait(stage, THINKING_MS);
 
   const { note, tags, request } = judge(payload);

@@ -9,8 +9,9 @@ import type { Stage } from "./stage.ts";
 export interface Post {
   who: Who;
   door: keyof Setting["doors"];
-  /** For the log. */
-  what: string;
+  /** For the log: what it is, and what it says. */
+  subject: string;
+  detail: string;
   content_type: string;
   body: string;
   headers?: Record<string, string>;
@@ -28,9 +29,9 @@ export async function send({ url, screen, tally, over }: Stage, door: Door, post
     signal: over,
   });
   const answer = (await response.json()) as Accepted & { detail?: string };
-  if (response.status === 202) tally.accepted(answer.payload_id);
+  if (response.status === 202) tally.accepted(answer.payload_id, post.subject);
   else tally.refused();
-  screen.tell(post.who, `${post.what} → ${response.status}${answer.detail ? ` ${answer.detail}` : ""}`);
+  screen.tell(post.who, `${post.subject}: ${post.detail} → ${response.status}${answer.detail ? ` ${answer.detail}` : ""}`);
 }
 
 export function push(author: string, commits: { message: string; modified: string[] }[]): Post {
@@ -49,7 +50,8 @@ export function push(author: string, commits: { message: string; modified: strin
   return {
     who: github,
     door: "github",
-    what: `push to acme/shop by ${author}: ${counted(commits.length, "commit")}`,
+    subject: `push by ${author}`,
+    detail: `${commits.length === 1 ? "1 commit" : `${commits.length} commits`} to acme/shop`,
     content_type: "application/json",
     body: JSON.stringify(body),
     headers: { "user-agent": "GitHub-Hookshot/4f1c2a9", "x-github-event": "push", "x-github-delivery": crypto.randomUUID() },
@@ -61,7 +63,8 @@ export function alert(severity: "warning" | "critical", state: "firing" | "resol
   return {
     who: monitor,
     door: "alerts",
-    what: `${severity} alert, ${state}: ${title}`,
+    subject: `${severity} alert`,
+    detail: `${title}, ${state}`,
     content_type: "application/vnd.alert+json",
     body: JSON.stringify(body, null, 2),
     headers: { "user-agent": "Monitor/3.1" },
@@ -72,20 +75,20 @@ export function mail(from: string, subject: string, text: string): Post {
   return {
     who: customer,
     door: "support",
-    what: `mail from ${from}: ${subject}`,
+    subject: `mail from ${from}`,
+    detail: subject,
     content_type: "text/plain; charset=utf-8",
     body: `From: ${from}\nTo: help@shop.example\nSubject: ${subject}\n\n${text}\n`,
   };
 }
 
-export function form(fields: Record<string, string>): Post {
+export function form(name: string, topic: string, message: string): Post {
   return {
     who: customer,
     door: "support",
-    what: `contact form of ${fields["name"]}: ${fields["topic"]}`,
+    subject: `form of ${name}`,
+    detail: topic,
     content_type: "application/x-www-form-urlencoded",
-    body: new URLSearchParams(fields).toString(),
+    body: new URLSearchParams({ name, topic, message }).toString(),
   };
 }
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,9 +1,9 @@
 /** Counts what happens, so that the end can say whether every accepted post reached its agent. */
 export interface Tally {
-  accepted(payload_id: string): void;
+  accepted(payload_id: string, subject: string): void;
   refused(): void;
-  /** The gateway has the message; returns the milliseconds since the post, or undefined for an unknown payload. */
-  delivered(payload_id: string): number | undefined;
+  /** The gateway has the message; returns what it is about and the milliseconds since the post. */
+  delivered(payload_id: string): { subject: string; waited_ms: number };
   /** An agent has dealt with the payload. */
   handled(payload_id: string): void;
   noted(): void;
@@ -14,21 +14,20 @@ export interface Tally {
 }
 
 export function createTally(): Tally {
-  const posted = new Map<string, number>();
+  const posted = new Map<string, { subject: string; at: number }>();
   const deliveries = new Map<string, number>();
   const handled = new Set<string>();
   const counts = { refused: 0, notes: 0, lines: 0 };
   let longest_ms = 0;
   return {
-    accepted: (id) => void posted.set(id, performance.now()),
+    accepted: (id, subject) => void posted.set(id, { subject, at: performance.now() }),
     refused: () => void counts.refused++,
     delivered(id) {
       deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
-      const at = posted.get(id);
-      if (at === undefined) return undefined;
-      const waited = performance.now() - at;
-      longest_ms = Math.max(longest_ms, waited);
-      return waited;
+      const { subject, at } = posted.get(id) ?? { subject: "a post", at: performance.now() };
+      const waited_ms = performance.now() - at;
+      longest_ms = Math.max(longest_ms, waited_ms);
+      return { subject, waited_ms };
     },
     handled: (id) => void handled.add(id),
     noted: () => void counts.notes++,
@@ -42,7 +41,7 @@ export function createTally(): Tally {
         `refused       ${counts.refused}   wrong signature, nothing stored`,
         `delivered     ${deliveries.size}   ${waiting === 0 ? "none lost" : `${waiting} still on the way`}, ${doubles === 0 ? "none twice" : `${doubles} twice`}`,
         `notes         ${counts.notes}   in the board's memory, and ${counts.lines} lines of chat`,
-        `longest wait  ${(longest_ms / 1000).toFixed(1)} s from post to agent`,
+        `longest wait  ${(longest_ms / 1000).toFixed(1)} s from post to agent, outages of the gateway included`,
       ];
     },
   };
