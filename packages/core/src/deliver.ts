@@ -1,5 +1,6 @@
 import { and, eq, lte, or, sql } from "drizzle-orm";
 import type { System } from "./actor.ts";
+import { cleanUpAgent } from "./agent/cleanup.ts";
 import { type Context, transaction } from "./context.ts";
 import { GatewayError } from "./gateway/client.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
@@ -7,18 +8,33 @@ import { jobs } from "./job/job.sql.ts";
 import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
 import { errorText } from "./log.ts";
 import { note } from "./outbox.ts";
+import { deliverNotice } from "./notice/notice.ts";
+import { unseal } from "./seal.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
+
+/** What a handler may know of its job beside the payload. */
+export interface JobFacts {
+  /** Makes idempotency keys: a repeat of the job has the same. */
+  id: string;
+  /** What was sealed into the job. */
+  secret: string | null;
+}
+
+/** What is to be written together with the job's end, in one transaction. */
+export type Ending = (ctx: Context<System>) => Promise<void>;
 
 /** How one kind of job is done. */
 export interface JobHandler<K extends JobKind> {
   /** Does the work, at least once: a repeat must do no harm. Outside any transaction. */
-  run(ctx: Context<System>, payload: JobPayloads[K]): Promise<void>;
+  run(ctx: Context<System>, payload: JobPayloads[K], job: JobFacts): Promise<Ending | void>;
   /** Records that the job is given up, in the transaction that ends it. */
   failed?(ctx: Context<System>, payload: JobPayloads[K], reason: string): Promise<void>;
 }
 
 /** The one table: kind of job to what it does. */
 const handlers: { [K in JobKind]: JobHandler<K> } = {
+  "agent.cleanup": cleanUpAgent,
+  notice: deliverNotice,
   "webhook.notify": notifyWebhook,
 };
 
@@ -45,8 +61,9 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
   try {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
-    await handler.run(ctx, payload);
-    await end(ctx, job, { status: "done", last_error: null });
+    const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
+    const ending = await handler.run(ctx, payload, { id: job.id, secret });
+    await finish(ctx, job, ending);
   } catch (error) {
     const expected = error instanceof GatewayError;
     const reason = errorText(error);
@@ -65,6 +82,15 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
     // The next job of the lane, or this one's next attempt, can be sent now.
     note(ctx.outbox, job);
   }
+}
+
+async function finish(ctx: Context<System>, job: JobRow, ending: Ending | void): Promise<void> {
+  const done = { status: "done", last_error: null } as const;
+  if (!ending) await end(ctx, job, done);
+  else
+    await transaction(ctx, async (ctx) => {
+      if (await end(ctx, job, done)) await ending(ctx);
+    });
 }
 
 async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {

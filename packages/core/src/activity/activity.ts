@@ -4,7 +4,15 @@ import { activity_events } from "./activity.sql.ts";
 /** Event types in use (contract activity-metrics.md §2). Those ending in `failed` are error events. */
 export type EventType =
   | "agent.connected"
+  | "agent.delete.failed"
+  | "agent.error"
   | "agent.heartbeat"
+  | "board.group.join.notified"
+  | "board.group.join.notify_failed"
+  | "board.group.leave.notified"
+  | "board.group.leave.notify_failed"
+  | "board.lead_notified"
+  | "board.lead_notify_failed"
   | "gateway.connected"
   | "gateway.disconnected"
   | "webhook.notify_failed";

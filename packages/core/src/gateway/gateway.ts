@@ -8,13 +8,10 @@ import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { seal, unseal } from "../seal.ts";
 import { Blankable, Id, Instant, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
-import type { GatewayTarget } from "./client.ts";
 import { gateways } from "./gateway.sql.ts";
 import { probeGateway, type Reach } from "./reach.ts";
-
-export type GatewayRow = typeof gateways.$inferSelect;
+import { type GatewayRow, openToken, sealToken } from "./target.ts";
 
 export const Gateway = z
   .object({
@@ -159,16 +156,6 @@ export async function requireGatewayWithMain(ctx: Context, organization_id: stri
   if (!row.main)
     throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");
 }
-
-/** What the client needs to reach a stored gateway, the token opened. */
-export function toTarget(ctx: Context, row: GatewayRow): GatewayTarget {
-  const { url, disable_device_pairing, allow_insecure_tls } = row;
-  return { url, token: openToken(ctx, row), disable_device_pairing, allow_insecure_tls };
-}
-
-const sealToken = (ctx: Context, token: string | null) => (token === null ? null : seal(ctx.settings.encryption_key, token));
-const openToken = (ctx: Context, row: GatewayRow) =>
-  row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
 
 const STARS = "********";
 const MASKED_FROM = 8;

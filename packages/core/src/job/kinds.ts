@@ -1,5 +1,35 @@
+import type { EventType, NewEvent } from "../activity/activity.ts";
+
+/** An event to record when a job ends. */
+export type JobEvent = NewEvent & { event_type: EventType };
+
+/** A text for one agent's session. */
+export interface NoticePayload {
+  gateway_id: string;
+  session_key: string;
+  /** Name of the agent. */
+  label: string;
+  message: string;
+  /** True lets the agent's reply leave on its own channel. */
+  deliver: boolean;
+  /** Recorded when the text was sent, or when it is given up. */
+  sent?: JobEvent;
+  failed?: JobEvent;
+}
+
+/** Removal of an agent from its host. When the gateway is removed too, the job's secret holds the connection as JSON. */
+export interface CleanupPayload {
+  gateway_id: string;
+  session_key: string;
+  agent_name: string;
+  organization_id: string;
+  board_id: string | null;
+}
+
 /** What each kind of job carries. Ids and small facts only: the handler reads the rest, so that it acts on the truth of the moment. */
 export interface JobPayloads {
+  "agent.cleanup": CleanupPayload;
+  notice: NoticePayload;
   "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
 }
 export type JobKind = keyof JobPayloads;
@@ -12,6 +42,8 @@ export interface RetryPolicy {
 
 /** Contract gateways.md §13. */
 export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
+  "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
+  notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600 },
 };
 

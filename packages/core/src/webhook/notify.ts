@@ -4,11 +4,8 @@ import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
-import { GatewayError } from "../gateway/client.ts";
-import { toTarget } from "../gateway/gateway.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { recordReach } from "../gateway/reach.ts";
-import { sendMessage } from "../gateway/session.ts";
+import { sendVia } from "../gateway/send.ts";
 import type { JobPayloads } from "../job/kinds.ts";
 import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
@@ -35,19 +32,13 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
       instruction: webhook.description,
       text: bodyText(payload),
     });
-    try {
-      await sendMessage(ctx.gateways, toTarget(ctx, gateway), {
-        session_key: target.openclaw_session_id,
-        label: target.name,
-        message,
-        deliver: false,
-        idempotency_key: `webhook-${payload_id}-${target.id}`,
-      });
-    } catch (error) {
-      if (error instanceof GatewayError) await recordReach(ctx, gateway, error);
-      throw error;
-    }
-    await recordReach(ctx, gateway, null);
+    await sendVia(ctx, gateway, {
+      session_key: target.openclaw_session_id,
+      label: target.name,
+      message,
+      deliver: false,
+      idempotency_key: `webhook-${payload_id}-${target.id}`,
+    });
   },
 
   async failed(ctx, notification, reason) {

@@ -1,0 +1,24 @@
+import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { board_groups } from "../board/board.sql.ts";
+import { commitOrder, created, id } from "../db/columns.ts";
+
+export const board_group_memory = pgTable(
+  "board_group_memory",
+  {
+    ...id,
+    ...created,
+    board_group_id: uuid()
+      .notNull()
+      .references(() => board_groups.id, { onDelete: "cascade" }),
+    content: text().notNull(),
+    tags: text().array(),
+    source: text(),
+    is_chat: boolean().notNull().default(false),
+    ...commitOrder,
+  },
+  (t) => [
+    index("board_group_memory_by_group").on(t.board_group_id, t.created_at, t.id),
+    index("board_group_memory_by_kind").on(t.board_group_id, t.is_chat, t.created_at, t.id),
+    index("board_group_memory_in_commit_order").on(t.board_group_id, t.tx, t.seq),
+  ],
+);
