@@ -56,27 +56,16 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
     await unsend(ctx, eq(jobs.id, id));
     return;
   }
-  const handler = handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
-  const payload = job.payload as JobPayloads[JobKind];
+  const handler = handlerOf(job);
   const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
   try {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
     const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
-    const ending = await handler.run(ctx, payload, { id: job.id, secret });
+    const ending = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, secret });
     await finish(ctx, job, ending);
   } catch (error) {
-    const expected = error instanceof GatewayError;
-    const reason = errorText(error);
-    const attemptsLeft = job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES));
-    const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
-    if (attemptsLeft) await giveBack(ctx, job, reason, expected);
-    else
-      await transaction(ctx, async (ctx) => {
-        if (await end(ctx, job, { status: "dead", last_error: reason })) await handler?.failed?.(ctx, payload, reason);
-      });
-    if (attemptsLeft) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
-    else ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
-    if (!expected) throw error;
+    await recordFailure(ctx, job, error);
+    if (!(error instanceof GatewayError)) throw error;
   } finally {
     clearInterval(renewal);
     // The next job of the lane, or this one's next attempt, can be sent now.
@@ -92,6 +81,8 @@ async function finish(ctx: Context<System>, job: JobRow, ending: Ending | void):
       if (await end(ctx, job, done)) await ending(ctx);
     });
 }
+
+const handlerOf = (job: JobRow) => handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
 
 async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
   const now = ctx.now();
@@ -129,10 +120,27 @@ async function end(ctx: Context, job: JobRow, outcome: { status: "done" | "dead"
   return ended.length > 0;
 }
 
+/** Plans the next attempt, or ends the job after its last one. A job that another worker has taken over is left to it. */
+async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown): Promise<void> {
+  const expected = error instanceof GatewayError;
+  const reason = errorText(error);
+  const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
+  if (job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES))) {
+    if (await giveBack(ctx, job, reason, expected)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
+    return;
+  }
+  const givenUp = await transaction(ctx, async (ctx) => {
+    if (!(await end(ctx, job, { status: "dead", last_error: reason }))) return false;
+    await handlerOf(job)?.failed?.(ctx, job.payload as JobPayloads[JobKind], reason);
+    return true;
+  });
+  if (givenUp) ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
+}
+
 /** Back to the queue: with a delay and a wake-up of its own after an expected failure, else for the wake-up that comes back by itself. */
-async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boolean): Promise<void> {
+async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boolean): Promise<boolean> {
   const later = () => new Date(ctx.now().getTime() + backoff(POLICIES[job.kind as JobKind], job.attempts));
-  await ctx.db
+  const given = await ctx.db
     .update(jobs)
     .set({
       status: "queued",
@@ -140,5 +148,7 @@ async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boo
       lease_until: null,
       ...(expected ? { run_at: later(), sent_at: null } : {}),
     })
-    .where(held(job));
+    .where(held(job))
+    .returning({ id: jobs.id });
+  return given.length > 0;
 }

@@ -40,10 +40,10 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
   function receive(id: string, receives: number): void {
     if (stopped) return;
     waiting.push({ id, receives });
-    next();
+    takeUp();
   }
 
-  function next(): void {
+  function takeUp(): void {
     while (!stopped && working < concurrency && waiting.length > 0) {
       const { id, receives } = waiting.shift()!;
       working++;
@@ -51,7 +51,7 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
         working--;
         if (working === 0) idle();
         poke(outbox);
-        next();
+        takeUp();
       });
     }
   }

@@ -73,7 +73,7 @@ async function settle(stage: Stage): Promise<void> {
   while (!stage.tally.isSettled() && performance.now() < deadline) await wait(stage, 100);
 }
 
-/** DEMO_SECONDS ends the story by itself, for tests and recordings. */
+/** DEMO_SECONDS lets the story last so long, for tests and recordings; its last posts are still waited for. */
 function readSeconds(): number | null {
   const text = process.env["DEMO_SECONDS"]?.trim();
   if (!text) return null;
@@ -105,9 +105,8 @@ async function main(): Promise<void> {
     if (!stage.over.aborted) fail(`The demo broke off: ${errorText(error)}`);
   }
   curtain.abort();
-  screen.print(`\n${heading("What happened")}\n`);
-  for (const line of stage.tally.summary()) screen.print(`  ${line}`);
-  screen.print();
+  const summary = stage.tally.summary();
+  if (summary.length > 0) screen.print(`\n${heading("What happened")}\n\n${summary.map((line) => `  ${line}\n`).join("")}`);
   const closed = server.stop().then(() => gateway.close());
   await Promise.race([closed, pause(CURTAIN_MS)]);
   process.exit(0);

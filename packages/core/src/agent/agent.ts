@@ -104,7 +104,9 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
       .for("update");
     if (!locked) throw notFound();
     if (!is_board_lead) await requireRoom(ctx, board.id, locked.max_agents);
-    const [row] = await mapConflict({ agents_name_on_board: nameTaken, agents_one_lead: leadTaken }, () =>
+    // A board's leads would share one session key, so a second lead may be caught by either index.
+    const taken = { agents_name_on_board: nameTaken, agents_one_lead: leadTaken, agents_session: leadTaken };
+    const [row] = await mapConflict(taken, () =>
       ctx.db
         .insert(agents)
         .values({

@@ -173,7 +173,8 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
     const own = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
     const [stored] = await ctx.db.select().from(boards).where(own).for("update");
     if (!stored) throw notFound();
-    const slug = input.slug === null ? await freeSlug(ctx, { ...stored, ...input }) : input.slug && slugify(input.slug, "board");
+    const { name = stored.name } = input;
+    const slug = input.slug === null ? await freeSlug(ctx, { ...stored, name }) : input.slug && slugify(input.slug, "board");
     const changes = changesOf(stored, { ...input, slug });
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);

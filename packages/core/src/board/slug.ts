@@ -5,7 +5,7 @@ import { boards } from "./board.sql.ts";
 
 interface Named {
   /** Absent of a board that is yet to be made. */
-  id?: string;
+  id?: string | undefined;
   organization_id: string;
   name: string;
 }

@@ -71,10 +71,14 @@ export interface WakeUp {
   delay_seconds: number;
 }
 
-/** Nobody earlier in the same lane is still waiting or running. */
-export const headOfLane = sql`not exists (
-  select 1 from ${jobs} as earlier
-  where earlier.lane = ${jobs}.lane and earlier.seq < ${jobs}.seq and earlier.status in ('queued', 'running'))`;
+/**
+ * Nothing else of the same lane runs, and nothing that waits came earlier. A running job stays the head whatever gets in
+ * front of it: numbers are drawn before their transactions commit, and dead jobs come back by redriving.
+ */
+export const headOfLane = sql`(${jobs.status} = 'running' or (
+  not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')
+  and not exists (
+    select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'queued' and other.seq < ${jobs}.seq)))`;
 
 /** When the job can next be taken: a running one once its lease is over. */
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
@@ -126,9 +130,10 @@ export async function relay(ctx: Context, send: Send, scope: Outbox = createOutb
 const inScope = ({ ids, lanes }: Outbox) => sql`id in (
   select unnest(${sql.param([...ids])}::uuid[])
   union all
-  select head.id from unnest(${sql.param([...lanes])}::text[]) as wanted(lane),
-    lateral (select id from ${jobs} as live where live.lane = wanted.lane and live.status in ('queued', 'running')
-             order by live.seq limit 1) as head)`;
+  select coalesce(
+    (select other.id from ${jobs} as other where other.lane = wanted.lane and other.status = 'running' limit 1),
+    (select other.id from ${jobs} as other where other.lane = wanted.lane and other.status = 'queued' order by other.seq limit 1))
+  from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
 
 /** Forgets that wake-ups were sent, for the matching live jobs, and notes them for the next relay. */
 export async function unsend(ctx: Context, which: SQL): Promise<void> {

@@ -33,7 +33,7 @@ function judgePush({ repository, pusher, commits }: z.infer<typeof Push>): Verdi
   const rest = commits.length > 1 ? ` and ${commits.length - 1} more` : "";
   const note = `${pusher.name} pushed to ${repository.full_name}: "${first!.message}"${rest}`;
   const payments = commits.some(({ modified }) => modified.some((file) => file.includes("payment")));
-  return { note, tags: ["push"], ...(payments ? { request: `please check the payment tests after ${pusher.name}'s push` } : {}) };
+  return { note, tags: ["push"], ...(payments ? { request: `please run the payment tests` } : {}) };
 }
 
 function judgeAlert({ title, severity, state }: z.infer<typeof Alert>): Verdict {
@@ -50,7 +50,7 @@ function judgeText(text: string): Verdict {
     return { note: `A log of more than ${text.length} characters; its first error: ${firstError(text)}`, tags: ["log"] };
   if (/ignore (all|your)|api key|token/i.test(text))
     return {
-      note: "A mail tries to give me orders and asks for secrets; not followed, kept as evidence",
+      note: "A mail gives me orders and wants secrets; not followed",
       tags: ["support", "suspicious"],
     };
   const fields = new URLSearchParams(text);

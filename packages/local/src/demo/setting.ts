@@ -52,7 +52,7 @@ export async function furnish(stage: Stage, token: string, gateway_token: string
   };
   const lead = await hire(iris.name, true);
   const worker = await hire(milo.name, false);
-  screen.tell(you, `put ${iris.name} on it as lead and ${milo.name} as worker, each with a token of its own`);
+  screen.tell(you, `put ${iris.name} on it as lead and ${milo.name} as worker, each with a token`);
 
   const open = async (description: string, secret: string | null, signature_header: string | null): Promise<Door> => {
     const made = await call<Webhook>("POST", `/api/v1/boards/${board.id}/webhooks`, { description, secret, signature_header });
@@ -64,6 +64,6 @@ export async function furnish(stage: Stage, token: string, gateway_token: string
     alerts: await open("Alerts: note them, have critical ones looked into at once.", secret(), "X-Alert-Signature"),
     support: await open("Mails and forms of customers: note what they want, have them answered.", null, null),
   };
-  screen.tell(you, "open three webhooks: pushes and alerts, both signed, and mails of customers");
+  screen.tell(you, "open webhooks for pushes, alerts (both signed) and customers");
   return { lead, worker, doors };
 }

@@ -6,7 +6,7 @@ import { type Stage, wait } from "./stage.ts";
 /** One event of the story. */
 type Scene = (stage: Stage, setting: Setting) => Promise<void>;
 
-const BETWEEN_MS = 4_000;
+const BETWEEN_MS = 3_000;
 const OUTAGE_MS = 5_000;
 
 const posted =
@@ -27,14 +27,14 @@ const outage =
     const { gateway, screen } = stage;
     const gap_ms = OUTAGE_MS / (posts.length + 1);
     await gateway.stop();
-    screen.tell(cast.gateway, "goes down: posts are still accepted, their notifications wait and are tried again", true);
+    screen.tell(cast.gateway, "goes down; posts are still accepted, notifications wait", true);
     for (const post of posts) {
       await wait(stage, gap_ms);
       await posted(post)(stage, setting);
     }
     await wait(stage, gap_ms);
     await gateway.start();
-    screen.tell(cast.gateway, "is back: what waited arrives with its next attempt, in the order of the posts", true);
+    screen.tell(cast.gateway, "is back; what waited arrives in order, with its next try", true);
   };
 
 const build = (lines: number) =>

@@ -10,6 +10,7 @@ export interface Tally {
   said(): void;
   /** Whether an agent has dealt with every accepted post. */
   isSettled(): boolean;
+  /** Lines for the end; none when nothing was posted. */
   summary(): string[];
 }
 
@@ -34,6 +35,7 @@ export function createTally(): Tally {
     said: () => void counts.lines++,
     isSettled: () => [...posted.keys()].every((id) => handled.has(id)),
     summary() {
+      if (posted.size === 0) return [];
       const waiting = posted.size - [...posted.keys()].filter((id) => deliveries.has(id)).length;
       const doubles = [...deliveries.values()].filter((times) => times > 1).length;
       return [
@@ -41,7 +43,7 @@ export function createTally(): Tally {
         `refused       ${counts.refused}   wrong signature, nothing stored`,
         `delivered     ${deliveries.size}   ${waiting === 0 ? "none lost" : `${waiting} still on the way`}, ${doubles === 0 ? "none twice" : `${doubles} twice`}`,
         `notes         ${counts.notes}   in the board's memory, and ${counts.lines} lines of chat`,
-        `longest wait  ${(longest_ms / 1000).toFixed(1)} s from post to agent, outages of the gateway included`,
+        `longest wait  ${(longest_ms / 1000).toFixed(1)} s from post to agent, outages included`,
       ];
     },
   };

@@ -11,7 +11,7 @@ const WORKING_MS = 900;
 /** What the worker answers; the first pattern that fits the request. */
 const ANSWERS: [RegExp, string][] = [
   [/payment tests/, "payment tests are green, 214 of 214"],
-  [/look into/, "found it: the pool of the database was full, raised to 40, errors are falling"],
+  [/look into/, "found it, the connection pool was full; errors are falling"],
   [/refund/, "refund sent, and I wrote to say so"],
   [/parcel|delivery/, "the parcel is at the depot, a new date is arranged"],
 ];
@@ -35,7 +35,7 @@ export async function playWorker(stage: Stage, { call, board_id }: Agent): Promi
       const answer = `@iris ${ANSWERS.find(([pattern]) => pattern.test(content))?.[1] ?? ANY_ANSWER}`;
       await call("POST", memory, { content: answer, tags: ["chat"] });
       tally.said();
-      screen.tell(milo, `reads the chat and answers: ${answer}`);
+      screen.tell(milo, `answers: ${answer}`);
     }
   }
 }

@@ -1,0 +1,15 @@
+import { tokenLookup } from "@board/core/agent/token";
+import { agents } from "@board/core/db/schema";
+import { and, eq, isNull } from "drizzle-orm";
+import type { World } from "./world.ts";
+
+/** A gateway's main agent with a token that the test knows: its own is only ever told to the host. */
+export async function actAs(world: World, gateway_id: string): Promise<{ id: string; token: string }> {
+  const token = `main agent of ${gateway_id}`.replaceAll(" ", "-");
+  const [row] = await world.db
+    .update(agents)
+    .set({ agent_token_lookup: tokenLookup(world.settings.token_pepper, token) })
+    .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)))
+    .returning();
+  return { id: row!.id, token };
+}
