@@ -8,9 +8,12 @@ import { stageOf } from "./stage.ts";
 
 const { caps } = stageOf($app.stage);
 
+/** `board-groups` becomes `BoardGroups`: names of components are letters and digits. */
+const componentName = (group: string) => group.replaceAll(/(?:^|-)(.)/g, (_match, first: string) => first.toUpperCase());
+
 // A handler given to route() inline would become a function per route; an ARN lets all routes of a group share one.
 for (const [name, group] of Object.entries<ApiGroup>(groups)) {
-  const fn = new sst.aws.Function(`Api${name[0]?.toUpperCase()}${name.slice(1)}`, {
+  const fn = new sst.aws.Function(`Api${componentName(name)}`, {
     ...common,
     ...sized(group),
     handler: `packages/functions/src/api/${name}.handler`,

@@ -30,11 +30,15 @@ afterAll(() => world.close());
 
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
 const mainOf = async (gateway_id: string) => {
-  const [row] = await world.db.select().from(agents).where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
+  const [row] = await world.db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
   return row!.id;
 };
 const get = (path: string, options: CallOptions = { token: home.owner.token }) => world.call("GET", path, options);
-const ids = async (path: string, options?: CallOptions) => (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
+const ids = async (path: string, options?: CallOptions) =>
+  (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
 const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 describe("for people", () => {
@@ -97,7 +101,8 @@ describe("for agents", () => {
   const path = "/api/v1/agent/agents";
 
   test("fellow agents are those of the board, for a main agent those of its gateway's boards and itself", async () => {
-    for (const { token } of [home.lead, home.worker]) expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
+    for (const { token } of [home.lead, home.worker])
+      expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
     expect(await ids(path, { agent: main.token })).toEqual([home.worker.id, home.lead.id, main.id]);
     expect((await get(`${path}?limit=1&offset=1`, { agent: main.token })).body).toMatchObject({ total: 3, limit: 1, offset: 1 });
   });

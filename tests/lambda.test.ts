@@ -165,6 +165,18 @@ test("a failing host is tried at the contract's times, then given up where it ca
   await settle();
 }, 60_000);
 
+test("a stream behind API Gateway gives what is there and ends, and its client goes on where it stopped", async () => {
+  const path = `/api/v1/boards/${home.board_id}/memory`;
+  const authorization = `Bearer ${home.owner.token}`;
+  const ask = (last?: string) =>
+    cloud.request("memory", "GET", `${path}/stream`, { headers: { authorization, ...(last ? { "last-event-id": last } : {}) } });
+  const first = await ask();
+  expect(first.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const [, id] = /^id: ([\w-]+)\nretry: 2000\n\n$/.exec(await first.text())!;
+  const entry = (await cloud.world.call("POST", path, { token: home.owner.token, body: { content: "Grüße" } })).body;
+  expect(await (await ask(id)).text()).toContain(`event: memory\ndata: ${JSON.stringify({ memory: entry })}\n\nid: `);
+});
+
 test("connections that died while the sandbox was frozen are replaced without the caller noticing", async () => {
   const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: { authorization: `Bearer ${home.owner.token}` } });
   expect((await ask()).status).toBe(200);

@@ -110,6 +110,7 @@ test("intents are those that agents' files speak of", () => {
     "post /api/v1/agent/heartbeat": "agent_heartbeat",
     "get /api/v1/agent/boards/{board_id}/memory": "agent_board_memory_discovery",
     "post /api/v1/agent/boards/{board_id}/memory": "agent_board_memory_record",
+    "post /api/v1/agent/boards/{board_id}/onboarding": "agent_board_onboarding_update",
     "get /api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}": "agent_board_webhook_payload_read",
   });
 });

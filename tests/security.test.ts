@@ -1,6 +1,7 @@
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { actAs } from "./support/main-agent.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
 
 /** Generated from the route table: every operation against callers who must not get through. */
@@ -8,6 +9,8 @@ let world: World;
 let home: Tenant;
 let stranger: Tenant;
 let member: Person;
+/** Main agents of the two organizations' gateways, and of another gateway of the home organization. */
+let mains: Record<"home" | "stranger" | "other", { token: string }>;
 /** What stands in a path for each placeholder: rows of the home organization. */
 let known: Record<string, string>;
 
@@ -16,8 +19,15 @@ beforeAll(async () => {
   home = await world.tenant("home");
   stranger = await world.tenant("stranger");
   member = await world.person("member");
-  await world.join(member, home.organization_id, "member");
+  const member_id = await world.join(member, home.organization_id, "member");
   const { token } = home.owner;
+  const gateway = { name: "Other host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
+  const other = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body;
+  mains = {
+    home: await actAs(world, home.gateway_id),
+    stranger: await actAs(world, stranger.gateway_id),
+    other: await actAs(world, other.id),
+  };
   const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
     .body;
   const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
@@ -27,6 +37,10 @@ beforeAll(async () => {
     agent_id: home.worker.id,
     webhook_id: webhook.id,
     payload_id: posted.payload_id,
+    member_id,
+    invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } }))
+      .body.id,
+    group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
     tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
   };
 });
@@ -44,6 +58,10 @@ const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_match, name: stri
 const needsSignIn = ({ spec }: Endpoint) => spec.as.users || spec.as.agents;
 const forUsers = ({ spec }: Endpoint) => spec.as.users;
 const forAgents = ({ spec }: Endpoint) => spec.as.agents;
+const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
+/** An agent of the home organization, or of the other one, that the operation is for. */
+const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
+  forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
 const hasId = (_endpoint: Endpoint, path: string) => path.includes("{");
 
 test.each(having(needsSignIn))(
@@ -105,14 +123,34 @@ test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board
 );
 
 test.each(having((endpoint, path) => forAgents(endpoint) && hasId(endpoint, path)))(
-  "$title: another organization's lead 404, whatever the input",
+  "$title: another organization's agent 404, whatever the input",
   async ({ endpoint, path }) => {
     for (const input of [badBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
-      expect((await world.call(endpoint.method, fill(path), { ...input, agent: stranger.lead.token })).status).toBe(404);
+      expect((await world.call(endpoint.method, fill(path), { ...input, agent: agentFor(endpoint, "stranger") })).status).toBe(
+        404,
+      );
   },
 );
 
-test.each(having((endpoint, path) => forAgents(endpoint) && path.includes("{board_id}")))(
+test.each(having(forMains))("$title: a lead and a worker 403, before the path and the input", async ({ endpoint, path }) => {
+  for (const agent of [home.lead.token, home.worker.token]) {
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), { ...badBody(endpoint), agent });
+    expect([answer.status, answer.body.detail]).toEqual([
+      403,
+      { code: "forbidden", message: "Only the gateway main agent can perform this action" },
+    ]);
+  }
+});
+
+test.each(having((endpoint, path) => forMains(endpoint) && path.includes("{board_id}")))(
+  "$title: the main agent of another gateway of the organization 403",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, fill(path), { ...badBody(endpoint), agent: mains.other.token });
+    expect([answer.status, answer.body.code]).toEqual([403, "forbidden"]);
+  },
+);
+
+test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) && path.includes("{board_id}")))(
   "$title: an agent of another board of the organization 403",
   async ({ endpoint, path }) => {
     const board = await world.call("POST", "/api/v1/boards", {
@@ -134,7 +172,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && path.includes("{boar
 test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(
   "$title: an id of nothing 404, no id at all 422",
   async ({ endpoint, path }) => {
-    const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: home.lead.token };
+    const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: agentFor(endpoint, "home") };
     const absent = path.replaceAll(/\{\w+\}/g, () => crypto.randomUUID());
     expect((await world.call(endpoint.method, absent, { ...badBody(endpoint), ...credential })).status).toBe(404);
     const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
@@ -148,6 +186,7 @@ test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, pa
 
 test("no answer and no log line of all this shows a secret", () => {
   const secrets = [home, stranger].flatMap((tenant) => [tenant.owner.token, tenant.lead.token, tenant.worker.token]);
+  secrets.push(...Object.values(mains).map(({ token }) => token));
   const lines = JSON.stringify(world.log);
   expect(secrets.filter((secret) => lines.includes(secret))).toEqual([]);
 });

@@ -81,7 +81,7 @@ const allowed = (): Statement[] =>
   );
 
 const byName = (one: string, other: string) => one.localeCompare(other);
-const capitalized = (name: string) => `${name[0]?.toUpperCase()}${name.slice(1)}`;
+const capitalized = (name: string) => name.replaceAll(/(?:^|-)(.)/g, (_match, first: string) => first.toUpperCase());
 const functionOf = (name: string) => functions().find((resource) => resource.name === `${name}Function`) as Resource;
 const consumers = () => functions().filter((resource) => resource.name.startsWith("DeliveriesSubscriber"));
 

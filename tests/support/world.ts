@@ -65,6 +65,8 @@ export interface World {
 export interface WorldOptions {
   /** Settings beside those every test world has. */
   environment?: Record<string, string>;
+  /** How this world carries streams; by default they live until it is closed. */
+  streams?: Partial<Runtime["streams"]>;
   /** Another database than a fresh copy of the embedded template. */
   database?: Database;
   socketAddress?: () => string;
@@ -100,12 +102,14 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   });
   const base = { db, gateways, settings, now, log };
   const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
+  const closing = new AbortController();
   const runtime: Runtime = {
     settings,
     context: () => ({ ...base, actor: { type: "public" }, outbox: createOutbox() }),
     relay: async () => {},
     socketAddress: options.socketAddress ?? (() => "127.0.0.1"),
     asset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
+    streams: { max_seconds: Number.POSITIVE_INFINITY, stopping: closing.signal, ...options.streams },
   };
   const app = createApp(runtime, endpoints);
   const request = (method: string, path: string, callOptions?: CallOptions) =>
@@ -173,6 +177,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       return member!.id;
     },
     async close() {
+      closing.abort();
       await gateways.close();
       await identities.close();
       if (!options.database) await database.close();

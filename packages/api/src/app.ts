@@ -15,6 +15,7 @@ import { json, toResponse } from "./errors.ts";
 import { withFields } from "./log.ts";
 import { requestId, requestLog, securityHeaders } from "./request.ts";
 import { toProblems } from "./problems.ts";
+import { createStreams, type OpenStream, type StreamEdge } from "./streams.ts";
 
 /** What an edge gives to the app: everything that differs between Lambda, the local server and the tests. */
 export interface Runtime {
@@ -27,10 +28,11 @@ export interface Runtime {
   socketAddress(c: HonoContext): string | null;
   /** A static file of the reference page. */
   asset(name: string): Promise<Uint8Array>;
+  streams: StreamEdge;
 }
 
 export interface Env {
-  Variables: { ctx: Context; request_id: string; client_address: string; runtime: Runtime };
+  Variables: { ctx: Context; request_id: string; client_address: string; runtime: Runtime; openStream: OpenStream };
 }
 type C = HonoContext<Env>;
 
@@ -41,9 +43,11 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): Hon
   const log = runtime.context().log;
   const verifyUser = userVerifier(settings, log);
   const addressOf = clientAddress(settings.trusted_proxies, log);
+  const openStream = createStreams(runtime, verifyUser);
 
   app.use(requestId, async (c, next) => {
     c.set("runtime", runtime);
+    c.set("openStream", openStream);
     c.set("client_address", addressOf(runtime.socketAddress(c), c.req.raw.headers));
     const ctx = runtime.context();
     c.set("ctx", { ...ctx, log: withFields(ctx.log, { request_id: c.var.request_id, method: c.req.method, path: c.req.path }) });
@@ -122,12 +126,13 @@ const paramsOf = (c: C) => valid(c, "param") ?? {};
 async function answer(endpoint: Endpoint, c: C): Promise<Response> {
   const { spec } = endpoint;
   const body = spec.body ? await bodyOf(endpoint, spec.body, c) : undefined;
-  const { ctx, runtime } = c.var;
+  const { ctx, runtime, openStream } = c.var;
   const http: Http = {
     headers: c.req.raw.headers,
     source_ip: c.var.client_address,
     read: (max_bytes) => readBytes(c.req.raw, max_bytes),
     asset: (name) => runtime.asset(name),
+    stream: (since, follow) => openStream(c, spec.as, since, follow),
   };
   try {
     const result = await endpoint.run(ctx, { params: paramsOf(c), query: valid(c, "query"), body, http });

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Actor, Agent, Role, User } from "@board/core/actor";
-import { adoptImportedToken, findAgentByToken } from "@board/core/agent/authenticate";
+import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
 import { unauthenticated } from "@board/core/errors";
-import { ensureActiveOrganization, type Identity, LOCAL_IDENTITY, resolveUser } from "@board/core/organization/user";
+import { ensureActiveOrganization, type Identity, LOCAL_IDENTITY, recheckUser, resolveUser } from "@board/core/organization/user";
 import { countDown, countUp, tooMany } from "@board/core/rate";
 import type { Settings } from "@board/core/settings";
 
@@ -39,9 +39,8 @@ export async function authenticate(
   verifyUser: VerifyUser,
 ): Promise<Actor> {
   if (!role.users && !role.agents) return ctx.actor;
-  const agentToken = role.agents ? headers.get("x-agent-token")?.trim() : undefined;
+  const { agentToken, bearer } = credentials(role, headers);
   if (agentToken) return (await asAgent(ctx, agentToken, address)) ?? refuse(ctx, agentToken);
-  const bearer = /^bearer\s+(\S+)\s*$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1];
   if (!bearer) throw unauthenticated();
   const user = role.users ? await asUser(ctx, role, bearer, verifyUser) : null;
   if (user) return user;
@@ -49,6 +48,24 @@ export async function authenticate(
   if (agent) return agent;
   if (!role.agents) await countFailure(ctx, address);
   return refuse(ctx, role.agents ? bearer : null);
+}
+
+/** Asks again whether the credential of an open stream is good. Nothing is written, and a failure counts against nobody. */
+export async function reauthenticate(ctx: Context, role: Role, headers: Headers, verifyUser: VerifyUser): Promise<Actor> {
+  const { agentToken, bearer = "" } = credentials(role, headers);
+  const identity = role.users && !agentToken ? await verifyUser(bearer) : null;
+  const user = identity && (await recheckUser(ctx, identity));
+  const actor = user ?? (role.agents ? await recheckAgentToken(ctx, agentToken || bearer) : null);
+  if (!actor) throw unauthenticated();
+  return actor;
+}
+
+/** What the role looks at; blank or ill-formed is as good as nothing. */
+function credentials(role: Role, headers: Headers): { agentToken: string | undefined; bearer: string | undefined } {
+  return {
+    agentToken: role.agents ? headers.get("x-agent-token")?.trim() : undefined,
+    bearer: /^bearer\s+(\S+)\s*$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1],
+  };
 }
 
 async function asUser(ctx: Context, role: Role, token: string, verifyUser: VerifyUser): Promise<User | null> {

@@ -2,6 +2,7 @@ import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
+import type { Follow } from "./streams.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -20,14 +21,16 @@ export interface AgentHints {
   examples: readonly { input: { intent: string } & Record<string, unknown>; decision: string }[];
 }
 
-/** The raw request, for the few operations that need more than their schemas give. */
-export interface Http {
+/** The request and the ways to answer it, for the few operations that need more than their schemas give. */
+export interface Http<A extends Actor = Actor> {
   headers: Headers;
   source_ip: string;
   /** The body's bytes; throws `too_large` beyond `max_bytes`. */
   read(max_bytes: number): Promise<Uint8Array>;
   /** A static file of the reference page. */
   asset(name: string): Promise<Uint8Array>;
+  /** Answers with a stream of what `follow` names, from `since` on. */
+  stream(since: Date | null, follow: Follow<A>): Promise<Response>;
 }
 
 type Name<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | Name<Rest> : never;
@@ -87,7 +90,7 @@ export function endpoint<
   spec: Spec<A, Path, Q, B, R>,
   run: (
     ctx: Context<A>,
-    input: { params: Params<Path>; query: Output<Q>; body: Output<B>; http: Http },
+    input: { params: Params<Path>; query: Output<Q>; body: Output<B>; http: Http<A> },
   ) => Promise<z.output<R> | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;

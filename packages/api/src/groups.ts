@@ -1,11 +1,14 @@
 import type { Endpoint } from "./endpoint.ts";
 import { agent } from "./routes/agent/all.ts";
 import { agents } from "./routes/agents.ts";
+import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
 import { gateways } from "./routes/gateways.ts";
+import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
 import { ingest } from "./routes/ingest.ts";
 import { memory } from "./routes/memory.ts";
+import { onboarding } from "./routes/onboarding.ts";
 import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
 import { tags } from "./routes/tags.ts";
@@ -21,7 +24,9 @@ export const groups = {
   tags,
   gateways,
   boards,
-  memory,
+  "board-groups": boardGroups,
+  memory: [...memory, ...groupMemory],
+  onboarding,
   webhooks,
   ingest,
   agents,

@@ -138,7 +138,7 @@ const areaOf = (path: string): string => {
   const segments = path
     .split("/")
     .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
-  return segments.findLast((segment) => ["memory", "webhooks"].includes(segment)) ?? segments[0] ?? "service";
+  return segments.findLast((segment) => ["memory", "onboarding", "webhooks"].includes(segment)) ?? segments[0] ?? "service";
 };
 
 /** Unique by construction: the method and the path, unless the contract names it. */

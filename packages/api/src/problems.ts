@@ -10,13 +10,17 @@ const SECRET_FIELD = /token|secret/i;
 
 /** Zod's issues as the contract's list of problems (conventions.md §4), in field order. */
 export function toProblems(issues: readonly Issue[], where: Where, input: unknown): FieldProblem[] {
-  return issues.map((issue) => {
-    const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
-    const value = valueAt(input, path);
-    const { type, msg } = describe(issue, value, path.length === 0);
-    return { type, loc: [where, ...path], msg, input: shown(value, path) };
-  });
+  return issues
+    .flatMap((issue) => ofMeantBranch(issue, input))
+    .map((issue) => {
+      const path = keysOf(issue);
+      const value = valueAt(input, path);
+      const { type, msg } = describe(issue, value, path.length === 0);
+      return { type, loc: [where, ...path], msg, input: shown(value, path) };
+    });
 }
+
+const keysOf = (issue: Issue) => issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
 
 const KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   string: { type: "string_type", kind: "string" },
@@ -27,6 +31,15 @@ const KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   object: { type: "dict_type", kind: "object" },
   record: { type: "dict_type", kind: "object" },
 };
+
+/** The problems of a union are those of the branch that was meant: the first whose literal the input has a key for, else the last. */
+function ofMeantBranch(issue: Issue, input: unknown): readonly Issue[] {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
+  const branches = issue.errors.map((branch) => branch.map((one) => ({ ...one, path: [...issue.path, ...one.path] })));
+  const lacksLiteral = (one: Issue) =>
+    one.code === "invalid_value" && one.values.length === 1 && valueAt(input, keysOf(one)) === undefined;
+  return branches.find((branch) => !branch.some(lacksLiteral)) ?? branches.at(-1)!;
+}
 
 function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string; msg: string } {
   if (value === undefined && issue.code !== "custom") return { type: "missing", msg: "Field required" };

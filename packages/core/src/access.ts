@@ -1,11 +1,12 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
-import { boards } from "./board/board.sql.ts";
+import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
 import { boardDenied, notFound } from "./errors.ts";
 import { organization_board_access, organization_members } from "./organization/organization.sql.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
+export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
  * The board a caller asks for, or the reason why not (contract conventions.md §8), in one statement. The only place that
@@ -69,9 +70,57 @@ export function readableBoards(actor: Member): SQL {
   )!;
 }
 
+/** Boards that a person may read, whichever organization is active, as a condition on `boards`. */
+export function boardsOfUser(actor: User): SQL {
+  return sql`exists (select 1 from ${organization_members} as member
+    left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id
+    where member.organization_id = ${boards}.organization_id and member.user_id = ${actor.user_id}
+      and (member.all_boards_read or member.all_boards_write or access.can_read or access.can_write))`;
+}
+
 /** Boards an agent works on, as a condition on `boards`: its own, or all of its gateway for a main agent. */
 export function boardsOfAgent(actor: Agent): SQL {
   const inOrganization = eq(boards.organization_id, actor.organization_id);
   const own = actor.board_id === null ? eq(boards.gateway_id, actor.gateway_id) : eq(boards.id, actor.board_id);
   return and(inOrganization, own)!;
+}
+
+/**
+ * The board group a caller asks for, or the reason why not, in one statement: a right to all boards or to one of its
+ * boards is a right to the group, and an empty group is the admins'. An agent belongs to the group of its board.
+ */
+export async function groupFor(ctx: Context<Member | Agent>, group_id: string, need: "read" | "write"): Promise<BoardGroupRow> {
+  const { actor } = ctx;
+  const { organization_id } = actor.type === "agent" ? actor : actor.active;
+  const [row] = await ctx.db
+    .select({
+      group: getTableColumns(board_groups),
+      readable: actor.type === "agent" ? sql<boolean>`true` : groupRight(actor, "read"),
+      allowed: actor.type === "agent" ? groupOfAgent(actor) : groupRight(actor, need),
+    })
+    .from(board_groups)
+    .where(and(eq(board_groups.id, group_id), eq(board_groups.organization_id, organization_id)));
+  if (!row?.readable) throw notFound();
+  if (!row.allowed) throw boardDenied();
+  return row.group;
+}
+
+/** Groups of the active organization that the member may read, as a condition on `board_groups`. */
+export const readableGroups = (actor: Member): SQL =>
+  and(eq(board_groups.organization_id, actor.active.organization_id), groupRight(actor, "read"))!;
+
+function groupRight(actor: Member, need: "read" | "write"): SQL<boolean> {
+  const { member_id, role, all_boards_read, all_boards_write } = actor.active;
+  if (all_boards_write || (need === "read" && all_boards_read)) return sql`true`;
+  const board = sql`from ${boards} as board where board.board_group_id = ${board_groups}.id`;
+  const granted = sql<boolean>`exists (select 1 ${board} and exists (
+    select 1 from ${organization_board_access} as access
+    where access.organization_member_id = ${member_id} and access.board_id = board.id
+      and (access.can_write ${need === "read" ? sql`or access.can_read` : sql``})))`;
+  return role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
+}
+
+function groupOfAgent(actor: Agent): SQL<boolean> {
+  const own = actor.board_id === null ? sql`board.gateway_id = ${actor.gateway_id}` : sql`board.id = ${actor.board_id}`;
+  return sql`exists (select 1 from ${boards} as board where board.board_group_id = ${board_groups}.id and ${own})`;
 }

@@ -1,6 +1,7 @@
 import { and, eq, lte, or, sql } from "drizzle-orm";
 import type { System } from "./actor.ts";
 import { cleanUpAgent } from "./agent/cleanup.ts";
+import { configureHeartbeats } from "./agent/heartbeat-config.ts";
 import { type Context, transaction } from "./context.ts";
 import { GatewayError } from "./gateway/client.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
@@ -34,6 +35,7 @@ export interface JobHandler<K extends JobKind> {
 /** The one table: kind of job to what it does. */
 const handlers: { [K in JobKind]: JobHandler<K> } = {
   "agent.cleanup": cleanUpAgent,
+  "config.heartbeat": configureHeartbeats,
   notice: deliverNotice,
   "webhook.notify": notifyWebhook,
 };
@@ -126,7 +128,7 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   const reason = errorText(error);
   const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
   if (job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES))) {
-    if (await giveBack(ctx, job, reason, expected)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
+    if (await giveBack(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
     return;
   }
   const givenUp = await transaction(ctx, async (ctx) => {
@@ -137,16 +139,21 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   if (givenUp) ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
 }
 
+/** However long a host asks to be left alone. */
+const LONGEST_WAIT_MS = 10 * 60_000;
+
 /** Back to the queue: with a delay and a wake-up of its own after an expected failure, else for the wake-up that comes back by itself. */
-async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boolean): Promise<boolean> {
-  const later = () => new Date(ctx.now().getTime() + backoff(POLICIES[job.kind as JobKind], job.attempts));
+async function giveBack(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
+  const delay = (asked_ms: number) =>
+    Math.max(backoff(POLICIES[job.kind as JobKind], job.attempts), Math.min(asked_ms, LONGEST_WAIT_MS));
+  const later = (asked_ms: number) => new Date(ctx.now().getTime() + delay(asked_ms));
   const given = await ctx.db
     .update(jobs)
     .set({
       status: "queued",
-      last_error: reason,
+      last_error: errorText(error),
       lease_until: null,
-      ...(expected ? { run_at: later(), sent_at: null } : {}),
+      ...(error instanceof GatewayError ? { run_at: later(error.failure.retry_after_ms ?? 0), sent_at: null } : {}),
     })
     .where(held(job))
     .returning({ id: jobs.id });

@@ -8,6 +8,8 @@ export const MAX_SECRET = 1_000;
 export const MAX_TEXT = 100_000;
 export const MAX_OBJECT_BYTES = 65_536;
 export const MAX_INTEGER = 2_147_483_647;
+/** Ids in one array. */
+export const MAX_IDS = 200;
 
 /** Ids come in any case and leave in lower case. */
 export const Id = z.guid().toLowerCase();

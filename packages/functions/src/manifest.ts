@@ -38,7 +38,16 @@ export const groups = {
   /** Registering a gateway dials it: 10 s for the probe in all. */
   gateways: { routes: under("/api/v1/gateways"), memory_mb: 512, timeout_seconds: 28 },
   boards: { routes: under("/api/v1/boards"), ...ordinary },
-  memory: { routes: under("/api/v1/boards/{board_id}/memory"), ...ordinary },
+  "board-groups": { routes: under("/api/v1/board-groups"), ...ordinary },
+  memory: {
+    routes: under(
+      "/api/v1/boards/{board_id}/memory",
+      "/api/v1/boards/{board_id}/group-memory",
+      "/api/v1/board-groups/{group_id}/memory",
+    ),
+    ...ordinary,
+  },
+  onboarding: { routes: under("/api/v1/boards/{board_id}/onboarding"), ...ordinary },
   webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
   /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },

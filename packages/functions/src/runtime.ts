@@ -72,4 +72,6 @@ export const runtime: Runtime = {
   socketAddress: (c) =>
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
   asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
+  // API Gateway passes an answer on when it is whole: streams end at once, and their clients come back for more.
+  streams: { max_seconds: 0, stopping: new AbortController().signal },
 };

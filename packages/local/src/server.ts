@@ -87,21 +87,26 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     await gateways.close();
     await idle;
   });
+  const stopping = new AbortController();
   const runtime: Runtime = {
     settings,
     context: () => contextFor({ type: "public" }),
     relay: async (ctx) => consumer.poke(ctx.outbox),
     socketAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
     asset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
+    streams: { max_seconds: Number.POSITIVE_INFINITY, stopping: stopping.signal },
   };
   const url = await listen(settings, runtime, stops);
+  stops.push(() => stopping.abort());
   stops.push(startSchedules(system, consumer.poke, log));
   consumer.poke(createOutbox(true));
   return url;
 }
 
-/** Milliseconds that open requests and deliveries get to end; streams and calls to gateways are cut after it. */
+/** Milliseconds that open requests and deliveries get to end; connections and calls to gateways are cut after it. */
 const GRACE_MS = 3_000;
+/** A connection whose last answer ends while the server closes is idle, and stays open until somebody looks. */
+const SWEEP_MS = 50;
 
 function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]): Promise<string> {
   const server = createAdaptorServer({ fetch: createApp(runtime, endpoints).fetch });
@@ -112,8 +117,9 @@ function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]):
       stops.push(async () => {
         const closed = new Promise((done) => server.close(done));
         const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), GRACE_MS);
-        if ("closeIdleConnections" in server) server.closeIdleConnections();
+        const sweep = setInterval(() => "closeIdleConnections" in server && server.closeIdleConnections(), SWEEP_MS);
         await closed;
+        clearInterval(sweep);
         clearTimeout(timer);
       });
       resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${port}`);

@@ -1,4 +1,9 @@
+import { sql } from "drizzle-orm";
+import { agents } from "../agent/agent.sql.ts";
+import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
+import { organizations, users } from "../organization/organization.sql.ts";
+import { tasks } from "../task/task.sql.ts";
 import { activity_events } from "./activity.sql.ts";
 
 /** Event types in use (contract activity-metrics.md §2). Those ending in `failed` are error events. */
@@ -29,4 +34,21 @@ export interface NewEvent {
 /** Writes to the activity log, in the transaction of the event's cause. */
 export async function recordEvent(ctx: Context, event_type: EventType, event: NewEvent): Promise<void> {
   await ctx.db.insert(activity_events).values({ event_type, ...event });
+}
+
+/**
+ * The same for what a job tells when it ends: by then anything may be gone. The event of a removed board or organization is
+ * not kept, a removed task, agent or user is left out of it.
+ */
+export async function recordLateEvent(ctx: Context, event_type: EventType, event: NewEvent): Promise<void> {
+  const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;
+  await ctx.db.execute(sql`
+    insert into ${activity_events} (event_type, organization_id, message, board_id, task_id, agent_id, user_id)
+    select ${event_type}, home.id, ${message}, ${board_id}::uuid,
+      (select id from ${tasks} where id = ${task_id}::uuid),
+      (select id from ${agents} where id = ${agent_id}::uuid),
+      (select id from ${users} where id = ${user_id}::uuid)
+    from ${organizations} as home
+    where home.id = ${organization_id}
+      and (${board_id}::uuid is null or exists (select 1 from ${boards} where id = ${board_id}::uuid))`);
 }

@@ -11,6 +11,7 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, rule } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
+import { leadSessionKey } from "./host.ts";
 import { shownStatus } from "./presence.ts";
 import { mintToken, storedToken } from "./token.ts";
 
@@ -49,7 +50,7 @@ export const AgentCreated = z
   .meta({ id: "AgentCreated", description: "A new agent with its token." });
 export type AgentCreated = z.infer<typeof AgentCreated>;
 
-const IdentityProfile = JsonObject.nullable().transform((profile) => toProfile(profile));
+export const IdentityProfile = JsonObject.nullable().transform((profile) => toProfile(profile));
 
 const HeartbeatConfig = JsonObject.refine((config) => config["every"] === undefined || typeof config["every"] === "string", {
   ...rule("heartbeat_config.every must be a string"),
@@ -116,7 +117,7 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
           board_id: board.id,
           gateway_id: board.gateway_id,
           is_board_lead,
-          openclaw_session_id: is_board_lead ? `agent:lead-${board.id}:main` : `agent:mc-${id}:main`,
+          openclaw_session_id: is_board_lead ? leadSessionKey(board.id) : `agent:mc-${id}:main`,
           lifecycle_generation: 1,
         })
         .returning(),
@@ -153,7 +154,7 @@ async function requireRoom(ctx: Context, board_id: string, max_agents: number): 
     throw new DomainError("conflict", `Board has reached its agent limit (max_agents=${max_agents}, excluding the lead).`);
 }
 
-const nameTaken = () => new DomainError("conflict", "An agent with this name already exists on this board.");
+export const nameTaken = () => new DomainError("conflict", "An agent with this name already exists on this board.");
 const leadTaken = () => new DomainError("conflict", "Board already has a lead agent.");
 
 /** Agents of readable boards and main agents of the organization's gateways, newest first. */

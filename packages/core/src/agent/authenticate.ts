@@ -22,17 +22,30 @@ const columns = {
 };
 
 /**
- * The agent that holds this token, by its digest: one indexed look-up, as long for a hit as for a miss, whatever the
- * number of agents. Being seen is recorded at once, outside any transaction of the request.
+ * The agent that holds this token. Being seen is recorded at once, outside any transaction of the request.
  */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
+  const row = await readByToken(ctx, token);
+  return row && toActor(row, await touchPresence(ctx, row));
+}
+
+/** The same for a connection that is already open: holding it is no sign of life. */
+export async function recheckAgentToken(ctx: Context, token: string): Promise<Agent | null> {
+  const row = await readByToken(ctx, token);
+  return row && toActor(row, false);
+}
+
+/** By its digest: one indexed look-up, as long for a hit as for a miss, whatever the number of agents. */
+async function readByToken(ctx: Context, token: string) {
   const [row] = await ctx.db
     .select(columns)
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .where(and(eq(agents.agent_token_lookup, tokenLookup(ctx.settings.token_pepper, token)), ne(agents.status, "deleting")));
-  if (!row) return null;
-  const newly_seen = await touchPresence(ctx, row);
+  return row ?? null;
+}
+
+function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): Agent {
   const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id } = row;
   return { type: "agent", agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id, newly_seen };
 }

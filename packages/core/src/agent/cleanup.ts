@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { eq } from "drizzle-orm";
-import { recordEvent } from "../activity/activity.ts";
+import { recordLateEvent } from "../activity/activity.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
 import { GatewayError, type GatewayTarget } from "../gateway/client.ts";
 import { isMissingAgent, isMissingSession } from "../gateway/failure.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
-import { enqueue } from "../job/job.ts";
+import { enqueue, sealIntoJobs } from "../job/job.ts";
 import { agents } from "./agent.sql.ts";
 import { hostAgentId, hostLane } from "./host.ts";
 
@@ -28,7 +28,7 @@ export async function enqueueCleanup(
   ctx: Context,
   gateway: GatewayRow,
   agent: Removed,
-  options: { gateway_stays: boolean },
+  { gateway_stays }: { gateway_stays: boolean },
 ): Promise<void> {
   const session_key = agent.openclaw_session_id;
   if (!session_key || !gateway.url.trim()) return;
@@ -36,11 +36,21 @@ export async function enqueueCleanup(
   const payload = { gateway_id, session_key, agent_name: agent.name, organization_id, board_id: agent.board_id };
   await enqueue(ctx, "agent.cleanup", payload, {
     organization_id,
-    gateway_id,
     lane: hostLane(gateway_id, session_key),
-    ...(options.gateway_stays ? {} : { secret: JSON.stringify(toTarget(ctx, gateway)) }),
+    ...(gateway_stays ? { gateway_id } : { secret: connectionOf(ctx, gateway) }),
   });
 }
+
+/**
+ * The same for all agents that go with their gateway, in the transaction that removes it. Clean-ups that wait from before
+ * get the connection too: without it they would find no gateway and leave their agent on the host.
+ */
+export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, agents: readonly Removed[]): Promise<void> {
+  await sealIntoJobs(ctx, "agent.cleanup", gateway.id, connectionOf(ctx, gateway));
+  for (const agent of agents) await enqueueCleanup(ctx, gateway, agent, { gateway_stays: false });
+}
+
+const connectionOf = (ctx: Context, gateway: GatewayRow) => JSON.stringify(toTarget(ctx, gateway));
 
 /** Aborts what runs, removes the agent with its files, then its session. What is not there any more is fine. */
 export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
@@ -59,8 +69,8 @@ export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
   },
   async failed(ctx, { organization_id, board_id, agent_name }, reason) {
     const event = { organization_id, board_id, message: `Removing agent ${agent_name} from its host failed: ${reason}` };
-    await recordEvent(ctx, "agent.delete.failed", event);
-    await recordEvent(ctx, "agent.error", event);
+    await recordLateEvent(ctx, "agent.delete.failed", event);
+    await recordLateEvent(ctx, "agent.error", event);
   },
 };
 

@@ -1,7 +1,9 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { mainSessionKey } from "../actor.ts";
 import type { Context } from "../context.ts";
+import type { GatewayRow } from "../gateway/target.ts";
 import { agents } from "./agent.sql.ts";
+import { enqueueCleanups } from "./cleanup.ts";
 import { mintToken, storedToken } from "./token.ts";
 
 const PROFILE = { role: "Gateway Agent", communication_style: "direct, concise, practical", emoji: ":compass:" };
@@ -26,6 +28,11 @@ export async function createMainAgent(ctx: Context, gateway: { id: string; name:
     .onConflictDoNothing();
 }
 
-export async function removeMainAgent(ctx: Context, gateway_id: string): Promise<void> {
-  await ctx.db.delete(agents).where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
+/** Removes the main agent of a gateway that is going, from its host too. */
+export async function removeMainAgent(ctx: Context, gateway: GatewayRow): Promise<void> {
+  const removed = await ctx.db
+    .delete(agents)
+    .where(and(eq(agents.gateway_id, gateway.id), isNull(agents.board_id)))
+    .returning();
+  await enqueueCleanups(ctx, gateway, removed);
 }

@@ -1,14 +1,13 @@
-import { and, asc, count, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgent, readableBoards } from "../access.ts";
+import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapConflict } from "../db/conflict.ts";
-import { DomainError, notFound } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import { requireGatewayWithMain } from "../gateway/gateway.ts";
-import { board_memory } from "../memory/memory.sql.ts";
 import { grantBoard } from "../organization/member.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import {
@@ -24,12 +23,13 @@ import {
   MAX_TEXT,
   NonEmpty,
   rule,
-  slugify,
 } from "../wire.ts";
 import { board_groups, boards } from "./board.sql.ts";
-import { freeSlug } from "./slug.ts";
+import { lockBoard } from "./lock.ts";
+import { notifyOfChanges } from "./notices.ts";
+import { changedSlug, insertSlugged, slugConflicts } from "./slug.ts";
 
-const BoardType = z.enum(["goal", "project", "ops", "general"]);
+export const BoardType = z.enum(["goal", "project", "ops", "general"]);
 const GoalSource = z.enum(["user", "ai_generated"]);
 
 const shape = {
@@ -57,14 +57,6 @@ const shape = {
 };
 export const Board = z.object(shape).meta({ id: "Board", description: "A place where people and agents coordinate." });
 export type Board = z.infer<typeof Board>;
-
-export const AgentBoard = z
-  .object({
-    ...shape,
-    status: z.enum(["active", "paused"]).describe("Paused when the latest of /pause and /resume in the chat is /pause."),
-  })
-  .meta({ id: "AgentBoard", description: "A board as its agents see it." });
-export type AgentBoard = z.infer<typeof AgentBoard>;
 
 const fields = {
   name: NonEmpty(MAX_NAME).describe("Name people read."),
@@ -156,66 +148,39 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
     await requireGatewayWithMain(ctx, organization_id, input.gateway_id);
     await requireGroup(ctx, organization_id, input.board_group_id);
     requireGoal(input);
-    const { slug, ...values } = input;
-    const row = slug
-      ? await insertWithSlug(ctx, { ...values, organization_id }, slugify(slug, "board"))
-      : await insertWithFreeSlug(ctx, { ...values, organization_id });
-    if (!row) throw slugTaken();
+    const values = { ...input, organization_id };
+    const row = await insertSlugged(ctx, "board", values, (slug) =>
+      ctx.db
+        .insert(boards)
+        .values({ ...values, slug })
+        .onConflictDoNothing()
+        .returning(),
+    );
     if (!all_boards_write) await grantBoard(ctx, member_id, row.id);
     return toBoard(row);
   });
 }
 
-/** Changes what was sent; the goal rule holds on the merged state. Renaming alone keeps the slug, a blank one is made anew. */
+/**
+ * Changes what was sent, and tells the agents concerned; the goal rule holds on the merged state. Renaming alone keeps the
+ * slug, a blank one is made anew.
+ */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {
-    const { organization_id } = await boardFor(ctx, board_id, "write");
-    const own = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
-    const [stored] = await ctx.db.select().from(boards).where(own).for("update");
-    if (!stored) throw notFound();
-    const { name = stored.name } = input;
-    const slug = input.slug === null ? await freeSlug(ctx, { ...stored, name }) : input.slug && slugify(input.slug, "board");
+    const stored = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
+    const slug = await changedSlug(ctx, "board", stored, input);
     const changes = changesOf(stored, { ...input, slug });
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);
-    if (changes.board_group_id) await requireGroup(ctx, organization_id, changes.board_group_id);
+    if (changes.board_group_id) await requireGroup(ctx, stored.organization_id, changes.board_group_id);
     requireGoal({ ...stored, ...changes });
-    const [row] = await mapConflict({ boards_slug: slugTaken }, () => ctx.db.update(boards).set(changes).where(own).returning());
+    const [row] = await mapConflict(slugConflicts, () =>
+      ctx.db.update(boards).set(changes).where(eq(boards.id, stored.id)).returning(),
+    );
+    await notifyOfChanges(ctx, stored, row!, changes);
     return toBoard(row!);
   });
 }
-
-/** The boards an agent works on, newest first, with their state. */
-export function listAgentBoards(ctx: Context<Agent>, query: PageQuery): Promise<Page<AgentBoard>> {
-  const own = boardsOfAgent(ctx.actor);
-  return readPage(
-    query,
-    (limit, offset) =>
-      ctx.db
-        .select({ ...getTableColumns(boards), paused })
-        .from(boards)
-        .where(own)
-        .orderBy(desc(boards.created_at), desc(boards.id))
-        .limit(limit)
-        .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(boards).where(own))[0]!.total,
-    ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
-  );
-}
-
-export async function getAgentBoard(ctx: Context<Agent>, board_id: string): Promise<AgentBoard> {
-  const board = await boardFor(ctx, board_id, "read");
-  const [state] = await ctx.db.select({ paused }).from(boards).where(eq(boards.id, board.id));
-  return { ...toBoard(board), status: state?.paused ? "paused" : "active" };
-}
-
-/** The newest of /pause and /resume in the board's chat is /pause. */
-const paused = sql<boolean>`coalesce((
-  select lower(trim(memory.content)) = '/pause' from ${board_memory} as memory
-  where memory.board_id = ${boards}.id and memory.is_chat and lower(trim(memory.content)) in ('/pause', '/resume')
-  order by memory.created_at desc, memory.id desc limit 1), false)`;
-
-const slugTaken = () => new DomainError("conflict", "Board slug already exists in this organization.");
 
 function requireGoal(board: Pick<CreateBoard, "goal_confirmed" | "board_type" | "objective" | "success_metrics">): void {
   if (!board.goal_confirmed || board.board_type !== "goal") return;
@@ -228,7 +193,8 @@ async function requireGroup(ctx: Context, organization_id: string, board_group_i
   const [group] = await ctx.db
     .select({ id: board_groups.id })
     .from(board_groups)
-    .where(and(eq(board_groups.id, board_group_id), eq(board_groups.organization_id, organization_id)));
+    .where(and(eq(board_groups.id, board_group_id), eq(board_groups.organization_id, organization_id)))
+    .for("key share");
   if (!group) throw new DomainError("invalid", "board_group_id is invalid");
 }
 
@@ -236,25 +202,6 @@ async function requireMovable(ctx: Context, board: BoardRow, gateway_id: string)
   await requireGatewayWithMain(ctx, board.organization_id, gateway_id);
   const [bound] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.board_id, board.id)).limit(1);
   if (bound) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
-}
-
-type NewBoard = Omit<typeof boards.$inferInsert, "slug">;
-
-async function insertWithSlug(ctx: Context, values: NewBoard, slug: string): Promise<BoardRow | undefined> {
-  const [row] = await ctx.db
-    .insert(boards)
-    .values({ ...values, slug })
-    .onConflictDoNothing()
-    .returning();
-  return row;
-}
-
-async function insertWithFreeSlug(ctx: Context, values: NewBoard): Promise<BoardRow> {
-  for (;;) {
-    const row = await insertWithSlug(ctx, values, await freeSlug(ctx, values));
-    // Another request took it first: look again.
-    if (row) return row;
-  }
 }
 
 export function toBoard(row: BoardRow): Board {

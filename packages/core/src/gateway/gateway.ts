@@ -130,7 +130,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
 /** Removes a gateway that no board and no board agent uses any more. */
 export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
-    const [row] = await ctx.db.select({ id: gateways.id }).from(gateways).where(own(ctx, gateway_id)).for("update");
+    const [row] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("update");
     if (!row) throw notFound();
     const [board] = await ctx.db.select({ id: boards.id }).from(boards).where(eq(boards.gateway_id, gateway_id)).limit(1);
     const [bound] = await ctx.db
@@ -140,7 +140,7 @@ export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<
       .where(or(eq(agents.gateway_id, gateway_id), eq(boards.gateway_id, gateway_id)))
       .limit(1);
     if (board || bound) throw new DomainError("conflict", "Gateway is still used by boards or agents.");
-    await removeMainAgent(ctx, gateway_id);
+    await removeMainAgent(ctx, row);
     await ctx.db.delete(gateways).where(own(ctx, gateway_id));
   });
 }

@@ -83,6 +83,19 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
   });
 }
 
+/** Makes calls to a stored gateway and keeps its state true to how they end. Rejects with what they reject with. */
+export async function trackingReach<T>(ctx: Context, gateway: Known, calls: () => Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await calls();
+  } catch (error) {
+    if (error instanceof GatewayError) await recordReach(ctx, gateway, error);
+    throw error;
+  }
+  await recordReach(ctx, gateway, null);
+  return result;
+}
+
 /** No connection came about, or it was lost before the answer. */
 function isUnreached(error: GatewayError): boolean {
   const { code, close_code, http_status, system_code, timed_out, unconnected } = error.failure;

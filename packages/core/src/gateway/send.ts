@@ -1,20 +1,13 @@
 import { eq } from "drizzle-orm";
 import type { Context } from "../context.ts";
-import { GatewayError } from "./client.ts";
 import { gateways } from "./gateway.sql.ts";
 import { type GatewayRow, toTarget } from "./target.ts";
-import { recordReach } from "./reach.ts";
+import { trackingReach } from "./reach.ts";
 import { type SessionMessage, sendMessage } from "./session.ts";
 
 /** Sends a text into a session of a stored gateway and keeps the gateway's state true to the outcome. Rejects with a GatewayError. */
-export async function sendVia(ctx: Context, gateway: GatewayRow, message: SessionMessage): Promise<void> {
-  try {
-    await sendMessage(ctx.gateways, toTarget(ctx, gateway), message);
-  } catch (error) {
-    if (error instanceof GatewayError) await recordReach(ctx, gateway, error);
-    throw error;
-  }
-  await recordReach(ctx, gateway, null);
+export function sendVia(ctx: Context, gateway: GatewayRow, message: SessionMessage): Promise<void> {
+  return trackingReach(ctx, gateway, () => sendMessage(ctx.gateways, toTarget(ctx, gateway), message));
 }
 
 /** The gateway, when it is still there and can be dialled. */

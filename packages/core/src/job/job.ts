@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, inTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
@@ -61,6 +61,25 @@ export function newJob<K extends JobKind>(ctx: Context, kind: K, payload: JobPay
       max_attempts: POLICIES[kind].attempts,
     })
     .onConflictDoNothing();
+}
+
+/** Gives a secret to the live jobs of a kind that need a gateway which is about to go. */
+export async function sealIntoJobs(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ secret_sealed: seal(ctx.settings.encryption_key, secret) })
+    .where(and(eq(jobs.gateway_id, gateway_id), eq(jobs.kind, kind), inArray(jobs.status, ["queued", "running"])));
+}
+
+/**
+ * Removes what an organization that is going has in the table. Clean-ups on its hosts are still to be done, and what runs
+ * just now ends by itself.
+ */
+export async function dropJobs(ctx: Context, organization_id: string): Promise<void> {
+  const waiting = and(eq(jobs.status, "queued"), ne(jobs.kind, "agent.cleanup" satisfies JobKind));
+  await ctx.db
+    .delete(jobs)
+    .where(and(eq(jobs.organization_id, organization_id), or(waiting, inArray(jobs.status, ["done", "dead"]))));
 }
 
 /** A wake-up for the queue: the id of a job, nothing of its content. */

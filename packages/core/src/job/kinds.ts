@@ -29,6 +29,7 @@ export interface CleanupPayload {
 /** What each kind of job carries. Ids and small facts only: the handler reads the rest, so that it acts on the truth of the moment. */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
+  "config.heartbeat": { gateway_id: string; agent_ids: string[] };
   notice: NoticePayload;
   "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
 }
@@ -43,6 +44,7 @@ export interface RetryPolicy {
 /** Contract gateways.md §13. */
 export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
+  "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600 },
 };

@@ -2,14 +2,27 @@ import { and, count, desc, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import { type Context, transaction } from "../context.ts";
+import { namesMissingRow } from "../db/conflict.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { cursorOf } from "../stream/cursor.ts";
+import { Since } from "../stream/since.ts";
+import { inOrder, type Source, within } from "../stream/source.ts";
 import { Blankable, Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, QueryBoolean, rule } from "../wire.ts";
+import { announce, nameOf } from "./chat.ts";
 import { board_memory } from "./memory.sql.ts";
 
 const MAX_KEY = 200;
 const MAX_TAGS = 50;
+
+/** Labels of an entry, as they are sent. */
+export const Tags = z
+  .array(z.string().max(MAX_NAME))
+  .max(MAX_TAGS)
+  .nullable()
+  .default(null)
+  .describe("Labels; `chat` makes it a chat message.");
 
 export const MemoryEntry = z
   .object({
@@ -36,12 +49,7 @@ export const WriteMemory = z
     key: z.string().trim().min(1).max(MAX_KEY).nullable().default(null).describe("Key to keep a value under."),
     value: Value.optional().describe("Text or any JSON to keep."),
     content: z.string().max(MAX_TEXT).nullable().default(null).describe("Text of the entry; the value as text when absent."),
-    tags: z
-      .array(z.string().max(MAX_NAME))
-      .max(MAX_TAGS)
-      .nullable()
-      .default(null)
-      .describe("Labels; `chat` makes it a chat message."),
+    tags: Tags,
     source: Blankable(MAX_NAME).default(null).describe("Where it comes from; the author's name for chat."),
   })
   .refine((entry) => entry.content !== null || entry.value !== undefined, rule("content or value is required"))
@@ -56,6 +64,15 @@ export interface MemoryQuery extends PageQuery {
   is_chat?: boolean | undefined;
   key?: string | undefined;
 }
+
+export const MemoryStreamQuery = z.object({
+  since: Since,
+  is_chat: QueryBoolean.optional().describe("Only chat messages, or only notes."),
+});
+
+export const MemoryEvent = z
+  .object({ memory: MemoryEntry.describe("The new entry.") })
+  .meta({ id: "BoardMemoryEvent", description: "The data of a `memory` event." });
 
 /** What a board remembers, newest first. */
 export async function listMemory(ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> {
@@ -80,27 +97,58 @@ export async function listMemory(ctx: Context<User | Agent>, board_id: string, q
   );
 }
 
-/** Writes an entry for the caller. It is chat exactly when its tags say so. */
+const order = { tx: board_memory.tx, seq: board_memory.seq, at: board_memory.created_at };
+
+/** What is written into a board's memory from now on. */
+export async function followMemory(ctx: Context<User | Agent>, board_id: string, is_chat?: boolean): Promise<Source> {
+  const board = await boardFor(ctx, board_id, "read");
+  const wanted = and(eq(board_memory.board_id, board.id), is_chat === undefined ? undefined : eq(board_memory.is_chat, is_chat));
+  return {
+    key: `memory ${board.id} ${is_chat}`,
+    event: "memory",
+    async read(ctx, window) {
+      const rows = await ctx.db
+        .select()
+        .from(board_memory)
+        .where(and(wanted, within(window, order)))
+        .orderBy(...inOrder(window, order))
+        .limit(window.limit);
+      return rows.map((row) => ({ id: row.id, cursor: cursorOf(row.tx, row.seq), data: { memory: toEntry(row) } }));
+    },
+  };
+}
+
+/** Writes an entry for the caller. It is chat exactly when its tags say so; then agents of the board are told. */
 export async function writeMemory(ctx: Context<User | Agent>, board_id: string, input: WriteMemory): Promise<MemoryEntry> {
   const board = await boardFor(ctx, board_id, "write");
   const { key: memory_key, value = null, tags } = input;
   const content = input.content ?? (typeof value === "string" ? value : JSON.stringify(value));
   if (!content.trim()) throw new DomainError("invalid", "content must not be blank");
   const is_chat = tags?.includes("chat") ?? false;
-  const author = ctx.actor.type === "agent" ? ctx.actor.name : ctx.actor.display_name;
-  const source = input.source ?? (is_chat ? author : null);
-  return remember(ctx, { board_id: board.id, memory_key, value, content, tags, source, is_chat });
+  const source = input.source ?? (is_chat ? nameOf(ctx.actor) : null);
+  const entry = { board_id: board.id, memory_key, value, content, tags, source, is_chat };
+  if (!is_chat) return remember(ctx, entry);
+  return transaction(ctx, async (ctx) => {
+    const said = await remember(ctx, entry);
+    await announce(ctx, board, said.content);
+    return said;
+  });
 }
 
 async function remember(ctx: Context, entry: typeof board_memory.$inferInsert): Promise<MemoryEntry> {
-  const [row] = await newEntry(ctx, entry).returning();
+  const [row] = await newEntry(ctx, entry)
+    .returning()
+    .catch((error: unknown) => {
+      // Deleted since its board was looked at.
+      throw namesMissingRow(error) ? notFound() : error;
+    });
   return toEntry(row!);
 }
 
 /** The insert of an entry, for `writeTogether`. */
 export const newEntry = (ctx: Context, entry: typeof board_memory.$inferInsert) => ctx.db.insert(board_memory).values(entry);
 
-function toEntry(row: typeof board_memory.$inferSelect): MemoryEntry {
+export function toEntry(row: typeof board_memory.$inferSelect): MemoryEntry {
   const { id, board_id, memory_key, value, content, tags, source, is_chat, created_at } = row;
   return { id, board_id, key: memory_key, value, content, tags, source, is_chat, created_at: created_at.toISOString() };
 }

@@ -1,4 +1,4 @@
-import { recordEvent } from "../activity/activity.ts";
+import { recordLateEvent } from "../activity/activity.ts";
 import { hostLane } from "../agent/host.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
@@ -24,7 +24,7 @@ export interface Notice {
 }
 
 /** Tells an agent something, as a job in the caller's transaction. Agents without a session are skipped. */
-export async function notify(ctx: Context, recipient: Recipient, notice: Notice): Promise<void> {
+export async function notify(ctx: Context, recipient: Omit<Recipient, "agent_id">, notice: Notice): Promise<void> {
   const { openclaw_session_id: session_key, gateway_id, organization_id, name } = recipient;
   if (!session_key) return;
   const { message, deliver = false, sent, failed } = notice;
@@ -54,4 +54,4 @@ export const deliverNotice: JobHandler<"notice"> = {
   },
 };
 
-const record = (ctx: Context, { event_type, ...event }: JobEvent) => recordEvent(ctx, event_type, event);
+const record = (ctx: Context, { event_type, ...event }: JobEvent) => recordLateEvent(ctx, event_type, event);

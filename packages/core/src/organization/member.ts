@@ -1,8 +1,9 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Member as MemberActor } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_board_access, organization_members, users } from "./organization.sql.ts";
@@ -42,26 +43,63 @@ export const Member = z
   .meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
 
+const memberWithUser = {
+  member: organization_members,
+  user: { id: users.id, email: users.email, name: users.name, preferred_name: users.preferred_name },
+};
+type Row = { member: typeof organization_members.$inferSelect; user: NonNullable<Member["user"]> };
+type AccessRow = typeof organization_board_access.$inferSelect;
+
+const inOrderOfGrant = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
+
+/** The organization's members by e-mail address; those without one come last. */
+export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
+  const wanted = eq(organization_members.organization_id, ctx.actor.active.organization_id);
+  return readPage(
+    query,
+    async (limit, offset) =>
+      withAccess(
+        ctx,
+        await ctx.db
+          .select(memberWithUser)
+          .from(organization_members)
+          .innerJoin(users, eq(users.id, organization_members.user_id))
+          .where(wanted)
+          .orderBy(asc(sql`lower(${users.email})`), asc(users.name), asc(organization_members.id))
+          .limit(limit)
+          .offset(offset),
+      ),
+    async () => (await ctx.db.select({ total: count() }).from(organization_members).where(wanted))[0]!.total,
+    (member) => member,
+  );
+}
+
+/** Any member to admins, to all others their own membership. */
+export async function getMember(ctx: Context<MemberActor>, member_id: string): Promise<Member> {
+  const { organization_id, member_id: own_id, role } = ctx.actor.active;
+  const found = await readMember(ctx, organization_id, member_id);
+  if (role === "member" && member_id !== own_id) throw new DomainError("forbidden", "Forbidden");
+  return found;
+}
+
 /** The caller's own membership in the active organization. */
-export async function getOwnMember(ctx: Context<MemberActor>): Promise<Member> {
+export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
+  readMember(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
+
+/** A member of the organization with its board rights, in one statement. */
+export async function readMember(ctx: Context, organization_id: string, member_id: string): Promise<Member> {
   const rows = await ctx.db
-    .select({ member: organization_members, user: users, access: organization_board_access })
+    .select({ ...memberWithUser, access: organization_board_access })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
     .leftJoin(organization_board_access, eq(organization_board_access.organization_member_id, organization_members.id))
-    .where(
-      and(
-        eq(organization_members.id, ctx.actor.active.member_id),
-        eq(organization_members.organization_id, ctx.actor.active.organization_id),
-      ),
-    )
-    .orderBy(asc(organization_board_access.created_at), asc(organization_board_access.id));
+    .where(and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id)))
+    .orderBy(...inOrderOfGrant);
   const [first] = rows;
   if (!first) throw notFound();
   return toMember(
-    first.member,
-    first.user,
-    rows.flatMap((row) => (row.access ? [row.access] : [])),
+    first,
+    rows.flatMap((row) => row.access ?? []),
   );
 }
 
@@ -70,26 +108,25 @@ export async function grantBoard(ctx: Context, organization_member_id: string, b
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
-function toMember(
-  row: typeof organization_members.$inferSelect,
-  user: typeof users.$inferSelect,
-  access: (typeof organization_board_access.$inferSelect)[],
-): Member {
+async function withAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
+  const ids = rows.map(({ member }) => member.id);
+  const access = await ctx.db
+    .select()
+    .from(organization_board_access)
+    .where(inArray(organization_board_access.organization_member_id, ids))
+    .orderBy(...inOrderOfGrant);
+  const byMember = Map.groupBy(access, (one) => one.organization_member_id);
+  return rows.map((row) => toMember(row, byMember.get(row.member.id) ?? []));
+}
+
+function toMember({ member, user }: Row, access: AccessRow[]): Member {
   return {
-    id: row.id,
-    organization_id: row.organization_id,
-    user_id: row.user_id,
-    role: row.role,
-    all_boards_read: row.all_boards_read,
-    all_boards_write: row.all_boards_write,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-    user: { id: user.id, email: user.email, name: user.name, preferred_name: user.preferred_name },
-    board_access: access.map((one) => ({
-      id: one.id,
-      board_id: one.board_id,
-      can_read: one.can_read,
-      can_write: one.can_write,
+    ...member,
+    created_at: member.created_at.toISOString(),
+    updated_at: member.updated_at.toISOString(),
+    user,
+    board_access: access.map(({ organization_member_id: _, ...one }) => ({
+      ...one,
       created_at: one.created_at.toISOString(),
       updated_at: one.updated_at.toISOString(),
     })),

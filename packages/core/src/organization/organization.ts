@@ -1,11 +1,12 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Member as MemberActor, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { Id, Instant } from "../wire.ts";
+import { type Context, transaction } from "../context.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { Id, Instant, MAX_NAME, NonEmpty } from "../wire.ts";
+import { lockUser } from "./lock.ts";
 import { organization_members, organizations } from "./organization.sql.ts";
-import { ensureActiveOrganization } from "./user.ts";
+import { ensureActiveOrganization, foundOrganization, workIn } from "./user.ts";
 
 export const Organization = z
   .object({
@@ -29,10 +30,20 @@ export const OrganizationListItem = z
   .meta({ id: "OrganizationListItem", description: "An organization of the caller." });
 export type OrganizationListItem = z.infer<typeof OrganizationListItem>;
 
+export const CreateOrganization = z
+  .object({ name: NonEmpty(MAX_NAME).describe("Name, unlike those of the caller's other organizations.") })
+  .meta({ id: "OrganizationCreate" });
+export type CreateOrganization = z.infer<typeof CreateOrganization>;
+
+export const ActivateOrganization = z
+  .object({ organization_id: Id.describe("An organization of the caller.") })
+  .meta({ id: "OrganizationActivate" });
+export type ActivateOrganization = z.infer<typeof ActivateOrganization>;
+
 export async function getOrganization(ctx: Context<MemberActor>): Promise<Organization> {
   const [row] = await ctx.db.select().from(organizations).where(eq(organizations.id, ctx.actor.active.organization_id));
   if (!row) throw notFound();
-  return { id: row.id, name: row.name, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+  return toOrganization(row);
 }
 
 /** The caller's organizations by name; a caller without any gets a personal one. */
@@ -45,4 +56,39 @@ export async function listOrganizations(ctx: Context<User>): Promise<Organizatio
     .where(eq(organization_members.user_id, ctx.actor.user_id))
     .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id));
   return rows.map((row) => ({ ...row, is_active: row.id === active.organization_id }));
+}
+
+/** Makes an organization that the caller owns and from now on works in. Names of others' organizations play no part. */
+export function createOrganization(ctx: Context<User>, { name }: CreateOrganization): Promise<Organization> {
+  const { user_id } = ctx.actor;
+  return transaction(ctx, async (ctx) => {
+    await lockUser(ctx, user_id);
+    const [namesake] = await ctx.db
+      .select({ id: organizations.id })
+      .from(organizations)
+      .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
+      .where(and(eq(organization_members.user_id, user_id), sql`lower(${organizations.name}) = lower(${name})`))
+      .limit(1);
+    if (namesake) throw new DomainError("conflict", "You already belong to an organization with this name");
+    const { organization } = await foundOrganization(ctx, user_id, name);
+    await workIn(ctx, user_id, organization.id);
+    return toOrganization(organization);
+  });
+}
+
+/** Has the caller work in another of its organizations. */
+export async function activateOrganization(ctx: Context<User>, { organization_id }: ActivateOrganization): Promise<Organization> {
+  const { user_id, active } = ctx.actor;
+  const [row] = await ctx.db
+    .select(getTableColumns(organizations))
+    .from(organizations)
+    .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
+    .where(and(eq(organizations.id, organization_id), eq(organization_members.user_id, user_id)));
+  if (!row) throw notFound();
+  if (active?.organization_id !== organization_id) await workIn(ctx, user_id, organization_id);
+  return toOrganization(row);
+}
+
+function toOrganization(row: typeof organizations.$inferSelect): Organization {
+  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
 }

@@ -5,6 +5,7 @@ import { type Context, transaction } from "../context.ts";
 import { unauthenticated } from "../errors.ts";
 import { seedPacks } from "../skill/pack.ts";
 import { Id } from "../wire.ts";
+import { lockUser } from "./lock.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
@@ -48,6 +49,22 @@ const membershipColumns = {
  * e-mail follows the credential, the name is only filled when empty.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
+  const found = await readBySubject(ctx, identity.subject);
+  if (!found) return toActor(await createUser(ctx, identity), null);
+  const { user } = found;
+  const email = identity.email ?? user.email;
+  const name = user.name ?? identity.name;
+  if (email !== user.email || name !== user.name) await ctx.db.update(users).set({ email, name }).where(eq(users.id, user.id));
+  return toActor({ ...user, email, name }, found.active);
+}
+
+/** The same for a connection that is already open: nothing is written, and whoever was deleted is nobody. */
+export async function recheckUser(ctx: Context, identity: Identity): Promise<UserActor | null> {
+  const found = await readBySubject(ctx, identity.subject);
+  return found && toActor(found.user, found.active);
+}
+
+async function readBySubject(ctx: Context, auth_subject: string) {
   const [found] = await ctx.db
     .select({ user: users, active: membershipColumns })
     .from(users)
@@ -55,13 +72,8 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
       organization_members,
       and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
     )
-    .where(eq(users.auth_subject, identity.subject));
-  if (!found) return toActor(await createUser(ctx, identity), null);
-  const { user } = found;
-  const email = identity.email ?? user.email;
-  const name = user.name ?? identity.name;
-  if (email !== user.email || name !== user.name) await ctx.db.update(users).set({ email, name }).where(eq(users.id, user.id));
-  return toActor({ ...user, email, name }, found.active);
+    .where(eq(users.auth_subject, auth_subject));
+  return found ?? null;
 }
 
 async function createUser(ctx: Context, identity: Identity) {
@@ -87,37 +99,42 @@ const PERSONAL = "Personal";
 export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
   return transaction(ctx, async (ctx) => {
     const { user_id } = ctx.actor;
-    const [row] = await ctx.db
-      .select({ active: users.active_organization_id })
-      .from(users)
-      .where(eq(users.id, user_id))
-      .for("update");
-    if (!row) throw unauthenticated();
+    const { active_organization_id } = await lockUser(ctx, user_id);
     const memberships = await ctx.db
       .select(membershipColumns)
       .from(organization_members)
       .where(eq(organization_members.user_id, user_id))
       .orderBy(asc(organization_members.created_at), asc(organization_members.id));
-    const current = memberships.find((one) => one.organization_id === row.active);
+    const current = memberships.find((one) => one.organization_id === active_organization_id);
     if (current) return current;
     const next = memberships[0] ?? (await createPersonalOrganization(ctx, user_id));
-    await ctx.db
-      .update(users)
-      .set({ active_organization_id: next.organization_id, updated_at: sql`${users.updated_at}` })
-      .where(eq(users.id, user_id));
+    await workIn(ctx, user_id, next.organization_id);
     return next;
   });
 }
 
 async function createPersonalOrganization(ctx: Context, user_id: string): Promise<Membership> {
-  const [organization] = await ctx.db.insert(organizations).values({ name: PERSONAL }).returning({ id: organizations.id });
-  const organization_id = organization!.id;
+  const { organization, membership } = await foundOrganization(ctx, user_id, PERSONAL);
+  await seedPacks(ctx, organization.id);
+  return membership;
+}
+
+/** A new organization with its first owner, who has a right to all boards. */
+export async function foundOrganization(ctx: Context, user_id: string, name: string) {
+  const [organization] = await ctx.db.insert(organizations).values({ name }).returning();
   const [membership] = await ctx.db
     .insert(organization_members)
-    .values({ organization_id, user_id, role: "owner", all_boards_read: true, all_boards_write: true })
+    .values({ organization_id: organization!.id, user_id, role: "owner", all_boards_read: true, all_boards_write: true })
     .returning(membershipColumns);
-  await seedPacks(ctx, organization_id);
-  return membership!;
+  return { organization: organization!, membership: membership! };
+}
+
+/** Sets the organization a user works in. The user's own fields stay as they are, and so does the stamp of their change. */
+export async function workIn(ctx: Context, user_id: string, organization_id: string): Promise<void> {
+  await ctx.db
+    .update(users)
+    .set({ active_organization_id: organization_id, updated_at: sql`${users.updated_at}` })
+    .where(eq(users.id, user_id));
 }
 
 export async function getUser(ctx: Context<UserActor>): Promise<User> {
@@ -132,7 +149,7 @@ export async function bootstrap(ctx: Context<UserActor>): Promise<User> {
   return getUser(ctx);
 }
 
-function toUser(row: typeof users.$inferSelect): User {
+export function toUser(row: typeof users.$inferSelect): User {
   const { id, email, name, preferred_name, pronouns, timezone, notes, context } = row;
   return {
     id,

@@ -24,6 +24,16 @@ export const Tag = z
   .meta({ id: "Tag", description: "A label for tasks." });
 export type Tag = z.infer<typeof Tag>;
 
+export const TagLabel = z
+  .object({
+    id: Id.describe("Id of the tag."),
+    name: z.string().describe("Display name."),
+    slug: z.string().describe("URL-safe name."),
+    color: z.string().describe("Six hex digits in lower case, without `#`."),
+  })
+  .meta({ id: "TagLabel", description: "A tag as tasks show it." });
+export type TagLabel = z.infer<typeof TagLabel>;
+
 const DEFAULT_COLOR = "9e9e9e";
 
 const Color = z

@@ -1,5 +1,5 @@
 import { agent } from "@board/core/actor";
-import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/board";
+import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/agent-board";
 import { pageOf, pageQuery } from "@board/core/page";
 import { endpoint } from "../../endpoint.ts";
 import { hints } from "./hints.ts";

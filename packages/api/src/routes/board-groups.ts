@@ -1,0 +1,92 @@
+import { groupFor } from "@board/core/access";
+import { admin, adminOrLead, member } from "@board/core/actor";
+import { GroupHeartbeat, SetGroupHeartbeat, setGroupHeartbeat } from "@board/core/agent/group-heartbeat";
+import {
+  BoardGroup,
+  CreateBoardGroup,
+  createBoardGroup,
+  getBoardGroup,
+  listBoardGroups,
+  removeBoardGroup,
+  UpdateBoardGroup,
+  updateBoardGroup,
+} from "@board/core/board/group";
+import { getGroupSnapshot, GroupSnapshot, GroupSnapshotQuery } from "@board/core/board/group-snapshot";
+import { pageOf, pageQuery } from "@board/core/page";
+import { Ok, ok } from "@board/core/wire";
+import { endpoint } from "../endpoint.ts";
+
+/** Groups of related boards. */
+export const boardGroups = [
+  endpoint(
+    "GET",
+    "/api/v1/board-groups",
+    { as: member, summary: "List board groups", query: pageQuery(), returns: pageOf(BoardGroup) },
+    (ctx, { query }) => listBoardGroups(ctx, query),
+  ),
+  endpoint(
+    "POST",
+    "/api/v1/board-groups",
+    { as: admin, summary: "Create a board group", body: CreateBoardGroup, returns: BoardGroup },
+    (ctx, { body }) => createBoardGroup(ctx, body),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/board-groups/{group_id}",
+    { as: member, summary: "Get a board group", returns: BoardGroup },
+    (ctx, { params }) => getBoardGroup(ctx, params.group_id),
+  ),
+  endpoint(
+    "PATCH",
+    "/api/v1/board-groups/{group_id}",
+    {
+      as: admin,
+      summary: "Change a board group",
+      description: "Renaming alone keeps the slug; a blank slug is made from the name again.",
+      reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
+      body: UpdateBoardGroup,
+      returns: BoardGroup,
+    },
+    (ctx, { params, body }) => updateBoardGroup(ctx, params.group_id, body),
+  ),
+  endpoint(
+    "DELETE",
+    "/api/v1/board-groups/{group_id}",
+    {
+      as: admin,
+      summary: "Delete a board group",
+      description: "Its boards stay, without a group; its memory goes with it.",
+      returns: Ok,
+    },
+    async (ctx, { params }) => {
+      await removeBoardGroup(ctx, params.group_id);
+      return ok;
+    },
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/board-groups/{group_id}/snapshot",
+    {
+      as: member,
+      summary: "See what a board group works on",
+      description: "The readable boards of the group with their task counts and most pressing tasks.",
+      reaches: (ctx, params) => groupFor(ctx, params.group_id, "read"),
+      query: GroupSnapshotQuery,
+      returns: GroupSnapshot,
+    },
+    (ctx, { params, query }) => getGroupSnapshot(ctx, params.group_id, query),
+  ),
+  endpoint(
+    "POST",
+    "/api/v1/board-groups/{group_id}/heartbeat",
+    {
+      as: adminOrLead,
+      summary: "Set the heartbeat of a board group's agents",
+      description: "Stored at once; the hosts take it over shortly, each with one change of its configuration.",
+      reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
+      body: SetGroupHeartbeat,
+      returns: GroupHeartbeat,
+    },
+    (ctx, { params, body }) => setGroupHeartbeat(ctx, params.group_id, body),
+  ),
+];

@@ -1,0 +1,86 @@
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
+import * as z from "zod";
+import { groupFor } from "../access.ts";
+import type { Admin, Lead } from "../actor.ts";
+import { boards } from "../board/board.sql.ts";
+import { type Context, transaction } from "../context.ts";
+import { changedNow } from "../db/columns.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { Id, rule } from "../wire.ts";
+import { agents } from "./agent.sql.ts";
+import { DEFAULT_HEARTBEAT, enqueueHeartbeatConfig } from "./heartbeat-config.ts";
+
+export const SetGroupHeartbeat = z
+  .object({
+    every: z
+      .string()
+      .regex(/^[1-9][0-9]{0,4}[smhd]$/, rule("every must be a number up to 99999 and one of s, m, h, d, such as 10m"))
+      .describe("Time between heartbeats: a number and one of s, m, h, d."),
+    include_board_leads: z.boolean().default(false).describe("Change the leads' heartbeats too."),
+  })
+  .meta({ id: "BoardGroupHeartbeatSet" });
+export type SetGroupHeartbeat = z.infer<typeof SetGroupHeartbeat>;
+
+export const GroupHeartbeat = z
+  .object({
+    board_group_id: Id.describe("Id of the group."),
+    requested: z
+      .object({
+        every: z.string().describe("Time between heartbeats."),
+        include_board_leads: z.boolean().describe("Whether the leads were meant too."),
+      })
+      .describe("What was asked for."),
+    updated_agent_ids: z.array(Id).describe("Agents that have the setting now; their hosts take it over shortly."),
+    failed_agent_ids: z.array(Id).describe("Agents whose gateway has no address or no workspace root; they are unchanged."),
+  })
+  .meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
+export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;
+
+/** Sets how often the agents of a group's boards wake up: stored at once, and taken over by their hosts through one job per gateway. */
+export function setGroupHeartbeat(
+  ctx: Context<Admin | Lead>,
+  group_id: string,
+  requested: SetGroupHeartbeat,
+): Promise<GroupHeartbeat> {
+  return transaction(ctx, async (ctx) => {
+    const group = await groupFor(ctx, group_id, "write");
+    const found = await ctx.db
+      .select({ id: agents.id, gateway: gateways })
+      .from(agents)
+      .innerJoin(boards, eq(boards.id, agents.board_id))
+      .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+      .where(
+        and(eq(boards.board_group_id, group.id), requested.include_board_leads ? undefined : eq(agents.is_board_lead, false)),
+      )
+      .orderBy(asc(agents.created_at), asc(agents.id));
+    const isUsable = ({ gateway }: (typeof found)[number]) => gateway.url.trim() !== "" && gateway.workspace_root.trim() !== "";
+    const updated = found.filter(isUsable);
+    const failed = found.filter((one) => !isUsable(one));
+    await storeHeartbeat(
+      ctx,
+      updated.map(({ id }) => id),
+      { every: requested.every, target: "last" },
+    );
+    for (const [gateway_id, own] of Map.groupBy(updated, ({ gateway }) => gateway.id))
+      await enqueueHeartbeatConfig(
+        ctx,
+        { gateway_id, organization_id: group.organization_id },
+        own.map(({ id }) => id),
+      );
+    return {
+      board_group_id: group.id,
+      requested,
+      updated_agent_ids: updated.map(({ id }) => id),
+      failed_agent_ids: failed.map(({ id }) => id),
+    };
+  });
+}
+
+/** In one statement, on what each row holds at that moment; rows that hold it already do not move. */
+async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
+  const next = sql`(${JSON.stringify(DEFAULT_HEARTBEAT)}::jsonb || coalesce(${agents.heartbeat_config}, '{}') || ${JSON.stringify(heartbeat)}::jsonb)`;
+  await ctx.db
+    .update(agents)
+    .set({ heartbeat_config: next, ...changedNow })
+    .where(and(inArray(agents.id, ids), sql`${agents.heartbeat_config} is distinct from ${next}`));
+}

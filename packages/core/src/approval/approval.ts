@@ -1,0 +1,76 @@
+import { desc, getTableColumns, type SQL, sql } from "drizzle-orm";
+import * as z from "zod";
+import type { Context } from "../context.ts";
+import { tasks } from "../task/task.sql.ts";
+import { Id, Instant } from "../wire.ts";
+import { approval_task_links, approvals } from "./approval.sql.ts";
+
+export const ApprovalStatus = z.enum(["pending", "approved", "rejected"]);
+
+export const Approval = z
+  .object({
+    id: Id.describe("Id of the approval."),
+    board_id: Id.describe("Board that it belongs to."),
+    agent_id: Id.nullable().describe("Agent that asks."),
+    action_type: z.string().describe("What is to be approved."),
+    description: z.string().nullable().describe("Why, in the words of whoever asks."),
+    payload: z.record(z.string(), z.unknown()).nullable().describe("What is to be known for the decision."),
+    confidence: z.number().describe("How sure the agent is, 0 to 100; 0 when it did not say."),
+    rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
+    status: ApprovalStatus.describe("The decision."),
+    task_id: Id.nullable().describe("First of the tasks it is about."),
+    task_ids: z.array(Id).describe("The tasks it is about."),
+    task_titles: z.array(z.string()).describe("Their titles, in the same order."),
+    created_at: Instant.describe("When it was asked for."),
+    updated_at: Instant.describe("When it last changed."),
+    resolved_at: Instant.nullable().describe("When it was decided."),
+    resolved_by_user_id: Id.nullable().describe("Who decided."),
+  })
+  .meta({ id: "Approval", description: "Something that an agent may do only when a person agrees." });
+export type Approval = z.infer<typeof Approval>;
+
+interface LinkedTask {
+  id: string;
+  title: string;
+}
+
+const linked = sql<LinkedTask[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('id', task.id, 'title', task.title) order by link.position, link.id)
+  from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
+  where link.approval_id = ${approvals}.id), '[]')`;
+
+/** Approvals with their tasks in one statement, newest first. */
+export async function readApprovals(ctx: Context, which: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
+  const rows = await ctx.db
+    .select({ ...getTableColumns(approvals), linked })
+    .from(approvals)
+    .where(which)
+    .orderBy(desc(approvals.created_at), desc(approvals.id))
+    .limit(page.limit)
+    .offset(page.offset ?? 0);
+  return rows.map(toApproval);
+}
+
+function toApproval(row: typeof approvals.$inferSelect & { linked: LinkedTask[] }): Approval {
+  const { payload } = row;
+  const reason = payload?.["reason"];
+  const task_ids = row.linked.map(({ id }) => id);
+  return {
+    id: row.id,
+    board_id: row.board_id,
+    agent_id: row.agent_id,
+    action_type: row.action_type,
+    description: typeof reason === "string" ? reason : null,
+    payload,
+    confidence: row.confidence ?? 0,
+    rubric_scores: row.rubric_scores,
+    status: row.status,
+    task_id: task_ids[0] ?? null,
+    task_ids,
+    task_titles: row.linked.map(({ title }) => title),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    resolved_at: row.resolved_at?.toISOString() ?? null,
+    resolved_by_user_id: row.resolved_by_user_id,
+  };
+}

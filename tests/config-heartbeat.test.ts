@@ -1,0 +1,211 @@
+import { agents, gateways, jobs } from "@board/core/db/schema";
+import { desc, eq } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { addGroup } from "./support/group.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+const STALE = { message: "config changed since last load; re-run config.get and retry" };
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+interface Entry {
+  id?: string;
+  name?: string;
+  workspace?: string;
+  heartbeat?: Record<string, unknown>;
+}
+
+/** What the host's file holds of agents. */
+const configOf = (host: FakeGateway) =>
+  host.host.config.file() as unknown as { agents: { list?: Entry[]; entries?: Record<string, Entry> } };
+
+describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialect) => {
+  let host: FakeGateway;
+  let home: Tenant;
+  let group_id: string;
+  let worker: string;
+  let lead: string;
+
+  let tenants = 0;
+  afterEach(() => host.close());
+  beforeEach(async () => {
+    host = await startFakeGateway({
+      token: "test-token-123",
+      dialect,
+      timings: { restart_delay: 50, downtime: 50, starting: 20, stale: 0 },
+    });
+    home = await world.tenant(`${dialect} ${++tenants}`, host.url);
+    group_id = await addGroup(world, home, "Group", [home.board_id]);
+    worker = home.worker.session_key.split(":")[1]!;
+    lead = home.lead.session_key.split(":")[1]!;
+    await world.drain();
+    host.faults.patch_limit = null;
+    const target = { url: host.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
+    // The host knows the worker; the lead's entry is missing there.
+    await world.context().gateways.request(target, "agents.create", { name: worker, workspace: "/elsewhere" });
+    host.calls.length = 0;
+    world.log.length = 0;
+  });
+
+  const beat = async (every: string) => {
+    const body = { every, include_board_leads: true };
+    const answer = await world.call("POST", `/api/v1/board-groups/${group_id}/heartbeat`, { token: home.owner.token, body });
+    expect(answer.status).toBe(200);
+    await world.drain();
+  };
+  const job = async () =>
+    (await world.db.select().from(jobs).where(eq(jobs.kind, "config.heartbeat")).orderBy(desc(jobs.seq)).limit(1))[0]!;
+  const callsOf = (method: string) =>
+    host.calls.filter((call) => call.method === method).map(({ params }) => params as { raw: string; baseHash?: string });
+  const patches = () => callsOf("config.patch");
+  /** The host's entries by id, as its file has them. */
+  const entries = (): Record<string, Entry> => {
+    const { agents: held } = configOf(host);
+    return held.entries ?? Object.fromEntries((held.list ?? []).map(({ id, ...entry }) => [id!, entry]));
+  };
+  const heartbeat = (every: string) => ({ every, target: "last", includeReasoning: false });
+  const settings = (id: string, every: string) => ({ workspace: `/srv/agents/workspace-${id}`, heartbeat: heartbeat(every) });
+
+  test("one config.patch brings all agents their settings and touches nothing else", async () => {
+    const before = entries();
+    await beat("15m");
+    expect(await job()).toMatchObject({ status: "done", attempts: 1 });
+    expect(patches()).toEqual([{ raw: expect.any(String), baseHash: expect.any(String) }]);
+    const after = entries();
+    expect(after).toEqual({
+      ...before,
+      [worker]: { ...before[worker], ...settings(worker, "15m") },
+      [lead]: settings(lead, "15m"),
+    });
+    const layouts = {
+      list: { list: Object.entries(after).map(([id, entry]) => ({ id, ...entry })) },
+      entries: { entries: { [worker]: settings(worker, "15m"), [lead]: settings(lead, "15m") } },
+    };
+    expect(JSON.parse(patches()[0]!.raw)).toEqual({ agents: layouts[dialects[dialect].agents] });
+  });
+
+  test("nothing is sent when the host has them already", async () => {
+    await beat("15m");
+    await beat("15m");
+    expect([patches().length, callsOf("config.get").length, (await job()).status]).toEqual([1, 2, "done"]);
+  });
+
+  test("a restart, with or without an answer before it, is survived within the attempt", async () => {
+    host.faults.restart_after_writes = true;
+    await beat("16m");
+    host.faults.lost_answers["config.patch"] = 1;
+    await beat("17m");
+    expect(await job()).toMatchObject({ status: "done", attempts: 1 });
+    expect([patches().length, entries()[worker]?.heartbeat]).toEqual([2, heartbeat("17m")]);
+  });
+
+  test("a connection lost before the work is done has it done again", async () => {
+    host.faults.cuts["config.patch"] = 1;
+    await beat("18m");
+    expect(await job()).toMatchObject({ status: "done", attempts: 1 });
+    expect([patches().length, entries()[worker]?.heartbeat]).toEqual([2, heartbeat("18m")]);
+  });
+
+  test("a configuration that others write to is read again, three tries in all", async () => {
+    host.fail("config.patch", STALE, 2);
+    await beat("19m");
+    expect([patches().length, callsOf("config.get").length, (await job()).status]).toEqual([3, 3, "done"]);
+    host.fail("config.patch", STALE, 3);
+    await beat("20m");
+    expect([patches().length, await job()]).toMatchObject([6, { status: "queued", last_error: STALE.message }]);
+    world.elapse(11_000);
+    await world.drain();
+    expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("20m"), "done"]);
+  });
+
+  test("a short wait that the host asks for is kept within the attempt, a long one by the job", async () => {
+    host.fail("config.patch", { code: "UNAVAILABLE", message: "busy", retryable: true, retryAfterMs: 900 });
+    await beat("21m");
+    const [refused, taken] = host.calls.filter(({ method }) => method === "config.patch");
+    expect(taken!.at - refused!.at).toBeGreaterThanOrEqual(850);
+    host.faults.patch_limit = 0;
+    const asked_at = world.now().getTime();
+    await beat("22m");
+    const waiting = await job();
+    expect(waiting).toMatchObject({ status: "queued", attempts: 1, last_error: expect.stringContaining("rate limit exceeded") });
+    expect(waiting.run_at.getTime() - asked_at).toBeGreaterThanOrEqual(59_000);
+    expect(patches()).toHaveLength(3);
+    host.faults.patch_limit = null;
+    world.elapse(61_000);
+    await world.drain();
+    expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("22m"), "done"]);
+  });
+
+  test("a key that the host refuses is left out, once, and logged", async () => {
+    host.faults.refused_config_keys = ["includeReasoning"];
+    await beat("23m");
+    expect([patches().length, (await job()).status]).toEqual([2, "done"]);
+    expect(entries()[worker]?.heartbeat).toEqual({ every: "23m", target: "last" });
+    expect(world.log).toContainEqual(
+      expect.objectContaining({
+        level: "warn",
+        event: "gateway.config_keys_refused",
+        gateway_id: home.gateway_id,
+        keys: ["includeReasoning"],
+      }),
+    );
+    host.faults.refused_config_keys = [];
+    for (const key of ["every", "target"])
+      host.fail("config.patch", { message: `invalid config: agents.x.heartbeat.${key}: no` });
+    await beat("24m");
+    expect([patches().length, await job()]).toMatchObject([
+      4,
+      { status: "queued", last_error: expect.stringContaining("target: no") },
+    ]);
+  });
+
+  test("what an agent's host keeps in its heartbeat stays", async () => {
+    const config = configOf(host);
+    const own = config.agents.entries?.[worker] ?? config.agents.list!.find(({ id }) => id === worker)!;
+    own.heartbeat = { prompt: "Look around", every: "1h" };
+    host.host.config.write(config as never);
+    await beat("25m");
+    await beat("25m");
+    expect(entries()[worker]?.heartbeat).toEqual({ prompt: "Look around", ...heartbeat("25m") });
+    expect(patches()).toHaveLength(1);
+  });
+});
+
+describe("the job", () => {
+  let home: Tenant;
+  let group_id: string;
+  let tenants = 0;
+
+  beforeEach(async () => {
+    home = await world.tenant(`job ${++tenants}`);
+    group_id = await addGroup(world, home, "Group", [home.board_id]);
+    await world.drain();
+  });
+  const beat = (every: string) =>
+    world.call("POST", `/api/v1/board-groups/${group_id}/heartbeat`, { token: home.owner.token, body: { every } });
+  const job = async () =>
+    (await world.db.select().from(jobs).where(eq(jobs.kind, "config.heartbeat")).orderBy(desc(jobs.seq)).limit(1))[0]!;
+
+  test("of a host that is away is tried later, which the gateway shows", async () => {
+    await world.db.update(gateways).set({ connected: true, last_error: null }).where(eq(gateways.id, home.gateway_id));
+    await beat("15m");
+    await world.drain();
+    expect(await job()).toMatchObject({ status: "queued", attempts: 1, last_error: expect.stringContaining("ECONNREFUSED") });
+    const gateway = (await world.call("GET", `/api/v1/gateways/${home.gateway_id}`, home.owner)).body;
+    expect(gateway).toMatchObject({ connected: false, last_error: expect.stringContaining("ECONNREFUSED") });
+  });
+
+  test("ends quietly when its agents are gone", async () => {
+    await beat("15m");
+    await world.db.delete(agents).where(eq(agents.id, home.worker.id));
+    await world.drain();
+    expect((await job()).status).toBe("done");
+  });
+});

@@ -1,0 +1,145 @@
+import { agents, gateways, jobs } from "@board/core/db/schema";
+import { desc, eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addBoard } from "./support/board.ts";
+import { addGroup } from "./support/group.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+let world: World;
+let home: Tenant;
+let other: { board_id: string; agent: { id: string; token: string } };
+let group_id: string;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+let tenants = 0;
+beforeEach(async () => {
+  home = await world.tenant(`tenant ${++tenants}`);
+  other = await addBoard(world, home);
+  group_id = await addGroup(world, home, "Platform", [home.board_id, other.board_id]);
+});
+
+const beat = (body: object, credential: object = { token: home.owner.token }) =>
+  world.call("POST", `/api/v1/board-groups/${group_id}/heartbeat`, { body, ...credential });
+const configOf = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!.heartbeat_config;
+const configJobs = async () =>
+  (await world.db.select().from(jobs).where(eq(jobs.kind, "config.heartbeat")).orderBy(desc(jobs.seq))).filter(
+    (job) => job.organization_id === home.organization_id,
+  );
+
+test("every agent of the group's boards but the leads gets the setting", async () => {
+  const answer = await beat({ every: "15m" });
+  expect([answer.status, answer.body]).toEqual([
+    200,
+    {
+      board_group_id: group_id,
+      requested: { every: "15m", include_board_leads: false },
+      updated_agent_ids: [home.worker.id, other.agent.id],
+      failed_agent_ids: [],
+    },
+  ]);
+  const config = { every: "15m", target: "last", includeReasoning: false };
+  expect([await configOf(home.worker.id), await configOf(other.agent.id), await configOf(home.lead.id)]).toEqual([
+    config,
+    config,
+    null,
+  ]);
+  const shown = (await world.call("GET", `/api/v1/agents/${home.worker.id}`, home.owner)).body;
+  expect(shown.heartbeat_config).toEqual(config);
+});
+
+test("leads get it when that is asked for, agents outside the group never", async () => {
+  const outside = await addBoard(world, home, "Outside");
+  const { updated_agent_ids } = (await beat({ every: "1h", include_board_leads: true })).body;
+  expect(updated_agent_ids).toEqual([home.lead.id, home.worker.id, other.agent.id]);
+  expect(await configOf(outside.agent.id)).toBeNull();
+});
+
+test("what an agent has beside it stays, and what it left to the defaults is filled in", async () => {
+  const stored = { every: "2h", target: "none", prompt: "Look around", activeHours: { start: "08:00" } };
+  await world.db.update(agents).set({ heartbeat_config: stored }).where(eq(agents.id, home.worker.id));
+  await beat({ every: "30s" });
+  expect(await configOf(home.worker.id)).toEqual({ ...stored, every: "30s", target: "last", includeReasoning: false });
+});
+
+test("repeating it moves no agent, and has the host looked at again", async () => {
+  await beat({ every: "15m" });
+  const before = await world.db.select().from(agents).where(eq(agents.id, home.worker.id));
+  expect((await beat({ every: "15m" })).body.updated_agent_ids).toHaveLength(2);
+  expect(await world.db.select().from(agents).where(eq(agents.id, home.worker.id))).toEqual(before);
+  expect(await configJobs()).toHaveLength(2);
+});
+
+test("a change is seen by whoever follows the agents", async () => {
+  const order = async () => (await world.db.select().from(agents).where(eq(agents.id, home.worker.id)))[0]!.change_seq;
+  const before = await order();
+  await beat({ every: "15m" });
+  expect(await order()).toBeGreaterThan(before);
+});
+
+test("each gateway has one job, in its own lane, with its own agents", async () => {
+  const second = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+  const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: second })).body.id;
+  const far = await addBoard(world, { ...home, gateway_id }, "Far");
+  group_id = await addGroup(world, home, "Both", [home.board_id, other.board_id, far.board_id]);
+  await beat({ every: "15m" });
+  expect((await configJobs()).map(({ lane, payload, max_attempts }) => ({ lane, payload, max_attempts }))).toEqual([
+    { lane: gateway_id, payload: { gateway_id, agent_ids: [far.agent.id] }, max_attempts: 6 },
+    {
+      lane: home.gateway_id,
+      payload: { gateway_id: home.gateway_id, agent_ids: [home.worker.id, other.agent.id] },
+      max_attempts: 6,
+    },
+  ]);
+});
+
+test("agents whose gateway lacks an address or a workspace root are listed as failed, and stay as they are", async () => {
+  // Nothing but an imported row is like this: the table refuses it.
+  await world.db.execute(sql`alter table gateways drop constraint if exists gateways_not_blank`);
+  for (const lacking of [{ url: " " }, { workspace_root: "" }]) {
+    await world.db
+      .update(gateways)
+      .set({ url: "ws://127.0.0.1:9", workspace_root: "/srv", ...lacking })
+      .where(eq(gateways.id, home.gateway_id));
+    expect((await beat({ every: "15m" })).body).toMatchObject({
+      updated_agent_ids: [],
+      failed_agent_ids: [home.worker.id, other.agent.id],
+    });
+  }
+  expect([await configOf(home.worker.id), await configJobs()]).toEqual([null, []]);
+});
+
+test("a group without agents has nothing to do", async () => {
+  group_id = await addGroup(world, home, "Empty", []);
+  expect((await beat({ every: "15m" })).body).toMatchObject({ updated_agent_ids: [], failed_agent_ids: [] });
+  expect(await configJobs()).toEqual([]);
+});
+
+test.each(["1s", "10m", "24h", "99999d"])("%s is a time between heartbeats", async (every) => {
+  expect((await beat({ every })).body.requested.every).toBe(every);
+});
+
+test.each([["0m"], ["10"], ["m"], ["-5m"], ["1.5h"], ["100000s"], ["10 m"], ["10M"], ["10m "], ["10m\n"], [""], [5], [null]])(
+  "%j is none",
+  async (every) => {
+    const refused = await beat({ every });
+    expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ["body", "every"] }]]);
+  },
+);
+
+test("the lead of a board in the group may set it, for all of the group; no other agent may", async () => {
+  expect((await beat({ every: "15m" }, { agent: home.lead.token })).body.updated_agent_ids).toEqual([
+    home.worker.id,
+    other.agent.id,
+  ]);
+  const refusal = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
+  const worker = await beat({ every: "15m" }, { agent: home.worker.token });
+  expect([worker.status, worker.body]).toEqual([403, refusal("Only board leads can perform this action")]);
+  group_id = await addGroup(world, home, "Other", [other.board_id]);
+  for (const body of [{ every: "15m" }, { every: "never" }]) {
+    const outside = await beat(body, { agent: home.lead.token });
+    expect([outside.status, outside.body]).toEqual([403, refusal("Board access denied")]);
+  }
+});

@@ -1,0 +1,11 @@
+import { board_groups, boards } from "@board/core/db/schema";
+import { inArray } from "drizzle-orm";
+import type { Tenant, World } from "./world.ts";
+
+/** A group with these boards of a tenant. No agent is told that its board joined. */
+export async function addGroup(world: World, tenant: Tenant, name: string, board_ids: string[]): Promise<string> {
+  const { organization_id } = tenant;
+  const [group] = await world.db.insert(board_groups).values({ organization_id, name, slug: crypto.randomUUID() }).returning();
+  if (board_ids.length > 0) await world.db.update(boards).set({ board_group_id: group!.id }).where(inArray(boards.id, board_ids));
+  return group!.id;
+}
