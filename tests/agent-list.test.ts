@@ -2,7 +2,7 @@ import { agents } from "@board/core/db/schema";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CallOptions } from "./support/http.ts";
-import { actAs } from "./support/main-agent.ts";
+import { mainAgent } from "./support/main-agent.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
@@ -19,7 +19,7 @@ beforeAll(async () => {
   world = await createWorld();
   home = await world.tenant("home");
   abroad = await world.tenant("abroad");
-  main = await actAs(world, home.gateway_id);
+  main = await mainAgent(world, home.gateway_id);
   const gateway = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
   second.gateway_id = (await create("/api/v1/gateways", gateway)).id;
   second.board_id = (await create("/api/v1/boards", { name: "Second", description: "B", gateway_id: second.gateway_id })).id;
@@ -30,11 +30,15 @@ afterAll(() => world.close());
 
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
 const mainOf = async (gateway_id: string) => {
-  const [row] = await world.db.select().from(agents).where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
+  const [row] = await world.db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
   return row!.id;
 };
 const get = (path: string, options: CallOptions = { token: home.owner.token }) => world.call("GET", path, options);
-const ids = async (path: string, options?: CallOptions) => (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
+const ids = async (path: string, options?: CallOptions) =>
+  (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
 const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 describe("for people", () => {
@@ -97,7 +101,8 @@ describe("for agents", () => {
   const path = "/api/v1/agent/agents";
 
   test("fellow agents are those of the board, for a main agent those of its gateway's boards and itself", async () => {
-    for (const { token } of [home.lead, home.worker]) expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
+    for (const { token } of [home.lead, home.worker])
+      expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
     expect(await ids(path, { agent: main.token })).toEqual([home.worker.id, home.lead.id, main.id]);
     expect((await get(`${path}?limit=1&offset=1`, { agent: main.token })).body).toMatchObject({ total: 3, limit: 1, offset: 1 });
   });

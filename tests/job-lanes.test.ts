@@ -1,4 +1,3 @@
-import { transaction } from "@board/core/context";
 import { jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { redriveJobs, relay } from "@board/core/job/job";
@@ -47,7 +46,10 @@ test("a lane is worked through in the order of enqueueing, however the wake-ups 
 
 test("a job that waits for its next attempt holds back its lane and no other", async () => {
   const ids = [await add("a"), await add("a"), await add("b")];
-  await world.db.update(jobs).set({ run_at: new Date(world.now().getTime() + 60_000) }).where(eq(jobs.id, ids[0]!));
+  await world.db
+    .update(jobs)
+    .set({ run_at: new Date(world.now().getTime() + 60_000) })
+    .where(eq(jobs.id, ids[0]!));
   await world.drain();
   expect(await statuses(ids)).toEqual(["queued", "queued", "done"]);
   world.elapse(60_000);

@@ -90,7 +90,9 @@ test("a worker that comes back and fails, at the last attempt too, changes nothi
   late.fail("the host is away");
   await first;
   expect([done.status, await read()]).toEqual(["done", done]);
-  expect(await world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"))).toEqual([]);
+  expect(await world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"))).toEqual(
+    [],
+  );
   expect(world.log.filter((line) => line.event === "jobs.dead")).toEqual([]);
 });
 

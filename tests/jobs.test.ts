@@ -46,7 +46,8 @@ test("a transaction that is rolled back leaves no job", async () => {
 
 test("of one key there is one live job; once it has ended there may be another", async () => {
   const id = await add({ dedupe_key: "once" });
-  const again = () => transaction(world.context(), (ctx) => enqueue(ctx, "webhook.notify", nothing(), { ...tenancy(), dedupe_key: "once" }));
+  const again = () =>
+    transaction(world.context(), (ctx) => enqueue(ctx, "webhook.notify", nothing(), { ...tenancy(), dedupe_key: "once" }));
   await again();
   await add({ dedupe_key: "another" });
   expect(await world.db.$count(jobs)).toBe(2);
@@ -75,7 +76,10 @@ test("a queue that fails leaves the jobs unsent; they are sent later and done", 
     throw new Error("the queue is down");
   };
   expect(await relay(world.context(), down)).toBe(0);
-  expect(world.log.findLast((line) => line.event === "jobs.relay_failed")).toMatchObject({ level: "warn", error: "the queue is down" });
+  expect(world.log.findLast((line) => line.event === "jobs.relay_failed")).toMatchObject({
+    level: "warn",
+    error: "the queue is down",
+  });
   expect(await world.drain()).toBe(2);
   for (const id of ids) expect((await read(id)).status).toBe("done");
 });

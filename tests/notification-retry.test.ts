@@ -29,9 +29,11 @@ afterEach(async () => {
   await host.close();
 });
 
-const job = async (payload_id: string) => (await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`))[0]!;
+const job = async (payload_id: string) =>
+  (await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`))[0]!;
 const gateway = async () => (await world.call("GET", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token })).body;
-const events = (type: string) => world.db.select().from(activity_events).where(like(activity_events.event_type, type)).orderBy(asc(activity_events.seq));
+const events = (type: string) =>
+  world.db.select().from(activity_events).where(like(activity_events.event_type, type)).orderBy(asc(activity_events.seq));
 const flips = async () => (await events("gateway.%")).map((event) => event.event_type);
 
 /** Attempt after attempt, each when it is due, until the job is over. */
@@ -83,14 +85,21 @@ test("a dead notification is listed for the operator, and delivered once when it
   await host.stop();
   await exhaust(payload_id);
   const { id } = await job(payload_id);
-  expect(await listJobs(world.context(), "dead")).toMatchObject([{ id, kind: "webhook.notify", attempts: ATTEMPTS, last_error: expect.any(String) }]);
+  expect(await listJobs(world.context(), "dead")).toMatchObject([
+    { id, kind: "webhook.notify", attempts: ATTEMPTS, last_error: expect.any(String) },
+  ]);
   await host.start();
   expect(await redriveJobs(world.context(), [crypto.randomUUID()])).toEqual([]);
   expect(await redriveJobs(world.context())).toEqual([id]);
   expect(await redriveJobs(world.context())).toEqual([]);
   await world.drain();
-  expect(host.messages).toMatchObject([{ session_key: home.lead.session_key, idempotency_key: `webhook-${payload_id}-${home.lead.id}` }]);
-  expect([await job(payload_id), await listJobs(world.context(), "dead")]).toMatchObject([{ status: "done", last_error: null }, []]);
+  expect(host.messages).toMatchObject([
+    { session_key: home.lead.session_key, idempotency_key: `webhook-${payload_id}-${home.lead.id}` },
+  ]);
+  expect([await job(payload_id), await listJobs(world.context(), "dead")]).toMatchObject([
+    { status: "done", last_error: null },
+    [],
+  ]);
 });
 
 test("a redriven notification has all its attempts again", async () => {
@@ -99,7 +108,10 @@ test("a redriven notification has all its attempts again", async () => {
   await exhaust(payload_id);
   await redriveJobs(world.context());
   await exhaust(payload_id);
-  expect([await job(payload_id), await events("webhook.notify_failed")]).toMatchObject([{ status: "dead", attempts: ATTEMPTS }, [{}, {}]]);
+  expect([await job(payload_id), await events("webhook.notify_failed")]).toMatchObject([
+    { status: "dead", attempts: ATTEMPTS },
+    [{}, {}],
+  ]);
 });
 
 test.each([
@@ -123,7 +135,9 @@ test("an answer that gets lost leads to a second call and no second message", as
   expect((await job(payload_id)).status).toBe("queued");
   await host.restart();
   await exhaust(payload_id);
-  const keys = host.calls.filter((call) => call.method === "chat.send").map((call) => (call.params as { idempotencyKey: string }).idempotencyKey);
+  const keys = host.calls
+    .filter((call) => call.method === "chat.send")
+    .map((call) => (call.params as { idempotencyKey: string }).idempotencyKey);
   expect(keys).toEqual(Array(2).fill(`webhook-${payload_id}-${home.lead.id}`));
   expect([host.messages.length, (await job(payload_id)).status]).toEqual([1, "done"]);
 });
@@ -131,7 +145,10 @@ test("an answer that gets lost leads to a second call and no second message", as
 test("a job whose end was not recorded sends no second message", async () => {
   const payload_id = await deposit(world, webhook);
   await world.drain();
-  await world.db.update(jobs).set({ status: "queued", sent_at: null, finished_at: null }).where(eq(jobs.id, (await job(payload_id)).id));
+  await world.db
+    .update(jobs)
+    .set({ status: "queued", sent_at: null, finished_at: null })
+    .where(eq(jobs.id, (await job(payload_id)).id));
   await world.drain();
   expect(await job(payload_id)).toMatchObject({ status: "done", attempts: 2 });
   expect(host.messages).toHaveLength(1);
@@ -142,7 +159,12 @@ test("an agent's later messages wait for the one that failed, other agents' do n
   host.fail("chat.send", { message: "not now" }, 1);
   await deposit(world, webhook, "lead 1");
   await world.drain();
-  for (const [one, body] of [[webhook, "lead 2"], [other, "worker 1"], [webhook, "lead 3"], [other, "worker 2"]] as const)
+  for (const [one, body] of [
+    [webhook, "lead 2"],
+    [other, "worker 1"],
+    [webhook, "lead 3"],
+    [other, "worker 2"],
+  ] as const)
     await deposit(world, one, body);
   const received = () => host.messages.map(({ message }) => message.split("\n").at(-2));
   await world.drain();
@@ -181,7 +203,9 @@ test("whether the gateway is connected, and why not, follows the outcome; each f
     expect(await gateway()).toMatchObject({ connected: true, last_error: null });
   }
   expect(await flips()).toEqual(["gateway.disconnected", "gateway.connected", "gateway.disconnected", "gateway.connected"]);
-  expect((await events("gateway.%")).every((event) => event.organization_id === home.organization_id && event.board_id === null)).toBe(true);
+  expect(
+    (await events("gateway.%")).every((event) => event.organization_id === home.organization_id && event.board_id === null),
+  ).toBe(true);
 });
 
 test("a host that answers with an error is connected all the same", async () => {
@@ -202,7 +226,12 @@ test("a host that refuses the credentials is not connected, and what is kept of 
   await world.drain();
   const { connected, last_error } = await gateway();
   const stored = await job(payload_id);
-  expect([connected, last_error, stored.status, stored.attempts]).toEqual([false, expect.stringMatching(/authentication/), "queued", 2]);
+  expect([connected, last_error, stored.status, stored.attempts]).toEqual([
+    false,
+    expect.stringMatching(/authentication/),
+    "queued",
+    2,
+  ]);
   expect(await flips()).toEqual(["gateway.disconnected"]);
   expect(`${last_error} ${stored.last_error} ${JSON.stringify(world.log)}`).not.toMatch(/another-token-456|test-token-123/);
 });

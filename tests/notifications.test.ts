@@ -123,10 +123,13 @@ test("the receiver is the one that the webhook names when the message is sent", 
 
 test.each([
   ["was removed", async () => world.db.delete(agents).where(eq(agents.id, home.worker.id))],
-  ["moved to another board", async () => {
-    const { board_id } = await addBoard(world, home);
-    await world.db.update(agents).set({ board_id }).where(eq(agents.id, home.worker.id));
-  }],
+  [
+    "moved to another board",
+    async () => {
+      const { board_id } = await addBoard(world, home);
+      await world.db.update(agents).set({ board_id }).where(eq(agents.id, home.worker.id));
+    },
+  ],
 ])("the lead stands in for an agent that %s", async (_what, leave) => {
   await deposit(world, await createWebhook(world, home, { agent_id: home.worker.id }));
   await leave();

@@ -4,7 +4,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import type { World } from "./world.ts";
 
 /** A gateway's main agent with a token that the test knows: its own is only ever told to the host. */
-export async function actAs(world: World, gateway_id: string): Promise<{ id: string; token: string }> {
+export async function mainAgent(world: World, gateway_id: string): Promise<{ id: string; token: string }> {
   const token = `main agent of ${gateway_id}`.replaceAll(" ", "-");
   const [row] = await world.db
     .update(agents)
