@@ -2,8 +2,9 @@ import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { relay } from "@board/core/job/job";
+import { redriveJobs, relay } from "@board/core/job/job";
 import { silent } from "@board/core/log";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addJob, jobOf, readJob, relayOnce } from "./support/jobs.ts";
@@ -73,6 +74,24 @@ test("while a relay waits for the queue, no transaction is open and the job can 
     return { failed: [] };
   });
   expect((await readJob(world, id)).status).toBe("done");
+});
+
+test("of two jobs of one lane that are taken at the same moment one runs, and the other comes after it", async () => {
+  const [first, second] = [await addJob(world, home, { lane: "a" }), await addJob(world, home, { lane: "a" })];
+  await world.db.update(jobs).set({ status: "dead" }).where(eq(jobs.id, first));
+  let late: Promise<void> | undefined;
+  await world.db.transaction(async (other) => {
+    // Another worker is just taking the second job, while the first comes back in front of it.
+    await other.update(jobs).set({ status: "running", attempts: 1, lease_until: world.now() }).where(eq(jobs.id, second));
+    await redriveJobs(world.context(), [first]);
+    late = deliver(world.context(), first);
+    while ((await world.db.$count(sql`pg_locks`, sql`not granted`)) === 0);
+  });
+  await late;
+  const statuses = async () => [(await readJob(world, first)).status, (await readJob(world, second)).status];
+  expect(await statuses()).toEqual(["queued", "running"]);
+  await world.drain();
+  expect(await statuses()).toEqual(["done", "done"]);
 });
 
 test("eight workers at once keep the order of each agent's messages and send each once", async () => {

@@ -1,6 +1,7 @@
 import { and, eq, lte, or, sql } from "drizzle-orm";
 import type { System } from "./actor.ts";
 import { type Context, transaction } from "./context.ts";
+import { violatedIndex } from "./db/conflict.ts";
 import { GatewayError } from "./gateway/client.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
@@ -60,18 +61,22 @@ const handlerOf = (job: JobRow) => handlers[job.kind as JobKind] as JobHandler<J
 
 async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
   const now = ctx.now();
-  const [job] = await ctx.db
-    .update(jobs)
-    .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
-    .where(
-      and(
-        eq(jobs.id, id),
-        or(and(eq(jobs.status, "queued"), lte(jobs.run_at, now)), and(eq(jobs.status, "running"), lte(jobs.lease_until, now))),
-        headOfLane,
-      ),
-    )
-    .returning();
-  return job;
+  const isDue = or(
+    and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
+    and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
+  );
+  try {
+    const [job] = await ctx.db
+      .update(jobs)
+      .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
+      .where(and(eq(jobs.id, id), isDue, headOfLane))
+      .returning();
+    return job;
+  } catch (error) {
+    // At the same moment another worker took another job of the lane.
+    if (violatedIndex(error) === "jobs_running") return undefined;
+    throw error;
+  }
 }
 
 /** This attempt's hold on the job: whoever leased it later has raised the count. */

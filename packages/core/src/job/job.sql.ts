@@ -33,6 +33,7 @@ export const jobs = pgTable(
   (t) => [
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
     index("jobs_live").on(t.status, t.run_at),
+    uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
     index("jobs_lane").on(t.lane, t.seq).where(sql`status in ('queued', 'running')`),
     index("jobs_by_gateway").on(t.gateway_id),
     index("jobs_by_organization").on(t.organization_id),

@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX "jobs_running" ON "jobs" USING btree ("lane") WHERE status = 'running';
