@@ -1,4 +1,5 @@
-import { DomainError, InvalidInput, type Kind } from "@board/core/errors";
+import { namesMissingRow } from "@board/core/db/conflict";
+import { DomainError, InvalidInput, type Kind, notFound } from "@board/core/errors";
 import type { Log } from "@board/core/log";
 import { errorText } from "@board/core/log";
 import { toJson } from "@board/core/json";
@@ -25,6 +26,8 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
 export function toResponse(error: unknown, toAgent: boolean, log: Log): Response {
   if (error instanceof InvalidInput) return json({ detail: error.problems }, 422);
   if (error instanceof DomainError) return fromDomain(error, toAgent);
+  // What the write belongs to was removed in this very moment: the caller is told what the next request would be told.
+  if (namesMissingRow(error)) return fromDomain(notFound(), toAgent);
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // An unknown error's message may hold anything; it is for the log alone.
   log.error("unhandled", errorText(error), { stack: error instanceof Error ? frames(error) : undefined });

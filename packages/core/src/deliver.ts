@@ -45,6 +45,7 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
   try {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
+    if (job.crashes >= MAX_CRASHES) throw new Error(`Its worker ended without a word ${job.crashes} times`);
     await handler.run(ctx, job.payload as JobPayloads[JobKind]);
     await end(ctx, job, { status: "done", last_error: null });
   } catch (error) {
@@ -68,7 +69,13 @@ async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
   try {
     const [job] = await ctx.db
       .update(jobs)
-      .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
+      .set({
+        status: "running",
+        attempts: sql`${jobs.attempts} + 1`,
+        // Still running after its lease: the worker that had it is gone.
+        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+        lease_until: new Date(now.getTime() + LEASE_MS),
+      })
       .where(and(eq(jobs.id, id), isDue, headOfLane))
       .returning();
     return job;
@@ -104,7 +111,7 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   const expected = error instanceof GatewayError;
   const reason = errorText(error);
   const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
-  if (job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES))) {
+  if (expected ? job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (await giveBack(ctx, job, reason, expected)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
     return;
   }
@@ -125,7 +132,7 @@ async function giveBack(ctx: Context, job: JobRow, reason: string, expected: boo
       status: "queued",
       last_error: reason,
       lease_until: null,
-      ...(expected ? { run_at: later(), sent_at: null } : {}),
+      ...(expected ? { run_at: later(), sent_at: null } : { crashes: job.crashes + 1 }),
     })
     .where(held(job))
     .returning({ id: jobs.id });

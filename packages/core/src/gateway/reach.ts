@@ -90,11 +90,6 @@ export async function recordFlip(ctx: Context, gateway: Omit<Known, "id">): Prom
 
 /** No connection came about, or it was lost before the answer. */
 function isUnreached(error: GatewayError): boolean {
-  const { code, close_code, http_status, system_code, timed_out, unconnected } = error.failure;
-  return (
-    unconnected === true ||
-    timed_out === true ||
-    (code ?? null) === null ||
-    [close_code, http_status, system_code].some((part) => part != null)
-  );
+  const { close_code, http_status, system_code, timed_out, unconnected } = error.failure;
+  return unconnected === true || timed_out === true || [close_code, http_status, system_code].some((part) => part != null);
 }

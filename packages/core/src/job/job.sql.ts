@@ -24,6 +24,8 @@ export const jobs = pgTable(
     sent_at: instant(),
     attempts: integer().notNull().default(0),
     max_attempts: integer().notNull(),
+    /** Attempts that ended in an unexpected error, or without a word: those of a host that is down do not count. */
+    crashes: integer().notNull().default(0),
     lease_until: instant(),
     status: text().$type<"queued" | "running" | "done" | "dead">().notNull().default("queued"),
     last_error: text(),

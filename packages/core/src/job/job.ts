@@ -174,7 +174,7 @@ export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "outbox">, i
       and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
   const revived = await ctx.db
     .update(jobs)
-    .set({ status: "queued", attempts: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
+    .set({ status: "queued", attempts: 0, crashes: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
     .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, keyIsFree))
     .returning({ id: jobs.id });
   if (revived.length === 0) return [];

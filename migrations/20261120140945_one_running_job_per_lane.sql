@@ -1,1 +1,0 @@
-CREATE UNIQUE INDEX "jobs_running" ON "jobs" USING btree ("lane") WHERE status = 'running';
