@@ -1,4 +1,4 @@
-import { agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
+import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
 import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silent } from "@board/core/log";
@@ -124,6 +124,6 @@ test("a gateway that is deleted while its main agent is made again is changed be
 test("a first sign of life that comes many times at once is told once", async () => {
   const answers = await race(() => world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token }));
   expect(answers).toEqual(succeed(RACERS));
-  const events = await world.db.query.activity_events.findMany({ where: (event, { eq }) => eq(event.agent_id, home.worker.id) });
+  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, home.worker.id));
   expect(events.map((event) => event.event_type).toSorted()).toEqual(["agent.connected", "agent.heartbeat"]);
 });
