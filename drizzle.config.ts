@@ -1,3 +1,8 @@
 import { defineConfig } from "drizzle-kit";
 
-export default defineConfig({ dialect: "postgresql", schema: "./packages/core/src/**/*.sql.ts", out: "./migrations", migrations: { prefix: "timestamp" } });
+export default defineConfig({
+  dialect: "postgresql",
+  schema: "./packages/core/src/**/*.sql.ts",
+  out: "./migrations",
+  migrations: { prefix: "timestamp" },
+});

@@ -30,7 +30,11 @@ function nodeFolder() {
 
 const [command, ...args] = process.argv.slice(2);
 const search = [nodeFolder(), path.join(root, "node_modules/.bin"), process.env.PATH].join(path.delimiter);
-const child = spawn(command, args, { stdio: "inherit", shell: process.platform === "win32", env: { ...process.env, PATH: search } });
+const child = spawn(command, args, {
+  stdio: "inherit",
+  shell: process.platform === "win32",
+  env: { ...process.env, PATH: search },
+});
 // A terminal's Ctrl-C reaches the child by itself; a signal sent to this process alone does not.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {

@@ -185,6 +185,6 @@ describe("routing", () => {
   ])("%s %s is no method of it, and the answer says which are", async (method, path, allow) => {
     const answer = await send(method, path.replace("{id}", home.gateway_id));
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
-    if (method !== "HEAD") expect(answer.body).toEqual({ detail: "Method Not Allowed" });
+    expect(answer.text).toBe(method === "HEAD" ? "" : '{"detail":"Method Not Allowed"}');
   });
 });

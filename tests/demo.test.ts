@@ -1,7 +1,9 @@
 import { readdirSync } from "node:fs";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { cleanUp, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
 
+// The demo takes its time, so that people can follow it.
+vi.setConfig({ testTimeout: 90_000 });
 afterEach(cleanUp);
 
 test("the demo tells its story from set-up through an outage to a settled account, and leaves nothing behind", async () => {
@@ -38,7 +40,7 @@ test("the demo tells its story from set-up through an outage to a settled accoun
   }
   expect(stdout).not.toContain("\u001b");
   expect(readdirSync(TMPDIR)).toEqual([]);
-}, 90_000);
+});
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s ends the demo in good order, whatever is going on", async (signal) => {
   const TMPDIR = temporaryFolder();

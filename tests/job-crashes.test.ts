@@ -101,14 +101,39 @@ test("when the end of a job cannot be recorded its event is not recorded either"
   const mend = await breakToken();
   await world.db
     .update(jobs)
-    .set({ attempts: MAX_CRASHES - 1 })
+    .set({ attempts: MAX_CRASHES - 1, crashes: MAX_CRASHES - 1 })
     .where(eq(jobs.id, id));
   await world.db.execute("alter table activity_events add constraint no_events check (false) not valid");
-  await expect(work(id)).rejects.toThrow();
+  await expect(work(id)).rejects.toThrow("activity_events");
   expect(await readJob(world, id)).toMatchObject({ status: "running", attempts: MAX_CRASHES });
   await world.db.execute("alter table activity_events drop constraint no_events");
   world.elapse(60_000);
-  await expect(work(id)).rejects.toThrow(ANOTHER_KEY);
+  await expect(work(id)).rejects.toThrow("without a word");
   expect([(await readJob(world, id)).status, (await failures()).length]).toEqual(["dead", 1]);
   await mend();
+});
+
+test("what a host fails does not count against a job that then crashes once", async () => {
+  const id = await notification();
+  await host.stop();
+  for (let n = 1; n <= MAX_CRASHES; n++) {
+    await work(id);
+    world.elapse(600_000);
+  }
+  await host.start();
+  const mend = await breakToken();
+  await expect(work(id)).rejects.toThrow(ANOTHER_KEY);
+  expect(await readJob(world, id)).toMatchObject({ status: "queued", attempts: MAX_CRASHES + 1, crashes: 1 });
+  await mend();
+});
+
+test("a job whose worker ends without a word each time is given up, and does not hold up its lane for ever", async () => {
+  const id = await notification();
+  const gone = { status: "running", lease_until: new Date(0) } as const;
+  await world.db
+    .update(jobs)
+    .set({ ...gone, attempts: 4, crashes: 4 })
+    .where(eq(jobs.id, id));
+  await expect(work(id)).rejects.toThrow("without a word");
+  expect([(await readJob(world, id)).status, (await failures()).length, host.messages.length]).toEqual(["dead", 1, 0]);
 });

@@ -1,4 +1,3 @@
-import { transaction } from "@board/core/context";
 import { jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { redriveJobs, relay } from "@board/core/job/job";

@@ -6,10 +6,12 @@ import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/db/schema";
 import { silent } from "@board/core/log";
 import { asc } from "drizzle-orm";
-import { afterEach, describe, expect, inject, test } from "vitest";
+import { afterEach, describe, expect, inject, test, vi } from "vitest";
 import { startPostgres } from "./support/postgres.ts";
 import { cleanUp, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
 
+// Each test starts programs, each with a database of its own.
+vi.setConfig({ testTimeout: 90_000 });
 afterEach(cleanUp);
 
 const HOUR_MS = 3_600_000;

@@ -121,10 +121,20 @@ describe("a time", () => {
     expect((await kept(sent)).target_date).toBe(told);
   });
 
-  test.each([
-    ...["", "now", "1795", "20.11.2026", "2026-11-20T", "2026-02-29", "2026-13-01", "2026-11-20T25:00", "2026-11-20T10:24+25:00"],
-    ...["1899-12-31", "10000-01-01", "1900-01-01T00:00+01:00", "9999-12-31T23:59:59-01:00"],
-  ])("%j is none", async (sent) => {
+  const none = [
+    "",
+    "now",
+    "1795",
+    "20.11.2026",
+    "2026-11-20T",
+    "2026-02-29",
+    "2026-13-01",
+    "2026-11-20T25:00",
+    "2026-11-20T10:24+25:00",
+  ];
+  const outside = ["1899-12-31", "10000-01-01", "1900-01-01T00:00+01:00", "9999-12-31T23:59:59-01:00"];
+
+  test.each([...none, ...outside])("%j is none", async (sent) => {
     expect((await kept(sent)).detail).toMatchObject([{ type: "datetime_parsing", loc: ["body", "target_date"], input: sent }]);
   });
 });

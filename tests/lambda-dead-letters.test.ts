@@ -31,7 +31,7 @@ test("a job that crashes at every receive ends in the dead-letter queue, and dea
   await vi.waitFor(async () => expect((await cloud.sqs.depth(DEAD_LETTERS)).ready).toBe(2), { timeout: 40_000, interval: 200 });
   await source.stop();
   const bodies = (await cloud.sqs.take(DEAD_LETTERS)).map((message) => message.Body);
-  expect(bodies.toSorted()).toEqual(["not a job", JSON.stringify({ id: job!.id })].toSorted());
+  expect(new Set(bodies)).toEqual(new Set(["not a job", JSON.stringify({ id: job!.id })]));
   expect(await listJobs(cloud.world.context(), "dead")).toMatchObject([
     { id: job!.id, attempts: 5, last_error: "No handler for jobs of kind nobody.knows" },
   ]);

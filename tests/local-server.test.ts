@@ -6,6 +6,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "./support/http.ts";
 import { cleanUp, type Program, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
 
+// Each test starts servers, some of them several times.
+vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUp);
 
 interface Server extends Program {
@@ -60,15 +62,20 @@ describe("the folder", () => {
     expect((await next.call("GET", "/readyz")).status).toBe(200);
   });
 
-  test("of starts at the same moment after a kill -9, one gets the folder", async () => {
-    const folder = temporaryFolder();
-    await (await start(folder)).stop("SIGKILL");
-    const starts = [1, 2, 3].map(() => startProgram("main", { DATA_DIR: folder, PORT: "0" }));
-    const outcomes = await Promise.all(
-      starts.map((one) => Promise.race([one.says(/ready at/).then(() => "ready"), one.ended.then(() => "refused")])),
-    );
-    expect(outcomes.toSorted()).toEqual(["ready", "refused", "refused"]);
-  });
+  test.each([{ state: "fresh" }, { state: "left by kill -9" }])(
+    "of starts at the same moment, one gets a folder that is $state",
+    async ({ state }) => {
+      const folder = temporaryFolder();
+      if (state !== "fresh") await (await start(folder)).stop("SIGKILL");
+      const starts = [1, 2, 3].map(() => startProgram("main", { DATA_DIR: folder, PORT: "0" }));
+      const outcomes = await Promise.all(
+        starts.map((one) => Promise.race([one.says(/ready at/).then(() => "ready"), one.ended.then(() => "refused")])),
+      );
+      expect(outcomes.toSorted()).toEqual(["ready", "refused", "refused"]);
+      const told = starts.map(({ stderr }) => stderr).filter((text) => text !== "");
+      expect(told).toEqual([expect.stringContaining("is in use by"), expect.stringContaining("is in use by")]);
+    },
+  );
 
   test("a signal during the first start ends it in good order, and the next start finds nothing broken", async () => {
     const folder = temporaryFolder();
@@ -205,7 +212,7 @@ describe("a crash", () => {
     expect(await account(desk)).toEqual({ stored, remembered: stored, told: stored });
     expect(new Set(stored).size).toBe(stored.length);
     expect(stored).toEqual(expect.arrayContaining(accepted));
-  }, 120_000);
+  });
 
   test("a gateway that never answers does not hold up the end, and its message arrives after the next start", async () => {
     const desk = await furnish();
@@ -219,5 +226,5 @@ describe("a crash", () => {
     desk.server = await start(desk.folder);
     await vi.waitUntil(() => told().length > 0, { timeout: 25_000 });
     expect(told()).toEqual([body.payload_id]);
-  }, 90_000);
+  });
 });

@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** `{b}` and `{w}` stand for the board and the webhook. */
+/** `{b}`, `{w}` and `{g}` stand for the board, the webhook and the gateway. */
 const send = (method: string, path: string, body?: unknown) =>
-  world.call(method, path.replace("{b}", home.board_id).replace("{w}", webhook), {
+  world.call(method, path.replace("{b}", home.board_id).replace("{w}", webhook).replace("{g}", home.gateway_id), {
     token: home.owner.token,
     ...(body === undefined ? {} : { body }),
   });
@@ -23,7 +23,8 @@ const TAG = "POST /api/tags";
 const BOARD = "PATCH /api/v1/boards/{b}";
 const MEMORY = "POST /api/v1/boards/{b}/memory";
 const WEBHOOK = "PATCH /api/v1/boards/{b}/webhooks/{w}";
-const GATEWAY = "POST /api/v1/gateways";
+const GATEWAY = "PATCH /api/v1/gateways/{g}";
+const ADDRESS = "url must be ws, wss, http or https with a host";
 const LONG = "n".repeat(201);
 const TYPES = "'goal', 'project', 'ops' or 'general'";
 
@@ -76,6 +77,15 @@ describe("each problem of a body is told by type, place, text and value", () => 
       "Input should be less than or equal to 2147483647",
       2 ** 31,
     ],
+    [
+      "a number beyond all",
+      BOARD,
+      { max_agents: 1e300 },
+      "less_than_equal",
+      ["max_agents"],
+      "Input should be less than or equal to 2147483647",
+      1e300,
+    ],
     ["text for an array", MEMORY, { content: "x", tags: "chat" }, "list_type", ["tags"], "Input should be a valid array", "chat"],
     ["a bad element", MEMORY, { content: "x", tags: ["a", 5] }, "string_type", ["tags", 1], "Input should be a valid string", 5],
     [
@@ -99,6 +109,8 @@ describe("each problem of a body is told by type, place, text and value", () => 
     ],
     ["a value off the list", BOARD, { board_type: "x" }, "literal_error", ["board_type"], `Input should be ${TYPES}`, "x"],
     ["a rule", BOARD, { description: " " }, "value_error", ["description"], "Value error, description is required", " "],
+    ["a bad address", GATEWAY, { url: "host" }, "value_error", ["url"], `Value error, ${ADDRESS}`, "host"],
+    ["a blank one", GATEWAY, { url: "" }, "string_too_short", ["url"], "String should have at least 1 character", ""],
     ["a secret", WEBHOOK, { secret: 12345 }, "string_type", ["secret"], "Input should be a valid string", "***"],
     [
       "a long secret",
@@ -116,8 +128,7 @@ describe("each problem of a body is told by type, place, text and value", () => 
   });
 
   test("all of them once, in the order of the fields, and no secret among the values", async () => {
-    const [method = "", path = ""] = GATEWAY.split(" ");
-    const answer = await send(method, path, {
+    const answer = await send("POST", "/api/v1/gateways", {
       token: { value: "s3cret" },
       workspace_root: "",
       name: 5,

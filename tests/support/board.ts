@@ -1,7 +1,11 @@
 import type { Tenant, World } from "./world.ts";
 
 /** One more board of a tenant, with an agent of its own. */
-export async function addBoard(world: World, tenant: Tenant, name = "Second"): Promise<{ board_id: string; agent: { id: string; token: string } }> {
+export async function addBoard(
+  world: World,
+  tenant: Tenant,
+  name = "Second",
+): Promise<{ board_id: string; agent: { id: string; token: string } }> {
   const create = async (path: string, body: object) => {
     const made = await world.call("POST", path, { token: tenant.owner.token, body });
     if (made.status !== 200) throw new Error(`${path}: ${made.status} ${made.text}`);

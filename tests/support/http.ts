@@ -46,7 +46,9 @@ export async function call(
 /** The operation that a request goes to. */
 export function endpointOf(method: string, path: string): Endpoint | undefined {
   const bare = path.split("?", 1)[0]!.replace(/(?<=.)\/$/, "");
-  const candidates = endpoints.filter((one) => one.method === method && one.paths.some((pattern) => toPattern(pattern).test(bare)));
+  const candidates = endpoints.filter(
+    (one) => one.method === method && one.paths.some((pattern) => toPattern(pattern).test(bare)),
+  );
   return candidates.find((one) => one.paths.includes(bare)) ?? candidates[0];
 }
 
@@ -55,5 +57,6 @@ function checkSchema(method: string, path: string, body: unknown): void {
   if (!endpoint) throw new Error(`${method} ${path} answered, but is not in the route table`);
   const result = endpoint.spec.returns.safeParse(body);
   if (!result.success) throw new Error(`${method} ${path} does not answer with its schema: ${result.error.message}`);
-  if (!isDeepStrictEqual(result.data, body)) throw new Error(`${method} ${path} answers with more than its schema: ${JSON.stringify(body)}`);
+  if (!isDeepStrictEqual(result.data, body))
+    throw new Error(`${method} ${path} answers with more than its schema: ${JSON.stringify(body)}`);
 }

@@ -31,7 +31,15 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     reads: 0,
     token(subject, claims = {}) {
       const now = Math.floor(Date.now() / 1000);
-      const all = { iss: issuer, sub: subject, email: `${subject}@example.com`, name: subject, iat: now, exp: now + 3600, ...claims };
+      const all = {
+        iss: issuer,
+        sub: subject,
+        email: `${subject}@example.com`,
+        name: subject,
+        iat: now,
+        exp: now + 3600,
+        ...claims,
+      };
       return new SignJWT(all).setProtectedHeader({ alg: "ES256", kid: signing.published.kid }).sign(signing.privateKey);
     },
     async rotate(kid) {

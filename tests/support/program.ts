@@ -80,5 +80,5 @@ export function temporaryFolder(): string {
 /** For the end of a test: nothing that it started or made stays. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop("SIGKILL")));
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }

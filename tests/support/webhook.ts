@@ -12,19 +12,34 @@ export async function createWebhook(world: World, tenant: Tenant, body: object =
 }
 
 /** Posts bytes as an outside system does. A body of text goes out as bytes too, so that no Content-Type is made up. */
-export function post(world: World, webhook: Webhook, body: string | Uint8Array = "{}", headers: Record<string, string> = {}): Promise<Answer> {
+export function post(
+  world: World,
+  webhook: Webhook,
+  body: string | Uint8Array = "{}",
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   return world.call("POST", webhook.endpoint_path, { raw: Buffer.from(body), headers });
 }
 
 /** Posts what must be accepted; returns the payload's id. */
-export async function deposit(world: World, webhook: Webhook, body?: string | Uint8Array, headers?: Record<string, string>): Promise<string> {
+export async function deposit(
+  world: World,
+  webhook: Webhook,
+  body?: string | Uint8Array,
+  headers?: Record<string, string>,
+): Promise<string> {
   const answer = await post(world, webhook, body, headers);
   if (answer.status !== 202) throw new Error(`${webhook.endpoint_path}: ${answer.status} ${answer.text}`);
   return answer.body.payload_id;
 }
 
 /** A stored payload, as the board's owner reads it. */
-export async function readPayload(world: World, tenant: Tenant, webhook: Webhook, id: string): Promise<WebhookPayload & { answer: Answer }> {
+export async function readPayload(
+  world: World,
+  tenant: Tenant,
+  webhook: Webhook,
+  id: string,
+): Promise<WebhookPayload & { answer: Answer }> {
   const answer = await world.call("GET", `${webhook.endpoint_path}/payloads/${id}`, { token: tenant.owner.token });
   return { ...answer.body, answer };
 }

@@ -58,7 +58,12 @@ export interface World {
   /** An organization with a gateway at `gateway_url`, a board, a lead and a worker. */
   tenant(subject: string, gateway_url?: string): Promise<Tenant>;
   /** Makes a person a member of somebody else's organization, and works there. */
-  join(person: Person, organization_id: string, role: "owner" | "admin" | "member", flags?: { read?: boolean; write?: boolean }): Promise<string>;
+  join(
+    person: Person,
+    organization_id: string,
+    role: "owner" | "admin" | "member",
+    flags?: { read?: boolean; write?: boolean },
+  ): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -72,7 +77,10 @@ export interface WorldOptions {
   socketAddress?: () => string;
 }
 
-export const TEST_KEYS = { ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"), TOKEN_PEPPER: Buffer.alloc(32, 2).toString("base64") };
+export const TEST_KEYS = {
+  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+  TOKEN_PEPPER: Buffer.alloc(32, 2).toString("base64"),
+};
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const identities = await startIdentityProvider();
@@ -156,8 +164,18 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       };
       await request("GET", "/api/v1/auth/bootstrap", { token: owner.token });
       const organization = (await request("GET", "/api/v1/organizations/me", { token: owner.token })).body;
-      const gateway = await create("/api/v1/gateways", { name: `${subject} host`, url: gateway_url, workspace_root: "/srv/agents", token: "test-token-123" });
-      const board = await create("/api/v1/boards", { name: `${subject} board`, description: "A board", gateway_id: gateway.id, max_agents: 5 });
+      const gateway = await create("/api/v1/gateways", {
+        name: `${subject} host`,
+        url: gateway_url,
+        workspace_root: "/srv/agents",
+        token: "test-token-123",
+      });
+      const board = await create("/api/v1/boards", {
+        name: `${subject} board`,
+        description: "A board",
+        gateway_id: gateway.id,
+        max_agents: 5,
+      });
       const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
       const worker = await create("/api/v1/agents", { name: "Worker", board_id: board.id });
       const toAgent = (one: { id: string; auth_token: string; openclaw_session_id: string }) => ({
@@ -165,14 +183,31 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         token: one.auth_token,
         session_key: one.openclaw_session_id,
       });
-      return { owner, organization_id: organization.id, gateway_id: gateway.id, board_id: board.id, lead: toAgent(lead), worker: toAgent(worker) };
+      return {
+        owner,
+        organization_id: organization.id,
+        gateway_id: gateway.id,
+        board_id: board.id,
+        lead: toAgent(lead),
+        worker: toAgent(worker),
+      };
     },
     async join(person, organization_id, role, flags = {}) {
       await request("GET", "/api/v1/users/me", { token: person.token });
-      const [user] = await db.update(users).set({ active_organization_id: organization_id }).where(eq(users.auth_subject, person.subject)).returning();
+      const [user] = await db
+        .update(users)
+        .set({ active_organization_id: organization_id })
+        .where(eq(users.auth_subject, person.subject))
+        .returning();
       const [member] = await db
         .insert(organization_members)
-        .values({ organization_id, user_id: user!.id, role, all_boards_read: flags.read ?? false, all_boards_write: flags.write ?? false })
+        .values({
+          organization_id,
+          user_id: user!.id,
+          role,
+          all_boards_read: flags.read ?? false,
+          all_boards_write: flags.write ?? false,
+        })
         .returning();
       return member!.id;
     },

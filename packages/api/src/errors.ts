@@ -26,7 +26,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
 export function toResponse(error: unknown, toAgent: boolean, log: Log): Response {
   if (error instanceof InvalidInput) return json({ detail: error.problems }, 422);
   if (error instanceof DomainError) return fromDomain(error, toAgent);
-  // Whatever the request was for was removed while it ran.
+  // What the write belongs to was removed in this very moment: the caller is told what the next request would be told.
   if (namesMissingRow(error)) return fromDomain(notFound(), toAgent);
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // An unknown error's message may hold anything; it is for the log alone.

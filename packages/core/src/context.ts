@@ -1,14 +1,13 @@
 import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor } from "./actor.ts";
-import type * as schema from "./db/schema.ts";
 import type { Gateways } from "./gateway/client.ts";
 import type { Log } from "./log.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Settings } from "./settings.ts";
 
 /** Any Drizzle Postgres driver (PGlite, node-postgres, Neon's WebSocket pool), or an open transaction on one. */
-export type Db = PgDatabase<PgQueryResultHKT, typeof schema>;
+export type Db = PgDatabase<PgQueryResultHKT>;
 
 /**
  * All that the domain needs from outside, passed by hand. Ambient storage was rejected: its fallback, when a call

@@ -3,6 +3,7 @@ import type { System } from "./actor.ts";
 import { cleanUpAgent } from "./agent/cleanup.ts";
 import { configureHeartbeats } from "./agent/heartbeat-config.ts";
 import { type Context, transaction } from "./context.ts";
+import { violatedIndex } from "./db/conflict.ts";
 import { GatewayError } from "./gateway/client.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
@@ -62,6 +63,7 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
   try {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
+    if (job.crashes >= MAX_CRASHES) throw new Error(`Its worker ended without a word ${job.crashes} times`);
     const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
     const ending = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, secret });
     await finish(ctx, job, ending);
@@ -88,18 +90,28 @@ const handlerOf = (job: JobRow) => handlers[job.kind as JobKind] as JobHandler<J
 
 async function lease(ctx: Context, id: string): Promise<JobRow | undefined> {
   const now = ctx.now();
-  const [job] = await ctx.db
-    .update(jobs)
-    .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
-    .where(
-      and(
-        eq(jobs.id, id),
-        or(and(eq(jobs.status, "queued"), lte(jobs.run_at, now)), and(eq(jobs.status, "running"), lte(jobs.lease_until, now))),
-        headOfLane,
-      ),
-    )
-    .returning();
-  return job;
+  const isDue = or(
+    and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
+    and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
+  );
+  try {
+    const [job] = await ctx.db
+      .update(jobs)
+      .set({
+        status: "running",
+        attempts: sql`${jobs.attempts} + 1`,
+        // Still running after its lease: the worker that had it is gone.
+        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+        lease_until: new Date(now.getTime() + LEASE_MS),
+      })
+      .where(and(eq(jobs.id, id), isDue, headOfLane))
+      .returning();
+    return job;
+  } catch (error) {
+    // At the same moment another worker took another job of the lane.
+    if (violatedIndex(error) === "jobs_running") return undefined;
+    throw error;
+  }
 }
 
 /** This attempt's hold on the job: whoever leased it later has raised the count. */
@@ -127,7 +139,7 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   const expected = error instanceof GatewayError;
   const reason = errorText(error);
   const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
-  if (job.attempts < (expected ? job.max_attempts : Math.min(job.max_attempts, MAX_CRASHES))) {
+  if (expected ? job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (await giveBack(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
     return;
   }
@@ -153,7 +165,9 @@ async function giveBack(ctx: Context, job: JobRow, error: unknown): Promise<bool
       status: "queued",
       last_error: errorText(error),
       lease_until: null,
-      ...(error instanceof GatewayError ? { run_at: later(error.failure.retry_after_ms ?? 0), sent_at: null } : {}),
+      ...(error instanceof GatewayError
+        ? { run_at: later(error.failure.retry_after_ms ?? 0), sent_at: null }
+        : { crashes: job.crashes + 1 }),
     })
     .where(held(job))
     .returning({ id: jobs.id });

@@ -14,8 +14,8 @@ export const MAX_IDS = 200;
 /** Ids come in any case and leave in lower case. */
 export const Id = z.guid().toLowerCase();
 
-/** Trimmed text of at least one character. */
-export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
+/** Trimmed text of at least one character. Of a blank or overlong one no further rule is judged: one problem per field. */
+export const NonEmpty = (max: number) => z.string().trim().min(1, { abort: true }).max(max, { abort: true });
 
 /** Trimmed text in which blank means "not there". */
 export const Blankable = (max: number) =>
@@ -64,12 +64,9 @@ export const JsonObject = z
 
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
-/** An integer of a body. Named by its own text: Zod calls text or null in its place no "number". */
+/** An integer of a body. Its own text tells it from other numbers: Zod calls both "number" when they are none at all. */
 export const Integer = (min: number, max: number) =>
-  z
-    .int({ error: (issue) => (issue.code === "invalid_type" ? NOT_AN_INTEGER : undefined) })
-    .min(min)
-    .max(max);
+  z.number(NOT_AN_INTEGER).min(min, { abort: true }).max(max, { abort: true }).int();
 
 /** An integer of the query string. */
 export const QueryInteger = (min: number, max: number) =>

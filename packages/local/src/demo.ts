@@ -84,7 +84,8 @@ function readSeconds(): number | null {
 async function main(): Promise<void> {
   const seconds = readSeconds();
   const folder = mkdtempSync(path.join(tmpdir(), "board-demo-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // Ended during the start, the database is still writing files while its folder goes: hence the repeats.
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }));
   // Somebody who pipes the log into a program that ends has seen enough.
   process.stdout.on("error", () => process.exit(0));
   const curtain = new AbortController();

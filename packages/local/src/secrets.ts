@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 /** What a local server makes for itself on first start, and how. */
@@ -33,11 +33,16 @@ function readOrMake(file: string, make: () => string): string {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  // The file appears with its content or not at all: a process killed here would leave an empty secret for good.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${make()}\n`, { mode: OWNER_ONLY });
   try {
-    writeFileSync(file, `${make()}\n`, { mode: OWNER_ONLY, flag: "wx" });
+    linkSync(draft, file);
   } catch (error) {
     // Another process made it in this moment; its file counts.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft);
   }
   return readFileSync(file, "utf8").trim();
 }

@@ -67,11 +67,13 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
+  // With PORT=0 the address that agents' files and messages name is known once the server listens.
+  let known = settings;
   const contextFor = <A extends Actor>(actor: A): Context<A> => ({
     db,
     actor,
     gateways,
-    settings,
+    settings: known,
     now,
     log,
     outbox: createOutbox(),
@@ -97,6 +99,7 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     streams: { max_seconds: Number.POSITIVE_INFINITY, stopping: stopping.signal },
   };
   const url = await listen(settings, runtime, stops);
+  if (settings.base_url === null) known = { ...settings, service_url: url };
   stops.push(() => stopping.abort());
   stops.push(startSchedules(system, consumer.poke, log));
   consumer.poke(createOutbox(true));

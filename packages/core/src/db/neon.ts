@@ -1,9 +1,7 @@
 import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
-import { migrate } from "drizzle-orm/neon-serverless/migrator";
 import type { Log } from "../log.ts";
 import { type Database, migrateAlone, migrationsFolder } from "./database.ts";
-import * as schema from "./schema.ts";
 
 const IDLE_TRUSTED_MS = 1_000;
 const PROBE_MS = 2_000;
@@ -76,12 +74,14 @@ export function openNeon(url: string, options: { max?: number; proxy?: string; l
   });
   // A sandbox is frozen with its sockets open; they are dead when it thaws, and an unheard error would end the process.
   pool.on("error", (error: Error) => options.log.warn("database.connection_lost", error.message));
-  const db = drizzle(pool, { schema });
+  const db = drizzle(pool);
   return {
     db,
     async migrate(folder = migrationsFolder()) {
+      // Loaded here: the functions that answer requests never migrate.
+      const { migrate } = await import("drizzle-orm/neon-serverless/migrator");
       const client = await pool.connect();
-      await migrateAlone(client, () => migrate(drizzle(client, { schema }), { migrationsFolder: folder }));
+      await migrateAlone(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
     },
     close: () => pool.end(),
   };

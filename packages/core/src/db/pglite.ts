@@ -2,7 +2,6 @@ import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import { type Database, migrationsFolder } from "./database.ts";
-import * as schema from "./schema.ts";
 
 /**
  * PostgreSQL inside this process, on a folder or in memory. It is one connection, and a folder belongs to one process:
@@ -16,7 +15,7 @@ export async function openPglite(
     ...(options.dump ? { loadDataDir: options.dump } : {}),
   });
   const { onQuery } = options;
-  const db = drizzle(client, { schema, ...(onQuery ? { logger: { logQuery: onQuery } } : {}) });
+  const db = drizzle(client, onQuery ? { logger: { logQuery: onQuery } } : {});
   return {
     db,
     client,

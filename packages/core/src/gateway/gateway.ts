@@ -10,7 +10,7 @@ import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
-import { probeGateway, type Reach } from "./reach.ts";
+import { probeGateway, type Reach, recordFlip } from "./reach.ts";
 import { type GatewayRow, openToken, sealToken } from "./target.ts";
 
 export const Gateway = z
@@ -118,10 +118,12 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
   const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, token) };
   return transaction(ctx, async (ctx) => {
     const written = { ...changes, ...tokenChange, ...reach };
+    // Locked also when nothing is written: its main agent must not be made while it is being removed.
     const [row] = isEmpty(written)
-      ? [stored]
+      ? await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("key share")
       : await ctx.db.update(gateways).set(written).where(own(ctx, gateway_id)).returning();
     if (!row) throw notFound();
+    if (reach.connected !== undefined && reach.connected !== stored.connected) await recordFlip(ctx, row);
     await createMainAgent(ctx, row);
     return toGateway(ctx, row);
   });
@@ -145,13 +147,17 @@ export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<
   });
 }
 
-/** For boards: the gateway is the organization's and has the main agent that boards depend on. */
+/**
+ * For boards: the gateway is the organization's and has the main agent that boards depend on. Until the caller's
+ * transaction ends it cannot be removed.
+ */
 export async function requireGatewayWithMain(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
   const [row] = await ctx.db
     .select({ main: agents.id })
     .from(gateways)
     .leftJoin(agents, and(eq(agents.gateway_id, gateways.id), eq(agents.openclaw_session_id, mainSessionKey(gateway_id))))
-    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)));
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)))
+    .for("key share", { of: gateways });
   if (!row) throw new DomainError("invalid", "gateway_id is invalid");
   if (!row.main)
     throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");

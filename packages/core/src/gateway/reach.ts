@@ -75,11 +75,16 @@ export async function recordReach(ctx: Context, gateway: Known, error: GatewayEr
       .for("update");
     if (!before) return;
     await ctx.db.update(gateways).set({ connected, last_error, checked_at: ctx.now() }).where(eq(gateways.id, gateway.id));
-    if (before.connected === connected) return;
-    await recordEvent(ctx, connected ? "gateway.connected" : "gateway.disconnected", {
-      organization_id: gateway.organization_id,
-      message: connected ? `Gateway connected: ${gateway.name}.` : `Gateway disconnected: ${gateway.name}. ${last_error}`,
-    });
+    if (before.connected !== connected) await recordFlip(ctx, { ...gateway, connected, last_error });
+  });
+}
+
+/** Tells in the activity log that a host has come or gone. */
+export async function recordFlip(ctx: Context, gateway: Omit<Known, "id">): Promise<void> {
+  const { organization_id, name, connected, last_error } = gateway;
+  await recordEvent(ctx, connected ? "gateway.connected" : "gateway.disconnected", {
+    organization_id,
+    message: connected ? `Gateway connected: ${name}.` : `Gateway disconnected: ${name}. ${last_error}`,
   });
 }
 
@@ -98,11 +103,6 @@ export async function trackingReach<T>(ctx: Context, gateway: Known, calls: () =
 
 /** No connection came about, or it was lost before the answer. */
 function isUnreached(error: GatewayError): boolean {
-  const { code, close_code, http_status, system_code, timed_out, unconnected } = error.failure;
-  return (
-    unconnected === true ||
-    timed_out === true ||
-    (code ?? null) === null ||
-    [close_code, http_status, system_code].some((part) => part != null)
-  );
+  const { close_code, http_status, system_code, timed_out, unconnected } = error.failure;
+  return unconnected === true || timed_out === true || [close_code, http_status, system_code].some((part) => part != null);
 }

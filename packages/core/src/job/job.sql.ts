@@ -24,6 +24,8 @@ export const jobs = pgTable(
     sent_at: instant(),
     attempts: integer().notNull().default(0),
     max_attempts: integer().notNull(),
+    /** Attempts that ended in an unexpected error, or without a word: those of a host that is down do not count. */
+    crashes: integer().notNull().default(0),
     lease_until: instant(),
     status: text().$type<"queued" | "running" | "done" | "dead">().notNull().default("queued"),
     last_error: text(),
@@ -33,6 +35,7 @@ export const jobs = pgTable(
   (t) => [
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
     index("jobs_live").on(t.status, t.run_at),
+    uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
     index("jobs_lane").on(t.lane, t.seq).where(sql`status in ('queued', 'running')`),
     index("jobs_by_gateway").on(t.gateway_id),
     index("jobs_by_organization").on(t.organization_id),

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, lt, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, inTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
@@ -91,13 +91,15 @@ export interface WakeUp {
 }
 
 /**
- * Nothing else of the same lane runs, and nothing that waits came earlier. A running job stays the head whatever gets in
- * front of it: numbers are drawn before their transactions commit, and dead jobs come back by redriving.
+ * The job that a lane is at: the one that runs, else the first that waits. One can get in front of a running one, since
+ * numbers are drawn before their transactions commit and dead jobs come back by redriving; it waits all the same.
  */
-export const headOfLane = sql`(${jobs.status} = 'running' or (
-  not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')
-  and not exists (
-    select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'queued' and other.seq < ${jobs}.seq)))`;
+const headOf = (lane: SQL) => sql`coalesce(
+  (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'running'),
+  (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'queued' order by other.seq limit 1))`;
+
+/** The job is the one that its lane is at, or stands in none. */
+export const headOfLane = sql`(${jobs.lane} is null or ${jobs.id} = ${headOf(sql`${jobs}.lane`)})`;
 
 /** When the job can next be taken: a running one once its lease is over. */
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
@@ -149,10 +151,7 @@ export async function relay(ctx: Context, send: Send, scope: Outbox = createOutb
 const inScope = ({ ids, lanes }: Outbox) => sql`id in (
   select unnest(${sql.param([...ids])}::uuid[])
   union all
-  select coalesce(
-    (select other.id from ${jobs} as other where other.lane = wanted.lane and other.status = 'running' limit 1),
-    (select other.id from ${jobs} as other where other.lane = wanted.lane and other.status = 'queued' order by other.seq limit 1))
-  from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
+  select ${headOf(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
 
 /** Forgets that wake-ups were sent, for the matching live jobs, and notes them for the next relay. */
 export async function unsend(ctx: Context, which: SQL): Promise<void> {
@@ -188,25 +187,16 @@ export function listJobs(ctx: Pick<Context, "db">, status: JobRow["status"], lim
 
 /** Gives dead jobs a new life with all their attempts; returns their ids. Without `ids`: every dead one. */
 export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "outbox">, ids?: string[]): Promise<string[]> {
-  const dead = await ctx.db
-    .select({ id: jobs.id })
-    .from(jobs)
-    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined))
-    .orderBy(asc(jobs.seq));
-  if (dead.length === 0) return [];
+  // A key that a live job holds, or that several dead ones share, is given to one of them only.
+  const keyIsFree = sql`(${jobs}.dedupe_key is null or not exists (
+    select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
+      and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
   const revived = await ctx.db
     .update(jobs)
-    .set({ status: "queued", attempts: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
-    .where(
-      and(
-        inArray(
-          jobs.id,
-          dead.map((job) => job.id),
-        ),
-        eq(jobs.status, "dead"),
-      ),
-    )
+    .set({ status: "queued", attempts: 0, crashes: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
+    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, keyIsFree))
     .returning({ id: jobs.id });
+  if (revived.length === 0) return [];
   ctx.outbox.everything = true;
   return revived.map((job) => job.id);
 }

@@ -43,7 +43,7 @@ export function createTally(): Tally {
         `refused       ${counts.refused}   wrong signature, nothing stored`,
         `delivered     ${deliveries.size}   ${waiting === 0 ? "none lost" : `${waiting} still on the way`}, ${doubles === 0 ? "none twice" : `${doubles} twice`}`,
         `notes         ${counts.notes}   in the board's memory, and ${counts.lines} lines of chat`,
-        `longest wait  ${(longest_ms / 1000).toFixed(1)} s from post to agent, outages included`,
+        `longest wait  ${longest_ms < 1000 ? `${Math.round(longest_ms)} ms` : `${(longest_ms / 1000).toFixed(1)} s`} from post to agent, outages included`,
       ];
     },
   };

@@ -131,6 +131,7 @@ CREATE TABLE "jobs" (
 	"sent_at" timestamp (3) with time zone,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"max_attempts" integer NOT NULL,
+	"crashes" integer DEFAULT 0 NOT NULL,
 	"lease_until" timestamp (3) with time zone,
 	"status" text DEFAULT 'queued' NOT NULL,
 	"last_error" text,
@@ -340,6 +341,7 @@ CREATE INDEX "rate_counters_by_minute" ON "rate_counters" USING btree ("minute")
 CREATE INDEX "gateways_by_organization" ON "gateways" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "jobs_dedupe" ON "jobs" USING btree ("dedupe_key") WHERE status in ('queued', 'running');--> statement-breakpoint
 CREATE INDEX "jobs_live" ON "jobs" USING btree ("status","run_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "jobs_running" ON "jobs" USING btree ("lane") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "jobs_lane" ON "jobs" USING btree ("lane","seq") WHERE status in ('queued', 'running');--> statement-breakpoint
 CREATE INDEX "jobs_by_gateway" ON "jobs" USING btree ("gateway_id");--> statement-breakpoint
 CREATE INDEX "jobs_by_organization" ON "jobs" USING btree ("organization_id");--> statement-breakpoint

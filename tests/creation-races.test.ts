@@ -1,0 +1,129 @@
+import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
+import type { Database } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { silent } from "@board/core/log";
+import { and, eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+/** Requests at once: more than the limits they race for, fewer than the connections. */
+const RACERS = 8;
+
+let postgres: Postgres;
+let database: Database;
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
+  await database.migrate();
+  world = await createWorld({ database });
+  home = await world.tenant("home");
+});
+afterAll(async () => {
+  await world?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+
+/** The statuses of as many equal requests at once, in order of size. */
+async function race(request: (number: number) => Promise<{ status: number }>): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: RACERS }, (_, number) => request(number)));
+  return answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+}
+const succeed = (good: number) => [...Array(good).fill(200), ...Array(RACERS - good).fill(409)];
+const post = (path: string, body: object) => world.call("POST", path, { token: home.owner.token, body });
+const addBoard = async (max_agents: number): Promise<string> =>
+  (await post("/api/v1/boards", { name: "Board", description: "A board", gateway_id: home.gateway_id, max_agents })).body.id;
+const agentsOf = (board_id: string) => world.db.select().from(agents).where(eq(agents.board_id, board_id));
+
+test("agents created at once never exceed the limit of their board", async () => {
+  const board_id = await addBoard(3);
+  expect(await race((number) => post("/api/v1/agents", { name: `Agent ${number}`, board_id }))).toEqual(succeed(3));
+  expect(await agentsOf(board_id)).toHaveLength(3);
+});
+
+test("of leads created at once one wins", async () => {
+  const board_id = await addBoard(0);
+  const lead = (number: number) => post("/api/v1/agents", { name: `Lead ${number}`, board_id, is_board_lead: true });
+  expect(await race(lead)).toEqual(succeed(1));
+  expect(await agentsOf(board_id)).toMatchObject([{ is_board_lead: true }]);
+});
+
+test("of agents of one name created at once one wins", async () => {
+  const board_id = await addBoard(RACERS);
+  const twin = (number: number) => post("/api/v1/agents", { name: number % 2 ? "Twin" : "TWIN", board_id });
+  expect(await race(twin)).toEqual(succeed(1));
+});
+
+test("boards of one name created at once get slugs of their own", async () => {
+  const body = { name: "Rush", description: "A board", gateway_id: home.gateway_id };
+  expect(await race(() => post("/api/v1/boards", body))).toEqual(succeed(RACERS));
+  const made = await world.db.select({ slug: boards.slug }).from(boards).where(eq(boards.name, "Rush"));
+  const numbers = Array.from({ length: RACERS }, (_, number) => (number === 0 ? "rush" : `rush-${number + 1}`));
+  expect(made.map((board) => board.slug).toSorted()).toEqual(numbers);
+});
+
+test("of boards or tags of one given slug created at once one wins", async () => {
+  const board = { name: "Given", slug: "given", description: "A board", gateway_id: home.gateway_id };
+  expect(await race(() => post("/api/v1/boards", board))).toEqual(succeed(1));
+  expect(await race(() => post("/api/tags", { name: "Given" }))).toEqual(succeed(1));
+});
+
+test("first requests of one person at once make one user and one organization", async () => {
+  const { token } = await world.person("newcomer");
+  const paths = ["/organizations/me", "/api/v1/organizations/me/list", "/api/v1/auth/bootstrap", "/api/v1/users/me"];
+  const before = (await world.db.select().from(organizations)).length;
+  expect(await race((number) => world.call("GET", paths[number % paths.length]!, { token }))).toEqual(succeed(RACERS));
+  const [user, ...others] = await world.db.select().from(users).where(eq(users.auth_subject, "newcomer"));
+  expect(others).toEqual([]);
+  expect((await world.db.select().from(organizations)).length - before).toBe(1);
+  const packs = await world.db.select().from(skill_packs).where(eq(skill_packs.organization_id, user!.active_organization_id!));
+  expect(packs).toHaveLength(2);
+});
+
+test("changes of a gateway at once make its missing main agent once", async () => {
+  const mains = and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id));
+  await world.db.delete(agents).where(mains);
+  const path = `/api/v1/gateways/${home.gateway_id}`;
+  const rename = (number: number) => world.call("PATCH", path, { token: home.owner.token, body: { name: `Host ${number}` } });
+  expect(await race(rename)).toEqual(succeed(RACERS));
+  expect(await world.db.select().from(agents).where(mains)).toHaveLength(1);
+});
+
+/** What deleting a new gateway and something else at the same time come to, over several rounds. */
+async function raceWithDeletion(
+  other: (gateway_id: string) => Promise<{ status: number }>,
+  prepare: (gateway_id: string) => Promise<unknown> = async () => {},
+): Promise<string[]> {
+  const body = { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+  const outcomes = new Set<string>();
+  for (let round = 0; round < RACERS; round++) {
+    const { id } = (await post("/api/v1/gateways", body)).body;
+    await prepare(id);
+    const removal = world.call("DELETE", `/api/v1/gateways/${id}`, { token: home.owner.token });
+    const answers = await Promise.all([removal, other(id)]);
+    outcomes.add(answers.map((answer) => answer.status).join(" "));
+  }
+  return [...outcomes];
+}
+
+test("a gateway that is deleted while a board is made on it either is kept or gets no board", async () => {
+  const board = (gateway_id: string) => post("/api/v1/boards", { name: "Late", description: "A board", gateway_id });
+  expect(["200 422", "409 200"]).toEqual(expect.arrayContaining(await raceWithDeletion(board)));
+});
+
+test("a gateway that is deleted while its main agent is made again is changed before or is gone", async () => {
+  const forgetMain = (id: string) => world.db.delete(agents).where(eq(agents.gateway_id, id));
+  const change = (id: string) => world.call("PATCH", `/api/v1/gateways/${id}`, { token: home.owner.token, body: {} });
+  expect(["200 200", "200 404"]).toEqual(expect.arrayContaining(await raceWithDeletion(change, forgetMain)));
+});
+
+test("a first sign of life that comes many times at once is told once", async () => {
+  const answers = await race(() => world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token }));
+  expect(answers).toEqual(succeed(RACERS));
+  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, home.worker.id));
+  expect(events.map((event) => event.event_type).toSorted()).toEqual(["agent.connected", "agent.heartbeat"]);
+});
