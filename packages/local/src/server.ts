@@ -1,4 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -112,15 +114,19 @@ const GRACE_MS = 3_000;
 const SWEEP_MS = 50;
 
 function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]): Promise<string> {
-  const server = createAdaptorServer({ fetch: createApp(runtime, endpoints).fetch });
+  const server = createAdaptorServer({ fetch: createApp(runtime, endpoints).fetch }) as Server;
+  const unused = trackUnused(server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(settings.port, settings.host, () => {
       const { address, port, family } = server.address() as { address: string; port: number; family: string };
       stops.push(async () => {
         const closed = new Promise((done) => server.close(done));
-        const timer = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), GRACE_MS);
-        const sweep = setInterval(() => "closeIdleConnections" in server && server.closeIdleConnections(), SWEEP_MS);
+        const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+        const sweep = setInterval(() => {
+          server.closeIdleConnections();
+          for (const socket of unused) socket.destroy();
+        }, SWEEP_MS);
         await closed;
         clearInterval(sweep);
         clearTimeout(timer);
@@ -128,6 +134,17 @@ function listen(settings: Settings, runtime: Runtime, stops: (() => unknown)[]):
       resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${port}`);
     });
   });
+}
+
+/** Connections that clients opened in advance: without a request so far, Node does not count them as idle. */
+function trackUnused(server: Server): ReadonlySet<Socket> {
+  const unused = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", ({ socket }) => unused.delete(socket));
+  return unused;
 }
 
 /** The schedules of the manifest, by a clock of this process. */

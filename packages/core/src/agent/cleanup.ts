@@ -45,9 +45,9 @@ export async function enqueueCleanup(
  * The same for all agents that go with their gateway, in the transaction that removes it. Clean-ups that wait from before
  * get the connection too: without it they would find no gateway and leave their agent on the host.
  */
-export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, agents: readonly Removed[]): Promise<void> {
+export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly Removed[]): Promise<void> {
   await sealIntoJobs(ctx, "agent.cleanup", gateway.id, connectionOf(ctx, gateway));
-  for (const agent of agents) await enqueueCleanup(ctx, gateway, agent, { gateway_stays: false });
+  for (const agent of removed) await enqueueCleanup(ctx, gateway, agent, { gateway_stays: false });
 }
 
 const connectionOf = (ctx: Context, gateway: GatewayRow) => JSON.stringify(toTarget(ctx, gateway));

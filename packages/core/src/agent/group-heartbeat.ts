@@ -56,25 +56,20 @@ export function setGroupHeartbeat(
     const isUsable = ({ gateway }: (typeof found)[number]) => gateway.url.trim() !== "" && gateway.workspace_root.trim() !== "";
     const updated = found.filter(isUsable);
     const failed = found.filter((one) => !isUsable(one));
-    await storeHeartbeat(
-      ctx,
-      updated.map(({ id }) => id),
-      { every: requested.every, target: "last" },
-    );
+    await storeHeartbeat(ctx, idsOf(updated), { every: requested.every, target: "last" });
+    const { organization_id } = group;
     for (const [gateway_id, own] of Map.groupBy(updated, ({ gateway }) => gateway.id))
-      await enqueueHeartbeatConfig(
-        ctx,
-        { gateway_id, organization_id: group.organization_id },
-        own.map(({ id }) => id),
-      );
+      await enqueueHeartbeatConfig(ctx, { gateway_id, organization_id }, idsOf(own));
     return {
       board_group_id: group.id,
       requested,
-      updated_agent_ids: updated.map(({ id }) => id),
-      failed_agent_ids: failed.map(({ id }) => id),
+      updated_agent_ids: idsOf(updated),
+      failed_agent_ids: idsOf(failed),
     };
   });
 }
+
+const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
 /** In one statement, on what each row holds at that moment; rows that hold it already do not move. */
 async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
