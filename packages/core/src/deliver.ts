@@ -5,6 +5,7 @@ import { configureHeartbeats } from "./agent/heartbeat-config.ts";
 import { type Context, transaction } from "./context.ts";
 import { violatedIndex } from "./db/conflict.ts";
 import { GatewayError } from "./gateway/client.ts";
+import { isTransient } from "./gateway/failure.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
 import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
@@ -139,7 +140,8 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   const expected = error instanceof GatewayError;
   const reason = errorText(error);
   const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
-  if (expected ? job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
+  const helps = expected && (POLICIES[job.kind as JobKind].stubborn === true || isTransient(error));
+  if (expected ? helps && job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (await giveBack(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
     return;
   }

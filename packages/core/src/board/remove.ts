@@ -3,7 +3,8 @@ import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { enqueueCleanup } from "../agent/cleanup.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Context } from "../context.ts";
+import { transactionGivingWay } from "../db/giving-way.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { boards } from "./board.sql.ts";
 import { lockBoard } from "./lock.ts";
@@ -13,7 +14,7 @@ import { lockBoard } from "./lock.ts";
  * agents by jobs of the same transaction.
  */
 export function removeBoard(ctx: Context<User>, board_id: string): Promise<void> {
-  return transaction(ctx, async (ctx) => {
+  return transactionGivingWay(ctx, async (ctx) => {
     const board = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
     const bound = await ctx.db
       .select({ agent: agents, gateway: gateways })

@@ -39,14 +39,17 @@ export interface RetryPolicy {
   attempts: number;
   first_seconds: number;
   max_seconds: number;
+  /** Also a failure that a host calls final is tried again; otherwise it ends the job. */
+  stubborn?: true;
 }
 
 /** Contract gateways.md §13. */
 export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
-  "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120 },
+  // Others who write to the host's configuration at the same time make it refuse for good what may pass a moment later.
+  "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
-  "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600 },
+  "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, stubborn: true },
 };
 
 const JITTER = 0.1;
