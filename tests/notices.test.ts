@@ -189,3 +189,11 @@ test("texts reach an agent in the order they were stored, and a failing one hold
   await world.drain();
   expect(texts("worker")).toEqual(["First", ...said]);
 });
+
+test("a refusal that the host calls final ends the notice at its first attempt", async () => {
+  host.fail("chat.send", { code: "INVALID_REQUEST", message: "message or attachment required" });
+  await tell(recipient("worker"), { message: "Look", ...events });
+  await world.drain();
+  expect(await lastJob()).toMatchObject({ status: "dead", attempts: 1 });
+  expect((await recorded()).map((one) => one.event_type)).toEqual([events.failed.event_type]);
+});
