@@ -1,12 +1,11 @@
 import { and, count, desc, eq, getTableColumns, isNull, or } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgent, readableBoards } from "../access.ts";
-import type { Admin, Agent as AgentActor, Lead } from "../actor.ts";
-import { recordEvent } from "../activity/activity.ts";
+import { type BoardRow, boardFor, readableBoards } from "../access.ts";
+import type { Admin, Lead } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapConflict } from "../db/conflict.ts";
-import { boardDenied, DomainError, notFound, unauthenticated } from "../errors.ts";
+import { boardDenied, DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, rule } from "../wire.ts";
@@ -15,9 +14,9 @@ import { leadSessionKey } from "./host.ts";
 import { shownStatus } from "./presence.ts";
 import { mintToken, storedToken } from "./token.ts";
 
-type AgentRow = typeof agents.$inferSelect;
+export type AgentRow = typeof agents.$inferSelect;
 
-const shape = {
+export const agentShape = {
   id: Id.describe("Id of the agent."),
   gateway_id: Id.describe("Gateway that runs the agent."),
   board_id: Id.nullable().describe("Board of the agent; null for the main agent of its gateway."),
@@ -37,7 +36,7 @@ const shape = {
   created_at: Instant.describe("When the agent was made."),
   updated_at: Instant.describe("When the agent last changed."),
 };
-export const AgentRead = z.object(shape).meta({
+export const AgentRead = z.object(agentShape).meta({
   id: "AgentRead",
   description: "An agent.",
   "x-llm-intent": "agent_profile_lookup",
@@ -46,7 +45,7 @@ export const AgentRead = z.object(shape).meta({
 export type AgentRead = z.infer<typeof AgentRead>;
 
 export const AgentCreated = z
-  .object({ ...shape, auth_token: z.string().describe("The agent's token. This is the only time it is shown.") })
+  .object({ ...agentShape, auth_token: z.string().describe("The agent's token. This is the only time it is shown.") })
   .meta({ id: "AgentCreated", description: "A new agent with its token." });
 export type AgentCreated = z.infer<typeof AgentCreated>;
 
@@ -68,18 +67,6 @@ export const CreateAgent = z
   })
   .meta({ id: "AgentCreate", "x-llm-intent": "agent_profile", "x-when-to-use": ["Adding an agent with a name and a role"] });
 export type CreateAgent = z.infer<typeof CreateAgent>;
-
-export const AgentHealth = z
-  .object({
-    ok: z.literal(true).describe("The token is good."),
-    agent_id: Id.describe("Id of the caller."),
-    board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
-    gateway_id: Id.describe("Gateway of the caller."),
-    status: shape.status.describe("Stored state of the caller."),
-    is_board_lead: z.boolean().describe("Whether the caller leads its board."),
-  })
-  .meta({ id: "AgentHealth", description: "Who the caller is." });
-export type AgentHealth = z.infer<typeof AgentHealth>;
 
 export interface AgentQuery extends PageQuery {
   board_id?: string | undefined;
@@ -217,64 +204,6 @@ export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<A
     );
   if (!row) throw notFound();
   return toAgent(row, ctx.now());
-}
-
-/** The agents that an agent works with: those of its board, or of its gateway's boards and itself for a main agent. */
-export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
-  if (query.board_id) await boardFor(ctx, query.board_id, "read");
-  const where = and(
-    or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
-    query.board_id ? eq(agents.board_id, query.board_id) : undefined,
-  );
-  return readPage(
-    query,
-    (limit, offset) =>
-      ctx.db
-        .select(getTableColumns(agents))
-        .from(agents)
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where)
-        .orderBy(desc(agents.created_at), desc(agents.id))
-        .limit(limit)
-        .offset(offset),
-    async () => {
-      const [found] = await ctx.db
-        .select({ total: count() })
-        .from(agents)
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where);
-      return found!.total;
-    },
-    (row) => toAgent(row, ctx.now()),
-  );
-}
-
-/** Who the caller is; its stored status is asked for, since this request may just have changed it. */
-export async function getAgentHealth(ctx: Context<AgentActor>): Promise<AgentHealth> {
-  const { agent_id, board_id, gateway_id, is_board_lead } = ctx.actor;
-  const { status } = await ownRow(ctx);
-  return { ok: true, agent_id, board_id, gateway_id, status, is_board_lead };
-}
-
-/** The sign of life itself is recorded with every request; this one also shows in the activity log, at most every 30 s. */
-export async function heartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
-  const row = await ownRow(ctx);
-  if (ctx.actor.newly_seen) {
-    const { organization_id, board_id, agent_id, name } = ctx.actor;
-    await recordEvent(ctx, "agent.heartbeat", {
-      organization_id,
-      board_id,
-      agent_id,
-      message: `Heartbeat received from ${name}.`,
-    });
-  }
-  return toAgent(row, ctx.now());
-}
-
-async function ownRow(ctx: Context<AgentActor>): Promise<AgentRow> {
-  const [row] = await ctx.db.select().from(agents).where(eq(agents.id, ctx.actor.agent_id));
-  if (!row) throw unauthenticated();
-  return row;
 }
 
 /** Keys trimmed, blank keys and null values dropped, lists joined, everything else as trimmed text; null when nothing is left. */

@@ -1,5 +1,6 @@
 import { EventEmitter, on } from "node:events";
-import type { AgentHealth, AgentRead } from "@board/core/agent/agent";
+import type { AgentRead } from "@board/core/agent/agent";
+import type { AgentHealth } from "@board/core/agent/self";
 import type { WebhookPayload } from "@board/core/webhook/payload";
 import type { ChatMessage } from "../fake-gateway/host.ts";
 import { iris } from "./cast.ts";

@@ -1,5 +1,6 @@
 import { agent } from "@board/core/actor";
-import { AgentHealth, AgentRead, getAgentHealth, heartbeat, listFellowAgents } from "@board/core/agent/agent";
+import { AgentRead } from "@board/core/agent/agent";
+import { AgentHealth, getAgentHealth, heartbeat, listFellowAgents } from "@board/core/agent/self";
 import { pageOf, pageQuery } from "@board/core/page";
 import { Id } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";

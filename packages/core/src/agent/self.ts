@@ -1,0 +1,82 @@
+import { and, count, desc, eq, getTableColumns, or } from "drizzle-orm";
+import * as z from "zod";
+import { boardFor, boardsOfAgent } from "../access.ts";
+import type { Agent as AgentActor } from "../actor.ts";
+import { recordEvent } from "../activity/activity.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { unauthenticated } from "../errors.ts";
+import { type Page, readPage } from "../page.ts";
+import { Id } from "../wire.ts";
+import { type AgentQuery, type AgentRead, type AgentRow, agentShape, toAgent } from "./agent.ts";
+import { agents } from "./agent.sql.ts";
+
+export const AgentHealth = z
+  .object({
+    ok: z.literal(true).describe("The token is good."),
+    agent_id: Id.describe("Id of the caller."),
+    board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
+    gateway_id: Id.describe("Gateway of the caller."),
+    status: agentShape.status.describe("Stored state of the caller."),
+    is_board_lead: z.boolean().describe("Whether the caller leads its board."),
+  })
+  .meta({ id: "AgentHealth", description: "Who the caller is." });
+export type AgentHealth = z.infer<typeof AgentHealth>;
+
+/** The agents that an agent works with: those of its board, or of its gateway's boards and itself for a main agent. */
+export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
+  if (query.board_id) await boardFor(ctx, query.board_id, "read");
+  const where = and(
+    or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
+    query.board_id ? eq(agents.board_id, query.board_id) : undefined,
+  );
+  return readPage(
+    query,
+    (limit, offset) =>
+      ctx.db
+        .select(getTableColumns(agents))
+        .from(agents)
+        .leftJoin(boards, eq(boards.id, agents.board_id))
+        .where(where)
+        .orderBy(desc(agents.created_at), desc(agents.id))
+        .limit(limit)
+        .offset(offset),
+    async () => {
+      const [found] = await ctx.db
+        .select({ total: count() })
+        .from(agents)
+        .leftJoin(boards, eq(boards.id, agents.board_id))
+        .where(where);
+      return found!.total;
+    },
+    (row) => toAgent(row, ctx.now()),
+  );
+}
+
+/** Who the caller is; its stored status is asked for, since this request may just have changed it. */
+export async function getAgentHealth(ctx: Context<AgentActor>): Promise<AgentHealth> {
+  const { agent_id, board_id, gateway_id, is_board_lead } = ctx.actor;
+  const { status } = await ownRow(ctx);
+  return { ok: true, agent_id, board_id, gateway_id, status, is_board_lead };
+}
+
+/** The sign of life itself is recorded with every request; this one also shows in the activity log, at most every 30 s. */
+export async function heartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
+  const row = await ownRow(ctx);
+  if (ctx.actor.newly_seen) {
+    const { organization_id, board_id, agent_id, name } = ctx.actor;
+    await recordEvent(ctx, "agent.heartbeat", {
+      organization_id,
+      board_id,
+      agent_id,
+      message: `Heartbeat received from ${name}.`,
+    });
+  }
+  return toAgent(row, ctx.now());
+}
+
+async function ownRow(ctx: Context<AgentActor>): Promise<AgentRow> {
+  const [row] = await ctx.db.select().from(agents).where(eq(agents.id, ctx.actor.agent_id));
+  if (!row) throw unauthenticated();
+  return row;
+}
