@@ -1,4 +1,4 @@
-import { asc, eq } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
@@ -25,6 +25,6 @@ export function removeBoard(ctx: Context<User>, board_id: string): Promise<void>
     // A clean-up that is given up is told to the organization: its board has no events any more.
     for (const { agent, gateway } of bound)
       await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
-    await ctx.db.delete(boards).where(eq(boards.id, board.id));
+    await ctx.db.delete(boards).where(and(eq(boards.id, board.id), eq(boards.organization_id, board.organization_id)));
   });
 }

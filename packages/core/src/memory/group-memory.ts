@@ -5,7 +5,6 @@ import type { Agent, Member, User } from "../actor.ts";
 import { mentionsOf } from "../agent/mention.ts";
 import { board_groups } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
-import { namesMissingRow } from "../db/conflict.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
 import { cursorOf } from "../stream/cursor.ts";
@@ -141,14 +140,7 @@ async function write(ctx: OnBoard, group: { id: string; name: string }, input: W
 }
 
 async function remember(ctx: Context, entry: typeof board_group_memory.$inferInsert): Promise<GroupMemoryEntry> {
-  const [row] = await ctx.db
-    .insert(board_group_memory)
-    .values(entry)
-    .returning()
-    .catch((error: unknown) => {
-      // Deleted since the group was looked at.
-      throw namesMissingRow(error) ? notFound() : error;
-    });
+  const [row] = await ctx.db.insert(board_group_memory).values(entry).returning();
   return toEntry(row!);
 }
 

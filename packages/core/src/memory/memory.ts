@@ -3,8 +3,7 @@ import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
-import { namesMissingRow } from "../db/conflict.ts";
-import { DomainError, notFound } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
 import { cursorOf } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
@@ -136,12 +135,7 @@ export async function writeMemory(ctx: Context<User | Agent>, board_id: string, 
 }
 
 async function remember(ctx: Context, entry: typeof board_memory.$inferInsert): Promise<MemoryEntry> {
-  const [row] = await newEntry(ctx, entry)
-    .returning()
-    .catch((error: unknown) => {
-      // Deleted since its board was looked at.
-      throw namesMissingRow(error) ? notFound() : error;
-    });
+  const [row] = await newEntry(ctx, entry).returning();
   return toEntry(row!);
 }
 

@@ -4,7 +4,6 @@ import { agents } from "../agent/agent.sql.ts";
 import { hostLane } from "../agent/host.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { namesMissingRow } from "../db/conflict.ts";
 import { writeTogether } from "../db/together.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { newJob } from "../job/job.ts";
@@ -70,10 +69,7 @@ export async function ingest(ctx: Context, post: Post): Promise<Accepted> {
       source: "webhook",
     }),
     newJob(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane }),
-  ]).catch((error: unknown) => {
-    // Deleted while the body was coming in.
-    throw namesMissingRow(error) ? notFound() : error;
-  });
+  ]);
   return { ok: true, board_id, webhook_id, payload_id };
 }
 
