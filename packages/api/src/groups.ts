@@ -1,8 +1,10 @@
 import type { Endpoint } from "./endpoint.ts";
 import { agent } from "./routes/agent/all.ts";
 import { agents } from "./routes/agents.ts";
+import { approvals } from "./routes/approvals.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
+import { customFields } from "./routes/custom-fields.ts";
 import { gateways } from "./routes/gateways.ts";
 import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
@@ -12,6 +14,8 @@ import { onboarding } from "./routes/onboarding.ts";
 import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
 import { tags } from "./routes/tags.ts";
+import { taskComments } from "./routes/task-comments.ts";
+import { tasks } from "./routes/tasks.ts";
 import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
 
@@ -21,12 +25,15 @@ export const groups = {
   reference,
   users,
   organizations,
+  "custom-fields": customFields,
   tags,
   gateways,
   boards,
   "board-groups": boardGroups,
   memory: [...memory, ...groupMemory],
   onboarding,
+  tasks: [...tasks, ...taskComments],
+  approvals,
   webhooks,
   ingest,
   agents,

@@ -34,6 +34,11 @@ export const groups = {
   },
   users: { routes: under("/api/v1/users", "/api/v1/auth"), ...ordinary },
   organizations: { routes: under("/organizations", "/api/v1/organizations"), ...ordinary },
+  "custom-fields": {
+    routes: under("/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"),
+    ...ordinary,
+    enqueues: false,
+  },
   tags: { routes: under("/api/tags", "/api/v1/tags"), ...ordinary },
   /** Registering a gateway dials it: 10 s for the probe in all. */
   gateways: { routes: under("/api/v1/gateways"), memory_mb: 512, timeout_seconds: 28 },
@@ -48,6 +53,8 @@ export const groups = {
     ...ordinary,
   },
   onboarding: { routes: under("/api/v1/boards/{board_id}/onboarding"), ...ordinary },
+  tasks: { routes: under("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...ordinary },
+  approvals: { routes: under("/api/v1/boards/{board_id}/approvals"), ...ordinary },
   webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
   /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },

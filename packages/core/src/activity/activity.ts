@@ -12,6 +12,12 @@ export type EventType =
   | "agent.delete.failed"
   | "agent.error"
   | "agent.heartbeat"
+  | "approval.created"
+  | "approval.lead_notified"
+  | "approval.lead_notify_failed"
+  | "approval.requested"
+  | "approval.resolved"
+  | "approval.reviewed"
   | "board.group.join.notified"
   | "board.group.join.notify_failed"
   | "board.group.leave.notified"
@@ -20,6 +26,23 @@ export type EventType =
   | "board.lead_notify_failed"
   | "gateway.connected"
   | "gateway.disconnected"
+  | "task.assigned"
+  | "task.assignee_notified"
+  | "task.assignee_notify_failed"
+  | "task.assignee_wake_failed"
+  | "task.assignee_woken"
+  | "task.comment"
+  | "task.created"
+  | "task.deleted"
+  | "task.lead_notified"
+  | "task.lead_notify_failed"
+  | "task.lead_unassigned_notified"
+  | "task.lead_unassigned_notify_failed"
+  | "task.priority_changed"
+  | "task.rework_notified"
+  | "task.rework_notify_failed"
+  | "task.status_changed"
+  | "task.updated"
   | "webhook.notify_failed";
 
 export interface NewEvent {
@@ -29,12 +52,20 @@ export interface NewEvent {
   task_id?: string | null;
   agent_id?: string | null;
   user_id?: string | null;
+  /** Of a comment only. */
+  tags?: string[] | null;
 }
+export type TypedEvent = NewEvent & { event_type: EventType };
+export type EventRow = typeof activity_events.$inferSelect;
 
 /** Writes to the activity log, in the transaction of the event's cause. */
-export async function recordEvent(ctx: Context, event_type: EventType, event: NewEvent): Promise<void> {
-  await ctx.db.insert(activity_events).values({ event_type, ...event });
+export async function recordEvent(ctx: Context, event_type: EventType, event: NewEvent): Promise<EventRow> {
+  const [row] = await newEvents(ctx, [{ event_type, ...event }]).returning();
+  return row!;
 }
+
+/** The insert of one or more events, for `writeTogether`. Streams show them in this order. */
+export const newEvents = (ctx: Context, events: readonly TypedEvent[]) => ctx.db.insert(activity_events).values([...events]);
 
 /**
  * The same for what a job tells when it ends: by then anything may be gone. The event of a removed board or organization is

@@ -14,5 +14,6 @@ export * from "../tag/tag.sql.ts";
 export * from "../task/custom-field.sql.ts";
 export * from "../task/dependency.sql.ts";
 export * from "../task/task.sql.ts";
+export * from "../task/transition.sql.ts";
 export * from "../webhook/webhook.sql.ts";
 export * from "./operations.sql.ts";

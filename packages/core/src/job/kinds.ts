@@ -1,7 +1,7 @@
-import type { EventType, NewEvent } from "../activity/activity.ts";
+import type { TypedEvent } from "../activity/activity.ts";
 
 /** An event to record when a job ends. */
-export type JobEvent = NewEvent & { event_type: EventType };
+export type JobEvent = TypedEvent;
 
 /** A text for one agent's session. */
 export interface NoticePayload {

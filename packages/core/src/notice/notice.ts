@@ -3,7 +3,7 @@ import { hostLane } from "../agent/host.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
 import { findUsableGateway, sendVia } from "../gateway/send.ts";
-import { enqueue } from "../job/job.ts";
+import { enqueue, newJob } from "../job/job.ts";
 import type { JobEvent, NoticePayload } from "../job/kinds.ts";
 
 /** An agent that can be written to, or not, as its row says. */
@@ -24,9 +24,22 @@ export interface Notice {
 }
 
 /** Tells an agent something, as a job in the caller's transaction. Agents without a session are skipped. */
-export async function notify(ctx: Context, recipient: Omit<Recipient, "agent_id">, notice: Notice): Promise<void> {
-  const { openclaw_session_id: session_key, gateway_id, organization_id, name } = recipient;
-  if (!session_key) return;
+export async function notify(ctx: Context, recipient: NoticeRecipient, notice: Notice): Promise<void> {
+  if (!recipient.openclaw_session_id) return;
+  const { payload, options } = toJob(recipient, recipient.openclaw_session_id, notice);
+  await enqueue(ctx, "notice", payload, options);
+}
+
+/** The inserts of the same, for `writeTogether`: none for an agent without a session. */
+export function newNotice(ctx: Context, recipient: NoticeRecipient, notice: Notice) {
+  if (!recipient.openclaw_session_id) return [];
+  const { payload, options } = toJob(recipient, recipient.openclaw_session_id, notice);
+  return [newJob(ctx, "notice", payload, options)];
+}
+
+type NoticeRecipient = Omit<Recipient, "agent_id">;
+
+function toJob({ gateway_id, organization_id, name }: NoticeRecipient, session_key: string, notice: Notice) {
   const { message, deliver = false, sent, failed } = notice;
   const payload: NoticePayload = {
     gateway_id,
@@ -37,7 +50,7 @@ export async function notify(ctx: Context, recipient: Omit<Recipient, "agent_id"
     ...(sent ? { sent } : {}),
     ...(failed ? { failed } : {}),
   };
-  await enqueue(ctx, "notice", payload, { organization_id, gateway_id, lane: hostLane(gateway_id, session_key) });
+  return { payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, session_key) } };
 }
 
 /** Sends the text; its key is the job's, so that a repeat is no second message. A gateway that is gone ends it quietly. */

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
-import { created, id, timestamps } from "../db/columns.ts";
+import { created, id, json, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
@@ -19,7 +19,7 @@ export const task_custom_field_definitions = pgTable(
     validation_regex: text(),
     description: text(),
     required: boolean().notNull().default(false),
-    default_value: jsonb().$type<unknown>(),
+    default_value: json(),
     ...timestamps,
   },
   (t) => [
@@ -62,7 +62,7 @@ export const task_custom_field_values = pgTable(
       .notNull()
       .references(() => task_custom_field_definitions.id, { onDelete: "cascade" }),
     /** JSON null and SQL null both mean: explicitly empty. */
-    value: jsonb().$type<unknown>(),
+    value: json(),
     ...timestamps,
   },
   (t) => [

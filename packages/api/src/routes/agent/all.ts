@@ -1,8 +1,22 @@
+import { agentApprovals } from "./approvals.ts";
 import { agentBoards } from "./boards.ts";
 import { agentMemory } from "./memory.ts";
 import { agentOnboarding } from "./onboarding.ts";
 import { agentPayloads } from "./payloads.ts";
 import { self } from "./self.ts";
+import { agentTags } from "./tags.ts";
+import { agentTaskComments } from "./task-comments.ts";
+import { agentTasks } from "./tasks.ts";
 
 /** Everything an agent may call under /api/v1/agent. */
-export const agent = [...self, ...agentBoards, ...agentMemory, ...agentOnboarding, ...agentPayloads];
+export const agent = [
+  ...self,
+  ...agentBoards,
+  ...agentTasks,
+  ...agentTaskComments,
+  ...agentTags,
+  ...agentMemory,
+  ...agentApprovals,
+  ...agentOnboarding,
+  ...agentPayloads,
+];
