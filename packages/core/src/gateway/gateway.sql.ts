@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { bytes, id, instant, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
@@ -20,10 +20,16 @@ export const gateways = pgTable(
     connected: boolean().notNull().default(false),
     last_error: text(),
     checked_at: instant(),
+    /** How often the templates are synced without being asked; null is never. */
+    sync_interval_minutes: integer(),
+    /** When they are next; null while no interval is set. */
+    sync_due_at: instant(),
     ...timestamps,
   },
   (t) => [
     index("gateways_by_organization").on(t.organization_id, t.created_at, t.id),
+    index("gateways_by_sync_due").on(t.sync_due_at).where(sql`sync_due_at is not null`),
+    check("gateways_sync_interval", sql`${t.sync_interval_minutes} between 5 and 525600`),
     check("gateways_not_blank", sql`trim(${t.name}) <> '' and trim(${t.url}) <> '' and trim(${t.workspace_root}) <> ''`),
   ],
 );

@@ -8,7 +8,7 @@ import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { Blankable, Id, Instant, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
+import { Blankable, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
 import { probeGateway, type Reach, recordFlip } from "./reach.ts";
 import { type GatewayRow, openToken, sealToken } from "./target.ts";
@@ -27,6 +27,7 @@ export const Gateway = z
     version: z.string().nullable().describe("Version the host last reported."),
     connected: z.boolean().describe("Whether the last call reached the host."),
     last_error: z.string().nullable().describe("Why not, or a warning."),
+    sync_interval_minutes: z.int().nullable().describe("How often the templates are synced by themselves; null is never."),
     created_at: Instant.describe("When the gateway was registered."),
     updated_at: Instant.describe("When it last changed."),
   })
@@ -34,6 +35,9 @@ export const Gateway = z
 export type Gateway = z.infer<typeof Gateway>;
 
 const GATEWAY_URL = /^(wss?|https?):$/i;
+
+const MIN_SYNC_MINUTES = 5;
+const MAX_SYNC_MINUTES = 525_600;
 
 const fields = {
   name: NonEmpty(MAX_NAME).describe("Name people read."),
@@ -46,6 +50,9 @@ const fields = {
   token: Blankable(MAX_SECRET).describe("Gateway token; blank removes it, the masked form keeps it."),
   disable_device_pairing: z.boolean().describe("Connect as control UI, without a device identity."),
   allow_insecure_tls: z.boolean().describe("Accept any certificate of a wss host."),
+  sync_interval_minutes: Integer(MIN_SYNC_MINUTES, MAX_SYNC_MINUTES)
+    .nullable()
+    .describe("How often the templates are synced by themselves; null is never."),
 };
 
 export const CreateGateway = z
@@ -54,6 +61,7 @@ export const CreateGateway = z
     token: fields.token.default(null),
     disable_device_pairing: fields.disable_device_pairing.default(false),
     allow_insecure_tls: fields.allow_insecure_tls.default(false),
+    sync_interval_minutes: fields.sync_interval_minutes.default(null),
   })
   .meta({ id: "GatewayCreate" });
 export type CreateGateway = z.infer<typeof CreateGateway>;
@@ -173,7 +181,7 @@ function mask(token: string | null): string | null {
 }
 
 function toGateway(ctx: Context, row: GatewayRow): Gateway {
-  const { token_sealed, checked_at, created_at, updated_at, ...shown } = row;
+  const { token_sealed, checked_at, sync_due_at, created_at, updated_at, ...shown } = row;
   return {
     ...shown,
     token: mask(openToken(ctx, row)),
