@@ -50,6 +50,7 @@ describe("a new gateway", () => {
         version: null,
         connected: false,
         last_error: expect.any(String),
+        sync_interval_minutes: null,
         created_at: expect.any(String),
         updated_at: made.body.created_at,
       },
