@@ -26,10 +26,30 @@ export interface CleanupPayload {
   board_id: string | null;
 }
 
+/** Bringing an agent onto its host, or its files there up to date. */
+export interface ProvisionPayload {
+  agent_id: string;
+  /** Of the agent's life; a job of an earlier one has nothing left to do. */
+  generation: number;
+  /** Whose profile the files show; null for the oldest owner's. */
+  user_id: string | null;
+  /** The session starts anew. */
+  reset: boolean;
+  /** The agent is told to read its files and to begin. */
+  wake: boolean;
+  /** True lets the answer to that leave on the agent's own channel. */
+  deliver: boolean;
+}
+
 /** What each kind of job carries. Ids and small facts only: the handler reads the rest, so that it acts on the truth of the moment. */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
+  /** The job's secret is the agent's new token. */
+  "agent.provision": ProvisionPayload;
+  "agent.update": ProvisionPayload & { force_bootstrap: boolean };
+  "agent.wake_check": { agent_id: string; generation: number };
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
+  "gateway.probe": { gateway_id: string };
   notice: NoticePayload;
   "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
 }
@@ -46,8 +66,12 @@ export interface RetryPolicy {
 /** Contract gateways.md §13. */
 export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
+  "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300 },
+  "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300 },
+  "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // Others who write to the host's configuration at the same time make it refuse for good what may pass a moment later.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
+  "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, stubborn: true },
 };
