@@ -10,6 +10,7 @@ export default $config({
   async run() {
     const { api } = await import("./infra/api.ts");
     await import("./infra/deliveries.ts");
+    await import("./infra/syncs.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
     return { url: api.url };

@@ -1,5 +1,5 @@
-import { deliveries } from "../packages/functions/src/manifest.ts";
-import { deadLetters, queue } from "./queue.ts";
+import { deliveries, type Queue, syncs } from "../packages/functions/src/manifest.ts";
+import { deadLetters, queue, syncDeadLetters, syncQueue } from "./queue.ts";
 import { scheduler } from "./schedules.ts";
 
 const topic = new aws.sns.Topic("Alarms");
@@ -26,27 +26,32 @@ function alarm(name: string, alarmDescription: string, metric: Metric) {
   });
 }
 
-alarm(
-  "DeadLettersPresent",
-  "A delivery failed every time it was received: a bug or a broken function, never a host that is down",
-  {
+function alarmDeadLetters(name: string, what: string, letters: sst.aws.Queue) {
+  alarm(name, `${what} failed every time it was received: a bug or a broken function, never a host that is down`, {
     namespace: "AWS/SQS",
     metricName: "ApproximateNumberOfMessagesVisible",
-    dimensions: { QueueName: deadLetters.nodes.queue.name },
+    dimensions: { QueueName: letters.nodes.queue.name },
     statistic: "Maximum",
     threshold: 0,
     period: 60,
-  },
-);
+  });
+}
 
-alarm("DeliveriesLate", "Deliveries are picked up later than a second attempt would come: the consumer is down or too slow", {
-  namespace: "AWS/SQS",
-  metricName: "ApproximateAgeOfOldestMessage",
-  dimensions: { QueueName: queue.nodes.queue.name },
-  statistic: "Maximum",
-  threshold: 2 * deliveries.visibility_seconds,
-  period: 60,
-});
+function alarmLate(name: string, what: string, late: sst.aws.Queue, { visibility_seconds }: Queue) {
+  alarm(name, `${what} are picked up later than a second attempt would come: the consumer is down or too slow`, {
+    namespace: "AWS/SQS",
+    metricName: "ApproximateAgeOfOldestMessage",
+    dimensions: { QueueName: late.nodes.queue.name },
+    statistic: "Maximum",
+    threshold: 2 * visibility_seconds,
+    period: 60,
+  });
+}
+
+alarmDeadLetters("DeadLettersPresent", "A delivery", deadLetters);
+alarmDeadLetters("SyncDeadLettersPresent", "A part of a template sync", syncDeadLetters);
+alarmLate("DeliveriesLate", "Deliveries", queue, deliveries);
+alarmLate("SyncsLate", "Parts of template syncs", syncQueue, syncs);
 
 alarm("SchedulesFailing", "A scheduled run failed for good: the first attempt and both repeats, which take three minutes", {
   namespace: "AWS/Lambda",

@@ -1,6 +1,6 @@
 import { apiGateway } from "./api-gateway.ts";
 import { connection } from "./database.ts";
-import { queue } from "./queue.ts";
+import { queue, syncQueue } from "./queue.ts";
 import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
 /** Settings that may differ from their defaults; the CLI reads them from the shell, `.env` and `.env.<stage>`. */
@@ -31,6 +31,7 @@ const OPTIONAL = [
 export const environment = {
   BASE_URL: apiGateway.url,
   DELIVERIES_QUEUE_URL: queue.url,
+  SYNCS_QUEUE_URL: syncQueue.url,
   ...Object.fromEntries(OPTIONAL.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
   ...connection,
   ENCRYPTION_KEY: encryptionKey.value,

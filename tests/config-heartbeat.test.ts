@@ -1,4 +1,5 @@
 import { agents, gateways, jobs } from "@board/core/db/schema";
+import { takeTurn } from "@board/core/gateway/turn";
 import { desc, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
@@ -45,7 +46,8 @@ describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialec
     group_id = await addGroup(world, home, "Group", [home.board_id]);
     worker = home.worker.session_key.split(":")[1]!;
     lead = home.lead.session_key.split(":")[1]!;
-    await world.drain();
+    // The host is to know no more than what is told to it here.
+    await world.db.delete(jobs);
     host.faults.patch_limit = null;
     const target = { url: host.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
     // The host knows the worker; the lead's entry is missing there.
@@ -143,6 +145,16 @@ describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialec
     expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("22m"), "done"]);
   });
 
+  test("others who write to the configuration are waited for", async () => {
+    const holder = await takeTurn(world.context(), home.gateway_id, { wait_ms: 5_000 });
+    const waiting = beat("26m");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect([patches(), callsOf("config.get")]).toEqual([[], []]);
+    await holder.release(0);
+    await waiting;
+    expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("26m")]);
+  });
+
   test("a key that the host refuses is left out, once, and logged", async () => {
     host.faults.refused_config_keys = ["includeReasoning"];
     await beat("23m");
@@ -186,7 +198,7 @@ describe("the job", () => {
   beforeEach(async () => {
     home = await world.tenant(`job ${++tenants}`);
     group_id = await addGroup(world, home, "Group", [home.board_id]);
-    await world.drain();
+    await world.db.delete(jobs);
   });
   const beat = (every: string) =>
     world.call("POST", `/api/v1/board-groups/${group_id}/heartbeat`, { token: home.owner.token, body: { every } });

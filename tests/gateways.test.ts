@@ -173,7 +173,10 @@ describe("the main agent", () => {
     const { id } = (await create({ name: "Rack" })).body;
     const [before] = await mainOf(id);
     await call("PATCH", `/${id}`, { name: "Shelf" });
-    expect(await mainOf(id)).toEqual([before]);
+    const { agent_token_hash, agent_token_lookup } = before!;
+    expect(await mainOf(id)).toMatchObject([
+      { id: before!.id, agent_token_hash, agent_token_lookup, name: "Shelf Gateway Agent" },
+    ]);
     await world.db.delete(agents).where(eq(agents.id, before!.id));
     expect((await call("PATCH", `/${id}`, {})).status).toBe(200);
     const [again, ...others] = await mainOf(id);

@@ -112,7 +112,58 @@ test("intents are those that agents' files speak of", () => {
     "post /api/v1/agent/boards/{board_id}/memory": "agent_board_memory_record",
     "post /api/v1/agent/boards/{board_id}/onboarding": "agent_board_onboarding_update",
     "get /api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}": "agent_board_webhook_payload_read",
+    "post /api/v1/agent/agents": "agent_management",
+    "delete /api/v1/agent/boards/{board_id}/agents/{agent_id}": "agent_lifecycle",
+    "post /api/v1/agent/boards/{board_id}/agents/{agent_id}/nudge": "agent_coordination",
+    "get /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": "agent_board_soul_lookup",
+    "put /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": "agent_knowledge_authoring",
+    "post /api/v1/agent/boards/{board_id}/gateway/main/ask-user": "human_escalation",
+    "post /api/v1/agent/gateway/boards/{board_id}/lead/message": "lead_direct_routing",
+    "post /api/v1/agent/gateway/leads/broadcast": "lead_broadcast_routing",
   });
+});
+
+test("what leads and main agents alone may do is told apart, under names that agents know", () => {
+  const told = operations().flatMap(({ operation }) =>
+    ["board_lead", "agent_main"].includes(operation["x-required-actor"] as string)
+      ? [[operation.operationId, [operation["x-required-actor"], ...operation.tags]] as const]
+      : [],
+  );
+  const lead = ["board_lead", "agent", "agent-lead"];
+  const main = ["agent_main", "agent", "agent-main"];
+  expect(Object.fromEntries(told)).toMatchObject({
+    agent_lead_create_agent: lead,
+    agent_lead_delete_board_agent: lead,
+    agent_lead_nudge_agent: lead,
+    agent_lead_update_agent_soul: lead,
+    agent_lead_ask_user_via_gateway_main: lead,
+    agent_main_message_board_lead: main,
+    agent_main_broadcast_lead_message: main,
+  });
+});
+
+test("what agents send and get says what it is for", () => {
+  const schemas = document.components.schemas as Record<
+    string,
+    { "x-llm-intent"?: string; "x-when-to-use"?: string[]; properties: Record<string, { description: string }> }
+  >;
+  const intents = {
+    AgentCreate: "agent_profile",
+    AgentUpdate: "agent_profile_update",
+    AgentRead: "agent_profile_lookup",
+    AgentNudge: "agent_nudge",
+    GatewayLeadMessageRequest: "lead_direct_message",
+    GatewayLeadMessageResponse: "lead_direct_message_result",
+    GatewayLeadBroadcastResponse: "lead_broadcast_summary",
+    GatewayMainAskUserRequest: "human_escalation_request",
+    GatewayMainAskUserResponse: "human_escalation_result",
+  };
+  for (const [name, intent] of Object.entries(intents)) {
+    expect(schemas[name]?.["x-llm-intent"], name).toBe(intent);
+    expect(schemas[name]?.["x-when-to-use"], name).toEqual([expect.stringMatching(/\S/)]);
+  }
+  for (const name of ["GatewayLeadMessageRequest", "GatewayLeadBroadcastRequest"])
+    expect(schemas[name]?.properties["kind"]?.description).toMatch(/^Routing mode/);
 });
 
 test("the heartbeat takes no body", () => {

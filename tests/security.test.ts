@@ -31,7 +31,12 @@ beforeAll(async () => {
   const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
     .body;
   const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
+  const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templates/sync`, {
+    token,
+    headers: { prefer: "respond-async" },
+  });
   known = {
+    run_id: sync.body.run_id,
     board_id: home.board_id,
     gateway_id: home.gateway_id,
     agent_id: home.worker.id,
@@ -62,7 +67,8 @@ const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
 /** An agent of the home organization, or of the other one, that the operation is for. */
 const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
   forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
-const hasId = (_endpoint: Endpoint, path: string) => path.includes("{");
+/** A session key is no id: it names what is on a host, and any text can be one. */
+const hasId = (_endpoint: Endpoint, path: string) => /\{(?!session_id\})/.test(path);
 
 test.each(having(needsSignIn))(
   "$title: without a credential 401, before the path and the body are looked at",
@@ -159,7 +165,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) 
     });
     const other = await world.call("POST", "/api/v1/agents", {
       token: home.owner.token,
-      body: { name: "Other", board_id: board.body.id },
+      body: { name: "Other", board_id: board.body.id, is_board_lead: true },
     });
     const answer = await world.call(endpoint.method, fill(path), { ...badBody(endpoint), agent: other.body.auth_token });
     expect([answer.status, answer.body]).toEqual([
@@ -169,12 +175,16 @@ test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) 
   },
 );
 
+/** What is not there is deleted already. */
+const REPEATABLE = "DELETE /api/v1/agents/{agent_id}";
+
 test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(
   "$title: an id of nothing 404, no id at all 422",
   async ({ endpoint, path }) => {
     const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: agentFor(endpoint, "home") };
     const absent = path.replaceAll(/\{\w+\}/g, () => crypto.randomUUID());
-    expect((await world.call(endpoint.method, absent, { ...badBody(endpoint), ...credential })).status).toBe(404);
+    const missed = `${endpoint.method} ${path}` === REPEATABLE ? 200 : 404;
+    expect((await world.call(endpoint.method, absent, { ...badBody(endpoint), ...credential })).status).toBe(missed);
     const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
       ...badBody(endpoint),
       ...credential,

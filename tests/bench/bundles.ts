@@ -17,6 +17,7 @@ const ENV = {
   AWS_REGION: "us-east-1",
   DATABASE_URL: "postgres://u:p@127.0.0.1:1/x",
   DELIVERIES_QUEUE_URL: "http://127.0.0.1:1/q",
+  SYNCS_QUEUE_URL: "http://127.0.0.1:1/s",
   BASE_URL: "http://127.0.0.1:1",
   LOCAL_AUTH_TOKEN: "0".repeat(64),
   ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { type ApiGroup, deliveries, groups, migrate, scheduled, schedules } from "@board/functions/manifest";
+import { type ApiGroup, deliveries, groups, migrate, type Queue, scheduled, schedules, syncs } from "@board/functions/manifest";
 import { root } from "../support/bundle.ts";
 import type { Resource } from "./mocks.ts";
 
@@ -83,7 +83,10 @@ const allowed = (): Statement[] =>
 const byName = (one: string, other: string) => one.localeCompare(other);
 const capitalized = (name: string) => name.replaceAll(/(?:^|-)(.)/g, (_match, first: string) => first.toUpperCase());
 const functionOf = (name: string) => functions().find((resource) => resource.name === `${name}Function`) as Resource;
-const consumers = () => functions().filter((resource) => resource.name.startsWith("DeliveriesSubscriber"));
+/** The settings of each queue with a consumer, by the name that its resources begin with. */
+const QUEUES: Record<string, Queue> = { Deliveries: deliveries, Syncs: syncs };
+const settingsOf = ({ name }: Resource) => Object.entries(QUEUES).find(([prefix]) => name.startsWith(prefix))![1];
+const consumersOf = (prefix: string) => functions().filter(({ name }) => name.startsWith(`${prefix}Subscriber`));
 
 test("every group of the manifest has one function with its size, and exactly its routes", () => {
   const expected = Object.entries<ApiGroup>(groups).map(([name, group]) => [
@@ -101,11 +104,11 @@ test("every group of the manifest has one function with its size, and exactly it
     });
 });
 
-test("no function exists beside the API groups, the consumer, the scheduler and the migrator", () => {
+test("no function exists beside the API groups, the consumers, the scheduler and the migrator", () => {
   const others = functions().filter((resource) => !resource.name.startsWith("Api"));
-  expect(others).toHaveLength(3);
-  expect(consumers()).toHaveLength(1);
-  expect(consumers()[0]?.inputs).toMatchObject({ memorySize: deliveries.memory_mb, timeout: deliveries.timeout_seconds });
+  expect(others).toHaveLength(2 + Object.keys(QUEUES).length);
+  for (const [prefix, { memory_mb, timeout_seconds }] of Object.entries(QUEUES))
+    expect(consumersOf(prefix).map(({ inputs }) => [inputs.memorySize, inputs.timeout])).toEqual([[memory_mb, timeout_seconds]]);
   expect(functionOf("Scheduled").inputs).toMatchObject({ memorySize: scheduled.memory_mb, timeout: scheduled.timeout_seconds });
   expect(functionOf("Migrate").inputs).toMatchObject({ memorySize: migrate.memory_mb, timeout: migrate.timeout_seconds });
 });
@@ -124,21 +127,23 @@ test("a function's files travel in its archive", () => {
 
 test("a consumer reports the messages that failed, and its queue waits six times its timeout before it tries again", () => {
   const mappings = all("aws:lambda/eventSourceMapping:EventSourceMapping");
-  expect(mappings).toHaveLength(1);
+  expect(mappings).toHaveLength(Object.keys(QUEUES).length);
   for (const { inputs } of mappings) {
     const { timeout } = one(functions(), inputs.functionName).inputs;
+    const { max_concurrency, batch_size } = settingsOf(one(queues(), inputs.eventSourceArn));
+    expect([inputs.scalingConfig.maximumConcurrency, inputs.batchSize]).toEqual([max_concurrency, batch_size]);
     expect(inputs.functionResponseTypes).toEqual(["ReportBatchItemFailures"]);
     expect(one(queues(), inputs.eventSourceArn).inputs.visibilityTimeoutSeconds).toBeGreaterThanOrEqual(
       6 * timeout + inputs.maximumBatchingWindowInSeconds,
     );
-    expect(inputs.scalingConfig.maximumConcurrency).toBe(deliveries.max_concurrency);
   }
 });
 
 test("a queue with a consumer gives up after a few receives, and what it gave up is kept for longest", () => {
   for (const { inputs } of all("aws:lambda/eventSourceMapping:EventSourceMapping")) {
-    const redrive = JSON.parse(one(queues(), inputs.eventSourceArn).inputs.redrivePolicy);
-    expect(redrive.maxReceiveCount).toBe(deliveries.max_receives);
+    const queue = one(queues(), inputs.eventSourceArn);
+    const redrive = JSON.parse(queue.inputs.redrivePolicy);
+    expect(redrive.maxReceiveCount).toBe(settingsOf(queue).max_receives);
     expect(one(queues(), redrive.deadLetterTargetArn).inputs.messageRetentionSeconds).toBe(14 * 24 * 60 * 60);
   }
 });
@@ -151,9 +156,9 @@ test("no role may do more than named actions on named resources", () => {
   );
 });
 
-test("only what enqueues may send, and only to the deliveries", () => {
+test("only what enqueues may send, and only to the queues that have consumers", () => {
   const sending = allowed().filter(({ actions }) => actions.includes("sqs:SendMessage"));
-  for (const { resources } of sending) expect(resources).toEqual([expect.stringContaining("DeliveriesQueue")]);
+  for (const { resources } of sending) expect(resources).toEqual(Object.keys(QUEUES).map((prefix) => expect.stringContaining(`${prefix}Queue`)));
   const silent = functions().filter(({ inputs }) => !sending.some(({ role }) => inputs.role.endsWith(role)));
   expect(silent.map(({ name }) => name).toSorted(byName)).toEqual(["ApiReferenceFunction", "MigrateFunction"]);
 });
@@ -204,6 +209,7 @@ test("each function gets the secrets that it needs, and the migrator only the di
       TOKEN_PEPPER: secretValue("TokenPepper"),
       LOCAL_AUTH_TOKEN: secretValue("LocalAuthToken"),
       DELIVERIES_QUEUE_URL: expect.stringContaining("DeliveriesQueue"),
+      SYNCS_QUEUE_URL: expect.stringContaining("SyncsQueue"),
       BASE_URL: expect.stringMatching(/^https:/),
     });
   const own = Object.entries(variables(functionOf("Migrate"))).filter(([name]) => !name.startsWith("SST_"));

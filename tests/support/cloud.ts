@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { openPostgres } from "@board/core/db/postgres";
 import { silent } from "@board/core/log";
-import { deliveries } from "@board/functions/manifest";
+import { deliveries, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { bundleFunctions } from "./bundle.ts";
 import { type EventSource, mapQueue } from "./event-source.ts";
@@ -25,8 +25,9 @@ export interface Cloud {
   request(name: string, method: string, url: string, options?: HttpOptions): Promise<Response>;
   /** Invokes the consumer with records of the given bodies. */
   consume(event: SQSEvent): Promise<SQSBatchResponse>;
-  /** Connects the queue with the consumer, as the event source mapping does. */
+  /** Connects a queue with its consumer, as the event source mapping does. */
   mapDeliveries(): EventSource;
+  mapSyncs(): EventSource;
   /** Cuts every database connection, as a sandbox finds them after it was frozen. */
   dropConnections(): void;
   /** Moves the clock of this process's world and of every function. */
@@ -38,6 +39,7 @@ export interface Cloud {
 
 export const QUEUE = "deliveries";
 export const DEAD_LETTERS = "deliveries-dead";
+export const SYNCS_QUEUE = "syncs";
 
 export async function startCloud(options: { visibility_seconds?: number } = {}): Promise<Cloud> {
   const postgres = await startPostgres();
@@ -56,6 +58,11 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
     max_receives: deliveries.max_receives,
     deadLetters: DEAD_LETTERS,
   });
+  const syncQueue = await sqs.create(SYNCS_QUEUE, {
+    visibility_seconds: options.visibility_seconds ?? syncs.visibility_seconds,
+    max_receives: syncs.max_receives,
+    deadLetters: `${SYNCS_QUEUE}-dead`,
+  });
   const environment: Record<string, string> = {
     ...sqs.env,
     ...TEST_KEYS,
@@ -63,6 +70,7 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
     DATABASE_DRIVER: "neon",
     NEON_PROXY: proxy.address,
     DELIVERIES_QUEUE_URL: queue,
+    SYNCS_QUEUE_URL: syncQueue,
     AUTH_MODE: "oidc",
     OIDC_ISSUER: world.identities.issuer,
     OIDC_JWKS_URL: `${world.identities.issuer}keys`,
@@ -101,6 +109,10 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
       return (await cloud.lambda("deliveries")).invoke<SQSBatchResponse>(event);
     },
     mapDeliveries: () => mapQueue(sqs, QUEUE, (event) => cloud.consume(event), { batch_size: deliveries.batch_size }),
+    mapSyncs: () =>
+      mapQueue(sqs, SYNCS_QUEUE, async (event) => (await cloud.lambda("syncs")).invoke<SQSBatchResponse>(event), {
+        batch_size: syncs.batch_size,
+      }),
     dropConnections: () => proxy.drop(),
     elapse(ms) {
       offset += ms;

@@ -5,7 +5,7 @@ import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { openPglite } from "@board/core/db/pglite";
-import { organization_members, users } from "@board/core/db/schema";
+import { jobs, organization_members, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
@@ -13,7 +13,7 @@ import { relay } from "@board/core/job/job";
 import type { Log } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
 import { type IdentityProvider, startIdentityProvider } from "./identity.ts";
@@ -55,7 +55,10 @@ export interface World {
   /** Delivers every job that is due now; returns how many wake-ups there were. Crashes are thrown. */
   drain(): Promise<number>;
   person(subject: string, claims?: Record<string, unknown>): Promise<Person>;
-  /** An organization with a gateway at `gateway_url`, a board, a lead and a worker. */
+  /**
+   * An organization with a gateway at `gateway_url`, a board, a lead and a worker. Its agents are not brought onto their
+   * host, which takes seconds and has tests of its own.
+   */
   tenant(subject: string, gateway_url?: string): Promise<Tenant>;
   /** Makes a person a member of somebody else's organization, and works there. */
   join(
@@ -178,6 +181,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       });
       const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
       const worker = await create("/api/v1/agents", { name: "Worker", board_id: board.id });
+      const provisioning = and(eq(jobs.organization_id, organization.id), eq(jobs.kind, "agent.provision"));
+      await db.delete(jobs).where(provisioning);
       const toAgent = (one: { id: string; auth_token: string; openclaw_session_id: string }) => ({
         id: one.id,
         token: one.auth_token,

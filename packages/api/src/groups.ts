@@ -5,6 +5,8 @@ import { approvals } from "./routes/approvals.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
 import { customFields } from "./routes/custom-fields.ts";
+import { gatewaySessions } from "./routes/gateway-sessions.ts";
+import { gatewaySync } from "./routes/gateway-sync.ts";
 import { gateways } from "./routes/gateways.ts";
 import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
@@ -27,7 +29,8 @@ export const groups = {
   organizations,
   "custom-fields": customFields,
   tags,
-  gateways,
+  gateways: [...gateways, ...gatewaySessions],
+  templates: gatewaySync,
   boards,
   "board-groups": boardGroups,
   memory: [...memory, ...groupMemory],

@@ -50,7 +50,17 @@ export interface Public {
 
 export type Actor = User | Agent | System | Public;
 
-export type RoleName = "PUBLIC" | "USER" | "MEMBER" | "ADMIN" | "AGENT" | "LEAD" | "MAIN" | "USER or AGENT" | "ADMIN or LEAD";
+export type RoleName =
+  | "PUBLIC"
+  | "USER"
+  | "MEMBER"
+  | "ADMIN"
+  | "AGENT"
+  | "LEAD"
+  | "MAIN"
+  | "USER or AGENT"
+  | "ADMIN or AGENT"
+  | "ADMIN or LEAD";
 
 /**
  * Who may call something: which credentials are looked at, whether an active organization is needed (it is made on
@@ -128,6 +138,14 @@ export const userOrAgent: Role<User | Agent> = {
   agents: true,
   organization: false,
   narrow: (actor) => (actor.type === "user" || actor.type === "agent" ? actor : refuse()),
+};
+
+export const adminOrAgent: Role<Admin | Agent> = {
+  name: "ADMIN or AGENT",
+  users: true,
+  agents: true,
+  organization: true,
+  narrow: (actor) => (actor.type === "agent" ? actor : toAdmin(actor)),
 };
 
 export const adminOrLead: Role<Admin | Lead> = {

@@ -2,10 +2,13 @@ import { and, eq, lte, or, sql } from "drizzle-orm";
 import type { System } from "./actor.ts";
 import { cleanUpAgent } from "./agent/cleanup.ts";
 import { configureHeartbeats } from "./agent/heartbeat-config.ts";
+import { provisionAgent, updateAgentFiles } from "./agent/provision.ts";
+import { checkWake } from "./agent/wake.ts";
 import { type Context, transaction } from "./context.ts";
 import { violatedIndex } from "./db/conflict.ts";
 import { GatewayError } from "./gateway/client.ts";
 import { isTransient } from "./gateway/failure.ts";
+import { probeHost } from "./gateway/probe.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
 import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
@@ -13,12 +16,14 @@ import { errorText } from "./log.ts";
 import { note } from "./outbox.ts";
 import { deliverNotice } from "./notice/notice.ts";
 import { unseal } from "./seal.ts";
+import { beginSync, finishRun, syncOneAgent } from "./template/sync-jobs.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
 
 /** What a handler may know of its job beside the payload. */
 export interface JobFacts {
   /** Makes idempotency keys: a repeat of the job has the same. */
   id: string;
+  lane: string | null;
   /** What was sealed into the job. */
   secret: string | null;
 }
@@ -30,15 +35,24 @@ export type Ending = (ctx: Context<System>) => Promise<void>;
 export interface JobHandler<K extends JobKind> {
   /** Does the work, at least once: a repeat must do no harm. Outside any transaction. */
   run(ctx: Context<System>, payload: JobPayloads[K], job: JobFacts): Promise<Ending | void>;
+  /** Records that an attempt failed which another one follows, in the transaction that plans that. */
+  postponed?(ctx: Context<System>, payload: JobPayloads[K], reason: string, lane: string | null): Promise<void>;
   /** Records that the job is given up, in the transaction that ends it. */
-  failed?(ctx: Context<System>, payload: JobPayloads[K], reason: string): Promise<void>;
+  failed?(ctx: Context<System>, payload: JobPayloads[K], reason: string, lane: string | null): Promise<void>;
 }
 
 /** The one table: kind of job to what it does. */
 const handlers: { [K in JobKind]: JobHandler<K> } = {
   "agent.cleanup": cleanUpAgent,
+  "agent.provision": provisionAgent,
+  "agent.update": updateAgentFiles,
+  "agent.wake_check": checkWake,
   "config.heartbeat": configureHeartbeats,
+  "gateway.probe": probeHost,
   notice: deliverNotice,
+  "sync.agent": syncOneAgent,
+  "sync.finish": finishRun,
+  "sync.start": beginSync,
   "webhook.notify": notifyWebhook,
 };
 
@@ -66,7 +80,7 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
     if (job.crashes >= MAX_CRASHES) throw new Error(`Its worker ended without a word ${job.crashes} times`);
     const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
-    const ending = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, secret });
+    const ending = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, lane: job.lane, secret });
     await finish(ctx, job, ending);
   } catch (error) {
     await recordFailure(ctx, job, error);
@@ -142,15 +156,26 @@ async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown):
   const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
   const helps = expected && (POLICIES[job.kind as JobKind].stubborn === true || isTransient(error));
   if (expected ? helps && job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
-    if (await giveBack(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
+    if (await postpone(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
     return;
   }
   const givenUp = await transaction(ctx, async (ctx) => {
     if (!(await end(ctx, job, { status: "dead", last_error: reason }))) return false;
-    await handlerOf(job)?.failed?.(ctx, job.payload as JobPayloads[JobKind], reason);
+    await handlerOf(job)?.failed?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
     return true;
   });
   if (givenUp) ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
+}
+
+/** What a handler has to say of a failure belongs to it; a crash is our bug and nobody else's to read of. */
+function postpone(ctx: Context<System>, job: JobRow, error: unknown): Promise<boolean> {
+  const handler = handlerOf(job);
+  if (!handler?.postponed || !(error instanceof GatewayError)) return giveBack(ctx, job, error);
+  return transaction(ctx, async (ctx) => {
+    const given = await giveBack(ctx, job, error);
+    if (given) await handler.postponed?.(ctx, job.payload as JobPayloads[JobKind], errorText(error), job.lane);
+    return given;
+  });
 }
 
 /** However long a host asks to be left alone. */

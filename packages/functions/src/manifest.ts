@@ -40,8 +40,10 @@ export const groups = {
     enqueues: false,
   },
   tags: { routes: under("/api/tags", "/api/v1/tags"), ...ordinary },
-  /** Registering a gateway dials it: 10 s for the probe in all. */
-  gateways: { routes: under("/api/v1/gateways"), memory_mb: 512, timeout_seconds: 28 },
+  /** Hosts are dialled while somebody waits: at most 10 s for a probe or a status, 23 s for what is repeated. */
+  gateways: { routes: under("/api/v1/gateways", "/api/v1/gateway"), memory_mb: 512, timeout_seconds: 28 },
+  /** Writes hundreds of files and hashes new tokens while somebody waits, for 25 s at the most. */
+  templates: { routes: under("/api/v1/gateways/{gateway_id}/templates"), memory_mb: 1024, timeout_seconds: 28 },
   boards: { routes: under("/api/v1/boards"), ...ordinary },
   "board-groups": { routes: under("/api/v1/board-groups"), ...ordinary },
   memory: {
@@ -58,26 +60,56 @@ export const groups = {
   webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
   /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },
-  agents: { routes: under("/api/v1/agents"), ...ordinary },
-  agent: { routes: under("/api/v1/agent"), ...ordinary },
+  agents: { routes: under("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
+  /** Agents wait for what they ask of a host: 25 s at the most. */
+  agent: { routes: under("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
 } as const satisfies Record<string, ApiGroup>;
 
 export type GroupName = keyof typeof groups;
 
-/** SQS carries job ids; visibility is six times the consumer's timeout, as AWS advises for partial batch failures. */
+/** SQS carries job ids. */
+export interface Queue {
+  /** Messages that a consumer gets at a time; it works on all of them at once. */
+  batch_size: number;
+  timeout_seconds: number;
+  /** Six times the consumer's timeout, as AWS advises for partial batch failures. */
+  visibility_seconds: number;
+  max_receives: number;
+  /** Batches at a time. */
+  max_concurrency: number;
+  memory_mb: number;
+}
+
+/** An attempt to provision puts up with its host for a minute, and its last call may take half a minute more. */
 export const deliveries = {
   batch_size: 10,
-  timeout_seconds: 60,
-  visibility_seconds: 360,
+  timeout_seconds: 120,
+  visibility_seconds: 720,
   max_receives: 5,
-  /** Batches at a time. */
   max_concurrency: 10,
   memory_mb: 512,
-} as const;
+} as const satisfies Queue;
+
+/**
+ * What template syncs leave after their request. As patient as the deliveries; but many agents of one run wait for their
+ * turn at one host, so that more of them at a time would only wait longer.
+ */
+export const syncs = {
+  batch_size: 5,
+  timeout_seconds: 120,
+  visibility_seconds: 720,
+  max_receives: 5,
+  max_concurrency: 4,
+  memory_mb: 1024,
+} as const satisfies Queue;
 
 /** Minutes between runs. Nothing runs oftener than every five minutes, so that an idle database can suspend. */
 export const schedules = {
   relay: { every_minutes: 5 },
+  lifecycle: { every_minutes: 5 },
+  probe: { every_minutes: 5 },
+  /** Gateways with an interval are synced within five minutes of when they are due. */
+  sync: { every_minutes: 5 },
   retention: { every_minutes: 60 },
 } as const satisfies Record<string, { every_minutes: number }>;
 

@@ -13,7 +13,8 @@ import * as z from "zod";
 
 /** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
 const Edge = z.object({
-  DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups."),
+  DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups for what agents are told."),
+  SYNCS_QUEUE_URL: z.url().describe("Queue of the wake-ups for template syncs."),
   NEON_PROXY: z
     .string()
     .optional()
@@ -59,7 +60,8 @@ export async function relayJobs(ctx: Context): Promise<void> {
   try {
     // The AWS SDK takes 50 ms to load: only where something is sent.
     const { sendWakeUps } = await import("./queue.ts");
-    await relayAll(ctx, sendWakeUps(edge.DELIVERIES_QUEUE_URL), ctx.outbox);
+    const queues = { deliveries: edge.DELIVERIES_QUEUE_URL, syncs: edge.SYNCS_QUEUE_URL };
+    await relayAll(ctx, sendWakeUps(queues, ctx.log), ctx.outbox);
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
   }

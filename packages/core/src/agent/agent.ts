@@ -10,7 +10,8 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, rule } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
-import { leadSessionKey } from "./host.ts";
+import { leadSessionKey, ownSessionKey } from "./host.ts";
+import { actingUser, enqueueProvision } from "./lifecycle.ts";
 import { shownStatus } from "./presence.ts";
 import { mintToken, storedToken } from "./token.ts";
 
@@ -74,7 +75,7 @@ export interface AgentQuery extends PageQuery {
 }
 
 /**
- * Creates an agent on a board, with its token, which is shown this once. The limit of the board counts agents other
+ * Creates an agent on a board, with its token, which is shown this once; its host is told by a job. The limit of the board counts agents other
  * than its lead, under a lock on the board.
  */
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
@@ -104,11 +105,13 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
           board_id: board.id,
           gateway_id: board.gateway_id,
           is_board_lead,
-          openclaw_session_id: is_board_lead ? leadSessionKey(board.id) : `agent:mc-${id}:main`,
+          openclaw_session_id: is_board_lead ? leadSessionKey(board.id) : ownSessionKey(id),
           lifecycle_generation: 1,
         })
         .returning(),
     );
+    const { organization_id } = board;
+    await enqueueProvision(ctx, row!, { organization_id, user_id: actingUser(ctx), reset: true, auth_token });
     return { ...toAgent(row!, ctx.now()), auth_token };
   });
 }
@@ -132,7 +135,8 @@ async function requireUsableGateway(ctx: Context, board: BoardRow): Promise<void
   if (!gateway.workspace_root.trim()) throw new DomainError("invalid", "Gateway workspace_root is required");
 }
 
-async function requireRoom(ctx: Context, board_id: string, max_agents: number): Promise<void> {
+/** The board is locked. */
+export async function requireRoom(ctx: Context, board_id: string, max_agents: number): Promise<void> {
   const [found] = await ctx.db
     .select({ total: count() })
     .from(agents)

@@ -1,18 +1,21 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { eq } from "drizzle-orm";
 import { recordLateEvent } from "../activity/activity.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
-import { GatewayError, type GatewayTarget } from "../gateway/client.ts";
-import { isMissingAgent, isMissingSession } from "../gateway/failure.ts";
+import type { GatewayTarget } from "../gateway/client.ts";
+import { removeEntry } from "../gateway/entries.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { openHost } from "../gateway/host.ts";
+import { trackingReach } from "../gateway/reach.ts";
+import type { RetryPolicy } from "../gateway/retry.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import { enqueue, sealIntoJobs } from "../job/job.ts";
 import { agents } from "./agent.sql.ts";
-import { hostAgentId, hostLane } from "./host.ts";
+import { hostLane } from "./host.ts";
 
-/** A run that is being aborted needs this long to end: deleting its agent meanwhile kills some hosts. */
-const ABORT_MS = 5_000;
+/** Survives a restart of the host, and others who write to its configuration. A host that is away is left to the next attempt. */
+const RETRY: RetryPolicy = { total_ms: 30_000, first_ms: 750, max_ms: 5_000, jitter: 0.2 };
 
 interface Removed {
   name: string;
@@ -52,20 +55,17 @@ export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed
 
 const connectionOf = (ctx: Context, gateway: GatewayRow) => JSON.stringify(toTarget(ctx, gateway));
 
-/** Aborts what runs, removes the agent with its files, then its session. What is not there any more is fine. */
+/** Removes the agent with its files and its session from the host, one agent at a time where hosts need it. */
 export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
   async run(ctx, { gateway_id, session_key }, { secret }) {
     const gateway = secret ? null : await findUsableGateway(ctx, gateway_id);
     const target = secret ? (JSON.parse(secret) as GatewayTarget) : gateway && toTarget(ctx, gateway);
-    if (!target) return;
-    // An agent of the same key may have been made since: the entry on the host is its now.
-    const [successor] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.openclaw_session_id, session_key));
-    if (successor) return;
-    const call = (method: string, params: object) => ctx.gateways.request(target, method, params);
-    await unlessMissing(() => call("chat.abort", { sessionKey: session_key }));
-    await pause(ABORT_MS);
-    await unlessMissing(() => call("agents.delete", { agentId: hostAgentId(session_key), deleteFiles: true }));
-    await unlessMissing(() => call("sessions.delete", { key: session_key }));
+    if (!target || (await hasSuccessor(ctx, { gateway_id, session_key, url: target.url }))) return;
+    const remove = async () => {
+      await ctx.gateways.hello(target);
+      await removeEntry(await openHost(ctx, { id: gateway_id, target }, RETRY), session_key);
+    };
+    await (gateway ? trackingReach(ctx, gateway, remove) : remove());
   },
   async failed(ctx, { organization_id, board_id, agent_name }, reason) {
     const event = { organization_id, board_id, message: `Removing agent ${agent_name} from its host failed: ${reason}` };
@@ -74,11 +74,15 @@ export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
   },
 };
 
-async function unlessMissing(work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    const kept = error instanceof GatewayError && /cannot delete the main session/i.test(error.message);
-    if (!kept && !isMissingAgent(error) && !isMissingSession(error)) throw error;
-  }
+/**
+ * An agent of the same key may have been made since, or have moved between gateways of one host: the entry there is its
+ * own now. One that lives on another host leaves this entry to be removed.
+ */
+async function hasSuccessor(ctx: Context, left: { gateway_id: string; session_key: string; url: string }): Promise<boolean> {
+  const [successor] = await ctx.db
+    .select({ gateway_id: gateways.id, url: gateways.url })
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(eq(agents.openclaw_session_id, left.session_key));
+  return successor !== undefined && (successor.gateway_id === left.gateway_id || successor.url.trim() === left.url.trim());
 }

@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
 import type { WantedEntry } from "../gateway/config.ts";
 import { configureEntries } from "../gateway/configure.ts";
+import { openHost } from "../gateway/host.ts";
 import { trackingReach } from "../gateway/reach.ts";
 import type { RetryPolicy } from "../gateway/retry.ts";
 import { findUsableGateway } from "../gateway/send.ts";
@@ -16,6 +17,8 @@ export const DEFAULT_HEARTBEAT = { every: "10m", target: "last", includeReasonin
 
 /** Survives a restart of the host. Longer waits, and a host that is away from the start, are left to the job's next attempt. */
 const RETRY: RetryPolicy = { total_ms: 20_000, first_ms: 750, max_ms: 5_000, jitter: 0.2 };
+/** Milliseconds: longer than a restart takes. */
+const FIRST_CONTACT_MS = 1_500;
 
 interface Host {
   gateway_id: string;
@@ -37,10 +40,9 @@ export const configureHeartbeats: JobHandler<"config.heartbeat"> = {
     const gateway = await findUsableGateway(ctx, gateway_id);
     const wanted = gateway?.workspace_root.trim() ? await wantedEntries(ctx, gateway, agent_ids) : [];
     if (!gateway || wanted.length === 0) return;
-    const target = toTarget(ctx, gateway);
     const left_out = await trackingReach(ctx, gateway, async () => {
-      await ctx.gateways.hello(target);
-      return configureEntries(ctx.gateways, target, wanted, RETRY);
+      const place = { id: gateway_id, target: toTarget(ctx, gateway) };
+      return configureEntries(await openHost(ctx, place, RETRY, { first_contact_ms: FIRST_CONTACT_MS }), wanted);
     });
     if (left_out.length > 0)
       ctx.log.warn("gateway.config_keys_refused", "The host does not take some heartbeat settings", {

@@ -12,6 +12,9 @@ export const hostLane = (gateway_id: string, session_key: string): string => `${
 /** The session of a board's lead: one per board, whoever leads it. */
 export const leadSessionKey = (board_id: string): string => `agent:lead-${board_id}:main`;
 
+/** The session of any other agent of a board. */
+export const ownSessionKey = (agent_id: string): string => `agent:mc-${agent_id}:main`;
+
 /** Folder of an agent below the workspace root of its gateway. The root is the host's affair: `~` stays as it is. */
 export function workspacePath(workspace_root: string, host_agent_id: string): string {
   const key = host_agent_id.replace(/^mc-gateway-/, "gateway-");

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { nameTaken } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 import { leadSessionKey } from "./host.ts";
+import { actingUser, enqueueProvision } from "./lifecycle.ts";
 import { mintToken, storedToken } from "./token.ts";
 
 type AgentRow = typeof agents.$inferSelect;
@@ -17,14 +18,18 @@ export interface LeadWishes {
   profile?: Readonly<Record<string, string>>;
 }
 
-/** The lead of a board, made when it is missing and kept as it is otherwise. One per board, by a unique index. */
+/**
+ * The lead of a board, made when it is missing, and then brought onto its host by a job; kept as it is otherwise. One per
+ * board, by a unique index. In the caller's transaction.
+ */
 export async function ensureLead(
   ctx: Context,
-  board: Pick<BoardRow, "id" | "gateway_id">,
+  board: Pick<BoardRow, "id" | "gateway_id" | "organization_id">,
   { name, profile = {} }: LeadWishes = {},
 ): Promise<{ agent: AgentRow; created: boolean }> {
   const present = await findLead(ctx, board.id);
   if (present) return { agent: present, created: false };
+  const auth_token = mintToken();
   const wished = Object.entries(profile).filter(([, value]) => value.trim());
   const [made] = await ctx.db
     .insert(agents)
@@ -36,11 +41,15 @@ export async function ensureLead(
       identity_profile: { ...PROFILE, ...Object.fromEntries(wished) },
       openclaw_session_id: leadSessionKey(board.id),
       lifecycle_generation: 1,
-      ...(await storedToken(ctx.settings.token_pepper, mintToken())),
+      ...(await storedToken(ctx.settings.token_pepper, auth_token)),
     })
     .onConflictDoNothing()
     .returning();
-  if (made) return { agent: made, created: true };
+  if (made) {
+    const { organization_id } = board;
+    await enqueueProvision(ctx, made, { organization_id, user_id: actingUser(ctx), reset: false, auth_token });
+    return { agent: made, created: true };
+  }
   const other = await findLead(ctx, board.id);
   // No lead was faster, so it is the name that another agent of the board has.
   if (!other) throw nameTaken();

@@ -19,6 +19,9 @@ interface Options {
   deliver?: boolean;
 }
 
+/** Whose profile the files show when this caller causes them: an agent acts for nobody in particular. */
+export const actingUser = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
+
 /** Has a new agent made on its host with its first token, in the transaction that makes its row. */
 export async function enqueueProvision(ctx: Context, agent: Subject, options: Options & { auth_token: string }): Promise<void> {
   const job = toJob(agent, options);
@@ -26,7 +29,11 @@ export async function enqueueProvision(ctx: Context, agent: Subject, options: Op
 }
 
 /** Has the files of an agent rewritten on its host, in the transaction that changes what they say. The token stays. */
-export async function enqueueUpdate(ctx: Context, agent: Subject, options: Options & { force_bootstrap?: boolean }): Promise<void> {
+export async function enqueueUpdate(
+  ctx: Context,
+  agent: Subject,
+  options: Options & { force_bootstrap?: boolean },
+): Promise<void> {
   const job = toJob(agent, options);
   const { force_bootstrap = false } = options;
   if (job) await enqueue(ctx, "agent.update", { ...job.payload, force_bootstrap }, job.options);

@@ -10,7 +10,7 @@ export const PRESENCE_SECONDS = 30;
 export const OFFLINE_SECONDS = 600;
 
 /** States that a sign of life does not change. */
-const HELD: readonly AgentStatus[] = ["updating", "deleting"];
+export const HELD: readonly AgentStatus[] = ["updating", "deleting"];
 
 interface Presence {
   agent_id: string;

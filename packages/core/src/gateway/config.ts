@@ -38,19 +38,36 @@ export function toHostConfig(payload: unknown): HostConfig {
 export function entriesPatch(config: HostConfig["config"], wanted: readonly WantedEntry[]): object | null {
   const { entries, list } = objectOf(config["agents"]);
   if (isObject(entries)) {
-    const changes = wanted.some(({ id, settings }) => !isDeepStrictEqual(laidOver(entries[id], settings), entries[id]));
+    const changes = wanted.some(({ id, settings }) => !isDeepStrictEqual(configured(entries[id], settings), entries[id]));
     return changes ? { agents: { entries: Object.fromEntries(wanted.map(({ id, settings }) => [id, settings])) } } : null;
   }
   const present: unknown[] = Array.isArray(list) ? list : [];
   const own = new Map(wanted.map(({ id, settings }) => [id, settings]));
   const kept = present.map((entry) => {
     const settings = own.get(idOf(entry));
-    return settings ? laidOver(entry, settings) : entry;
+    return settings ? configured(entry, settings) : entry;
   });
   const known = new Set(present.map(idOf));
   const added = wanted.filter(({ id }) => !known.has(id)).map(({ id, settings }) => laidOver({ id }, settings));
   const next = [...kept, ...added];
   return isDeepStrictEqual(next, present) ? null : { agents: { list: next } };
+}
+
+/** An entry with our settings. The same workspace in the host's own spelling is no change. */
+function configured(entry: unknown, settings: EntrySettings): Record<string, unknown> {
+  const { workspace } = objectOf(entry);
+  const same = settings.workspace !== undefined && typeof workspace === "string" && isSamePath(workspace, settings.workspace);
+  return laidOver(entry, same ? { ...settings, workspace } : settings);
+}
+
+/**
+ * Whether a host's path is the wanted one. Hosts make paths absolute when they store them: `~/a` becomes `/home/x/a`, and
+ * `a` a folder below theirs. Which one is their affair, so that any will do.
+ */
+export function isSamePath(stored: string, wanted: string): boolean {
+  const [path, asked] = [stored, wanted].map((one) => one.trim().replace(/\/+$/, "")) as [string, string];
+  if (path === asked) return true;
+  return !asked.startsWith("/") && path.startsWith("/") && path.endsWith(`/${asked.replace(/^(~|\.)\//, "")}`);
 }
 
 /** Like a merge patch: objects merge, other values replace. Null is no value. */
@@ -61,6 +78,18 @@ function laidOver(stored: unknown, wanted: object): Record<string, unknown> {
     next[key] = isObject(value) ? laidOver(next[key], value) : value;
   }
   return next;
+}
+
+/** The agents that a configuration names with the workspaces it has for them, in either layout. */
+export function configuredWorkspaces(config: HostConfig["config"]): Map<string, string> {
+  const { entries, list } = objectOf(config["agents"]);
+  const named = isObject(entries) ? Object.entries(entries) : Array.isArray(list) ? list.map((one) => [idOf(one), one]) : [];
+  return new Map(
+    named.flatMap(([id, entry]) => {
+      const { workspace } = objectOf(entry);
+      return typeof workspace === "string" ? [[String(id), workspace]] : [];
+    }),
+  );
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

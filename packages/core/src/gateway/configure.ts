@@ -1,6 +1,7 @@
-import { GatewayError, type Gateways, type GatewayTarget } from "./client.ts";
+import { GatewayError } from "./client.ts";
 import { entriesPatch, isStale, refusedKeys, toHostConfig, type WantedEntry, withoutKeys } from "./config.ts";
-import { type RetryPolicy, withRetry } from "./retry.ts";
+import type { Host } from "./host.ts";
+import type { RetryPolicy } from "./retry.ts";
 
 /** How often a patch is tried while others write to the configuration at the same time. */
 const MAX_TRIES = 3;
@@ -10,41 +11,35 @@ const MAX_TRIES = 3;
  * A restart may swallow the answer, so that every try reads first and compares. Returns the keys that the host refuses and
  * that were left out. A wait that the host asks for beyond the whole budget is the caller's: it rejects at once.
  */
-export async function configureEntries(
-  gateways: Gateways,
-  target: GatewayTarget,
-  wanted: readonly WantedEntry[],
-  policy: RetryPolicy,
-): Promise<string[]> {
+export async function configureEntries(host: Host, wanted: readonly WantedEntry[]): Promise<string[]> {
   let entries = wanted;
   let left_out: string[] = [];
   let conflicts = 0;
 
   /** True when there is nothing left to do. */
   async function tryOnce(): Promise<boolean> {
-    const { hash, config } = toHostConfig(await gateways.request(target, "config.get", {}));
+    const { hash, config } = toHostConfig(await host.callOnce("config.get", {}));
     const patch = entriesPatch(config, entries);
     if (patch === null) return true;
     try {
       const baseHash = hash === null ? {} : { baseHash: hash };
-      await gateways.request(target, "config.patch", { raw: JSON.stringify(patch), ...baseHash });
+      await host.callOnce("config.patch", { raw: JSON.stringify(patch), ...baseHash });
       return true;
     } catch (error) {
       if (isStale(error) && ++conflicts < MAX_TRIES) return false;
       const refused = left_out.length === 0 ? refusedKeys(error, entries) : [];
-      if (refused.length === 0) throw withinBudget(error, policy);
+      if (refused.length === 0) throw withinBudget(error, host.policy);
       left_out = refused;
       entries = entries.map((entry) => withoutKeys(entry, refused));
       return false;
     }
   }
 
-  await withRetry(
-    policy,
-    async () => {
+  // A turn for each try: what the host wants to be waited for is waited for outside of it.
+  await host.repeat("config.patch", () =>
+    host.inTurn(async () => {
       while (!(await tryOnce()));
-    },
-    { step: "config.patch" },
+    }),
   );
   return left_out;
 }

@@ -1,15 +1,17 @@
 import { and, count, desc, eq, or } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
-import { createMainAgent, removeMainAgent } from "../agent/main-agent.ts";
+import { createMainAgent, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
+import { transactionGivingWay } from "../db/giving-way.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
+import { firstSyncDue } from "./sync-due.ts";
 import { probeGateway, type Reach, recordFlip } from "./reach.ts";
 import { type GatewayRow, openToken, sealToken } from "./target.ts";
 
@@ -100,17 +102,27 @@ export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promi
 export async function createGateway(ctx: Context<Admin>, input: CreateGateway): Promise<Gateway> {
   const { token, ...values } = input;
   const reach = await probeGateway(ctx, { ...input });
+  const sync_due_at = firstSyncDue(ctx.now(), input.sync_interval_minutes);
   return transaction(ctx, async (ctx) => {
     const [row] = await ctx.db
       .insert(gateways)
-      .values({ ...values, ...reach, token_sealed: sealToken(ctx, token), organization_id: ctx.actor.active.organization_id })
+      .values({
+        ...values,
+        ...reach,
+        sync_due_at,
+        token_sealed: sealToken(ctx, token),
+        organization_id: ctx.actor.active.organization_id,
+      })
       .returning();
     await createMainAgent(ctx, row!);
     return toGateway(ctx, row!);
   });
 }
 
-/** Changes what was sent; a changed connection is tried first, as at registration. A missing main agent is made again. */
+/**
+ * Changes what was sent; a changed connection is tried first, as at registration. A missing main agent is made again; one
+ * that is there gets its files anew when they say something else now.
+ */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
   const [stored] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id));
   if (!stored) throw notFound();
@@ -120,26 +132,28 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
     sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === mask(storedToken));
   const token = keepsToken ? storedToken : sentToken;
   const changes = changesOf(stored, sent);
-  const { url, disable_device_pairing, allow_insecure_tls } = changes;
+  const { url, disable_device_pairing, allow_insecure_tls, sync_interval_minutes } = changes;
   const reconnects = !keepsToken || url !== undefined || disable_device_pairing !== undefined || allow_insecure_tls !== undefined;
   const reach: Partial<Reach> = reconnects ? await probeGateway(ctx, { ...stored, ...changes, token }) : {};
   const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, token) };
+  const syncChange = sync_interval_minutes === undefined ? {} : { sync_due_at: firstSyncDue(ctx.now(), sync_interval_minutes) };
   return transaction(ctx, async (ctx) => {
-    const written = { ...changes, ...tokenChange, ...reach };
+    const written = { ...changes, ...tokenChange, ...syncChange, ...reach };
     // Locked also when nothing is written: its main agent must not be made while it is being removed.
     const [row] = isEmpty(written)
       ? await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("key share")
       : await ctx.db.update(gateways).set(written).where(own(ctx, gateway_id)).returning();
     if (!row) throw notFound();
     if (reach.connected !== undefined && reach.connected !== stored.connected) await recordFlip(ctx, row);
-    await createMainAgent(ctx, row);
+    const isRetold = reconnects || changes.name !== undefined || changes.workspace_root !== undefined;
+    if (!(await createMainAgent(ctx, row)) && isRetold) await updateMainAgent(ctx, stored, row);
     return toGateway(ctx, row);
   });
 }
 
 /** Removes a gateway that no board and no board agent uses any more. */
 export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
-  return transaction(ctx, async (ctx) => {
+  return transactionGivingWay(ctx, async (ctx) => {
     const [row] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("update");
     if (!row) throw notFound();
     const [board] = await ctx.db.select({ id: boards.id }).from(boards).where(eq(boards.gateway_id, gateway_id)).limit(1);

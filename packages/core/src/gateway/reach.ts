@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
+import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { isAllowedHost } from "./address.ts";
@@ -27,17 +28,27 @@ export async function probeGateway(ctx: Context, target: GatewayTarget): Promise
   const rules = { allowed_hosts: gateway_allowed_hosts, private_addresses_allowed: private_gateways_allowed };
   if (!(await isAllowedHost(target.url, rules))) throw new DomainError("invalid", "Gateway host is not allowed.");
   const checked_at = ctx.now();
-  const { url, token, disable_device_pairing, allow_insecure_tls } = target;
-  const version = await withDeadline(
-    readVersion(ctx.gateways, { url, token, disable_device_pairing, allow_insecure_tls }, { timeout_ms: PROBE_MS }),
-  ).catch((error: unknown) => error);
-  if (version !== null && typeof version !== "string") {
+  const version = await askVersion(ctx, target);
+  if (version instanceof Error) {
     if (isProtocolMismatch(version)) throw new DomainError("invalid", toGatewayMessage(version));
     return { connected: false, version: null, last_error: toGatewayMessage(version), checked_at };
   }
   const verdict = checkVersion(version, gateway_min_version);
   if (verdict.kind === "incompatible") throw new DomainError("invalid", verdict.message);
   return { connected: true, version, last_error: verdict.kind === "unknown" ? verdict.message : null, checked_at };
+}
+
+/** The version of a host within 10 s in all, null when it is reached and does not tell, or why it is not reached. */
+export async function askVersion(ctx: Context, target: GatewayTarget): Promise<string | null | GatewayError> {
+  const { url, token, disable_device_pairing, allow_insecure_tls } = target;
+  try {
+    return await withDeadline(
+      readVersion(ctx.gateways, { url, token, disable_device_pairing, allow_insecure_tls }, { timeout_ms: PROBE_MS }),
+    );
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
 }
 
 function withDeadline<T>(work: Promise<T>): Promise<T> {
@@ -65,17 +76,27 @@ interface Known {
  */
 export async function recordReach(ctx: Context, gateway: Known, error: GatewayError | null): Promise<void> {
   const connected = error === null || !isUnreached(error);
-  const last_error = connected ? null : toGatewayMessage(error);
-  if (gateway.connected === connected && gateway.last_error === last_error) return;
+  // What a connected host's `last_error` says is a warning about its version, which no call takes back.
+  if (connected && gateway.connected) return;
+  await storeReach(ctx, gateway, { connected, last_error: connected ? null : toGatewayMessage(error) });
+}
+
+/** Writes what differs from the known state; tells in the activity log when a host has come or gone. */
+export async function storeReach(
+  ctx: Context,
+  gateway: Known,
+  reach: Pick<Reach, "connected" | "last_error"> & Partial<Reach>,
+): Promise<void> {
+  if (isEmpty(changesOf<Partial<Reach>>(gateway, reach))) return;
   await transaction(ctx, async (ctx) => {
-    const [before] = await ctx.db
-      .select({ connected: gateways.connected })
-      .from(gateways)
-      .where(eq(gateways.id, gateway.id))
-      .for("update");
+    const ofGateway = eq(gateways.id, gateway.id);
+    const [before] = await ctx.db.select({ connected: gateways.connected }).from(gateways).where(ofGateway).for("update");
     if (!before) return;
-    await ctx.db.update(gateways).set({ connected, last_error, checked_at: ctx.now() }).where(eq(gateways.id, gateway.id));
-    if (before.connected !== connected) await recordFlip(ctx, { ...gateway, connected, last_error });
+    await ctx.db
+      .update(gateways)
+      .set({ ...reach, checked_at: ctx.now() })
+      .where(ofGateway);
+    if (before.connected !== reach.connected) await recordFlip(ctx, { ...gateway, ...reach });
   });
 }
 
@@ -102,7 +123,7 @@ export async function trackingReach<T>(ctx: Context, gateway: Known, calls: () =
 }
 
 /** No connection came about, or it was lost before the answer. */
-function isUnreached(error: GatewayError): boolean {
+export function isUnreached(error: GatewayError): boolean {
   const { close_code, http_status, system_code, timed_out, unconnected } = error.failure;
   return unconnected === true || timed_out === true || [close_code, http_status, system_code].some((part) => part != null);
 }

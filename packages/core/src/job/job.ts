@@ -4,7 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
 import { createOutbox, note, type Outbox } from "../outbox.ts";
 import { seal } from "../seal.ts";
-import { type JobKind, type JobPayloads, POLICIES } from "./kinds.ts";
+import { type JobKind, type JobPayloads, POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
@@ -88,6 +88,7 @@ export interface WakeUp {
   /** Fairness between tenants in the queue; null for what belongs to none any more. */
   organization_id: string | null;
   delay_seconds: number;
+  queue: QueueName;
 }
 
 /**
@@ -130,9 +131,10 @@ export async function relay(ctx: Context, send: Send, scope: Outbox = createOutb
         and ${dueAt} <= ${new Date(now.getTime() + HORIZON_MS).toISOString()}::timestamptz
         and ${scope.everything ? headOfLane : inScope(scope)}
       order by seq limit ${RELAY_BATCH} for update skip locked)
-    returning id, organization_id,
+    returning id, kind, organization_id,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
-  const wakeUps = rowsOf<WakeUp>(found);
+  const rows = rowsOf<Omit<WakeUp, "queue"> & { kind: string }>(found);
+  const wakeUps = rows.map(({ kind, ...wakeUp }): WakeUp => ({ ...wakeUp, queue: queueOf(kind) }));
   if (wakeUps.length === 0) return 0;
   const failed = await send(wakeUps).then(
     (result) => result.failed,

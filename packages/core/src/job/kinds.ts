@@ -41,16 +41,39 @@ export interface ProvisionPayload {
   deliver: boolean;
 }
 
+/** A look whether an agent that was woken has answered; if not, it is woken again in the same words. */
+export interface WakeCheckPayload {
+  agent_id: string;
+  generation: number;
+  verb: "provisioned" | "updated";
+  deliver: boolean;
+}
+
+/** One agent of a template sync. */
+export interface SyncAgentPayload {
+  run_id: string;
+  /** Its row in the run. */
+  run_agent_id: string;
+  /** The host had nothing of the agent when the run began, so that every file of its role is written. */
+  first: boolean;
+}
+
 /** What each kind of job carries. Ids and small facts only: the handler reads the rest, so that it acts on the truth of the moment. */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
-  "agent.wake_check": { agent_id: string; generation: number };
+  "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
   "gateway.probe": { gateway_id: string };
   notice: NoticePayload;
+  /** Looks which agents a template sync is for, and makes a job for each. */
+  "sync.start": { run_id: string };
+  /** The job's secret is the agent's new token, if it gets one. */
+  "sync.agent": SyncAgentPayload;
+  /** What is done once for all agents of a template sync. */
+  "sync.finish": { run_id: string };
   "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
 }
 export type JobKind = keyof JobPayloads;
@@ -73,6 +96,12 @@ export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
+  // A restart of the host is sat out within an attempt. Four of them span minutes: whoever waits for a run should rather
+  // be told that the host is away, and sync again later, than wait on.
+  "sync.start": { attempts: 4, first_seconds: 5, max_seconds: 60 },
+  "sync.agent": { attempts: 4, first_seconds: 5, max_seconds: 60 },
+  // As for config.heartbeat; and hosts that count such calls ask for a minute's wait.
+  "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, stubborn: true },
   "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, stubborn: true },
 };
 
@@ -83,3 +112,9 @@ export function backoff(policy: RetryPolicy, attempt: number, random: () => numb
   const seconds = Math.min(policy.first_seconds * 2 ** (attempt - 1), policy.max_seconds);
   return Math.round(seconds * 1000 * (1 + JITTER * (2 * random() - 1)));
 }
+
+/** The queues, each with consumers of its own: a sync of many agents must not hold up what agents are told. */
+export type QueueName = "deliveries" | "syncs";
+
+/** The queue that wakes up for jobs of a kind. */
+export const queueOf = (kind: string): QueueName => (kind.startsWith("sync.") ? "syncs" : "deliveries");

@@ -116,6 +116,8 @@ export const agentMethods: Record<string, Method> = {
       if (id === MAIN && !host.dialect.main_is_deletable) throw new Refusal('"main" cannot be deleted');
       const entry = required(host, id);
       const workspace = workspaceOf(host, entry);
+      const runs = [...host.running.values()].some((run) => run.session_key.startsWith(`agent:${id}:`));
+      if (runs && host.dialect.dies_of_deleting_runs) setImmediate(() => host.crash());
       writeRoster(host, (entries) => entries.filter((candidate) => candidate.id !== id));
       if (params.deleteFiles ?? true) {
         host.files.delete(workspace);

@@ -14,7 +14,7 @@ interface SendParams {
   idempotencyKey: string;
 }
 
-/** chat.send, history and abort. A run ends as soon as its answer is out; the answer comes from the gateway's `reply`. */
+/** chat.send, history and abort. The answer to a message comes from the gateway's `reply`. */
 export const chatMethods: Record<string, Method> = {
   "chat.send": {
     params: () =>
@@ -39,7 +39,7 @@ export const chatMethods: Record<string, Method> = {
       host.messages.push(accepted);
       say(host, key, "user", message);
       host.broadcast("agent", { runId, sessionKey: key, stream: "lifecycle", data: { phase: "start" } });
-      setImmediate(() => finish(host, accepted));
+      begin(host, accepted);
       return { runId, status: "started" };
     },
   },
@@ -56,9 +56,26 @@ export const chatMethods: Record<string, Method> = {
   "chat.abort": {
     params: () => shape({ sessionKey: text() }, { runId: text() }),
     scope: write,
-    run: () => ({ ok: true, aborted: false, runIds: [] }),
+    run(host, params: { sessionKey: string }) {
+      const key = sessionKeyOf(params.sessionKey);
+      const runs = [...host.running].filter(([, { session_key }]) => session_key === key);
+      const { abort_ms } = host.faults;
+      if (abort_ms !== Number.POSITIVE_INFINITY) for (const [, { end }] of runs) setTimeout(end, abort_ms).unref();
+      return { ok: true, aborted: runs.length > 0, runIds: runs.map(([id]) => id) };
+    },
   },
 };
+
+/** A run ends as soon as its answer is out, unless it was told to take its time. */
+function begin(host: Host, message: ChatMessage): void {
+  const { run_ms } = host.faults;
+  if (run_ms === 0) return void setImmediate(() => finish(host, message));
+  const end = (): void => {
+    if (host.running.delete(message.idempotency_key)) finish(host, message);
+  };
+  host.running.set(message.idempotency_key, { session_key: message.session_key, end });
+  setTimeout(end, run_ms).unref();
+}
 
 function finish(host: Host, message: ChatMessage): void {
   host.heard(message);

@@ -44,6 +44,8 @@ export interface Dialect {
   unknown_agent_text: (id: string) => string;
   reserved_main_text: string;
   main_is_deletable: boolean;
+  /** An agent that is deleted in the middle of a run takes the whole process with it. */
+  dies_of_deleting_runs: boolean;
   /** Every `agent:<id>:main` is kept, not only the main agent's. */
   main_sessions_are_kept: boolean;
   chat_needs_agent: boolean;
@@ -80,6 +82,7 @@ const first: Dialect = {
   unknown_agent_text: () => "unknown agent id",
   reserved_main_text: '"main" is reserved',
   main_is_deletable: false,
+  dies_of_deleting_runs: true,
   main_sessions_are_kept: false,
   chat_needs_agent: false,
   reset_keeps_session_id: false,
@@ -128,6 +131,7 @@ const september: Dialect = {
   unknown_agent_text: (id) => `agent "${id}" not found`,
   reserved_main_text: 'agent "main" already exists',
   main_is_deletable: true,
+  dies_of_deleting_runs: false,
   main_sessions_are_kept: true,
   reset_keeps_session_id: true,
 };

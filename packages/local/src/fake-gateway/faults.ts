@@ -19,6 +19,10 @@ export interface Faults {
   failures: { method: string; error: WireError; times: number }[];
   /** Milliseconds in which a created agent is `not found` for other agents.* calls. */
   unknown_after_create_ms: number;
+  /** Milliseconds from a message to the end of the run that it starts. */
+  run_ms: number;
+  /** Milliseconds that an aborted run goes on for; Infinity is to its own end. */
+  abort_ms: number;
   /** config.patch calls per 60 s and device, failed ones counted; undefined takes the release's own limit. */
   patch_limit: number | null | undefined;
   /** Keys of agent entries and heartbeats this host refuses as unrecognized. */
@@ -36,6 +40,8 @@ export function noFaults(): Faults {
     cuts: {},
     failures: [],
     unknown_after_create_ms: 0,
+    run_ms: 0,
+    abort_ms: 0,
     patch_limit: undefined,
     refused_config_keys: [],
   };

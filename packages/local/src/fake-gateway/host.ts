@@ -72,10 +72,14 @@ export interface Host {
   /** When each agent was created. */
   created: Map<string, number>;
   runs: Map<string, "in_flight" | "ok">;
+  /** Runs that take their time, by id: whose they are, and what ends them. */
+  running: Map<string, { session_key: string; end: () => void }>;
   patches: Map<string, number[]>;
   messages: ChatMessage[];
   broadcast(event: string, payload: unknown): void;
   heard(message: ChatMessage): void;
+  /** The process dies: every connection is cut, and nobody listens until the gateway is started again. */
+  crash(): void;
 }
 
 /** One RPC: what it accepts, who may call it, what it does. `writes` names the restart rule it falls under. */

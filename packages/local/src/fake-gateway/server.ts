@@ -59,6 +59,7 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
     heard(message) {
       for (const listener of listeners) listener(message);
     },
+    crash: () => void stop(),
   });
   const max_payload = options.max_payload ?? host.dialect.max_payload;
   let starting = false;
@@ -163,7 +164,11 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
   };
 }
 
-function createHost(version: DialectName, options: FakeGatewayOptions, outlets: Pick<Host, "broadcast" | "heard">): Host {
+function createHost(
+  version: DialectName,
+  options: FakeGatewayOptions,
+  outlets: Pick<Host, "broadcast" | "heard" | "crash">,
+): Host {
   const dialect = dialects[version];
   const config = {
     gateway: { mode: "local", bind: "loopback", auth: { mode: "token", token: options.token } },
@@ -184,6 +189,7 @@ function createHost(version: DialectName, options: FakeGatewayOptions, outlets: 
     sessions: new Map(),
     created: new Map(),
     runs: new Map(),
+    running: new Map(),
     patches: new Map(),
     messages: [],
   };

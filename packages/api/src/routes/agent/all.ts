@@ -1,5 +1,7 @@
+import { agentAgents } from "./agents.ts";
 import { agentApprovals } from "./approvals.ts";
 import { agentBoards } from "./boards.ts";
+import { agentCoordination } from "./coordination.ts";
 import { agentMemory } from "./memory.ts";
 import { agentOnboarding } from "./onboarding.ts";
 import { agentPayloads } from "./payloads.ts";
@@ -11,6 +13,7 @@ import { agentTasks } from "./tasks.ts";
 /** Everything an agent may call under /api/v1/agent. */
 export const agent = [
   ...self,
+  ...agentAgents,
   ...agentBoards,
   ...agentTasks,
   ...agentTaskComments,
@@ -19,4 +22,5 @@ export const agent = [
   ...agentApprovals,
   ...agentOnboarding,
   ...agentPayloads,
+  ...agentCoordination,
 ];

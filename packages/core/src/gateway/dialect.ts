@@ -1,0 +1,38 @@
+import type { GatewayHello } from "./client.ts";
+
+/** What differs between hosts in how they are written to. All of it stands in this table; waits are in milliseconds. */
+export interface HostDialect {
+  /** Between two writes to the configuration: closer ones can undo each other. */
+  config_write_spacing_ms: number;
+  /** A write that was answered may be lost all the same, so that it is looked for in agents.list. */
+  loses_writes: boolean;
+  /** How long a host may need before agents.list and agents.update know of a write. */
+  settle_ms: number;
+  /** An agent that is deleted in the middle of a run takes the whole host with it. */
+  dies_of_deleting_runs: boolean;
+  /** How long a run that was aborted may need to end. */
+  abort_ms: number;
+}
+
+const THIRD: HostDialect = {
+  config_write_spacing_ms: 1_000,
+  loses_writes: true,
+  settle_ms: 750,
+  dies_of_deleting_runs: true,
+  abort_ms: 5_000,
+};
+
+const FOURTH: HostDialect = {
+  ...THIRD,
+  config_write_spacing_ms: 0,
+  loses_writes: false,
+  dies_of_deleting_runs: false,
+};
+
+/**
+ * By the wire protocol alone: development builds say no version. The layout of a configuration is taken from the
+ * configuration itself (`config.ts`), and which files a host takes is found by writing them (`workspace.ts`).
+ */
+export function dialectOf({ protocol }: GatewayHello): HostDialect {
+  return protocol >= 4 ? FOURTH : THIRD;
+}

@@ -1,0 +1,373 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { activity_events, agents, approvals, board_webhooks, boards, jobs, task_transitions, tasks } from "@board/core/db/schema";
+import { openPostgres } from "@board/core/db/postgres";
+import { silent } from "@board/core/log";
+import { and, asc, desc, eq, isNull, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addBoard } from "./support/board.ts";
+import type { CallOptions } from "./support/http.ts";
+import { actAs } from "./support/main-agent.ts";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+const OK = [200, { ok: true }];
+const MISSED = [404, { detail: "Not Found" }];
+const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
+const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
+
+let world: World;
+let home: Tenant;
+let abroad: Tenant;
+let count = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  abroad = await world.tenant("abroad");
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  home = await world.tenant(`home ${++count}`);
+});
+
+const remove = (id: string, options: CallOptions = { token: home.owner.token }) =>
+  world.call("DELETE", `/api/v1/agents/${id}`, options);
+const removeOn = (board_id: string, id: string, agent = home.lead.token) =>
+  world.call("DELETE", `/api/v1/agent/boards/${board_id}/agents/${id}`, { agent });
+const isThere = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id))).length === 1;
+const eventsOf = (event_type: string) =>
+  world.db
+    .select()
+    .from(activity_events)
+    .where(and(eq(activity_events.organization_id, home.organization_id), eq(activity_events.event_type, event_type)))
+    .orderBy(asc(activity_events.seq));
+const cleanups = async (gateway_id = home.gateway_id) =>
+  world.db
+    .select()
+    .from(jobs)
+    .where(and(eq(jobs.kind, "agent.cleanup"), eq(jobs.gateway_id, gateway_id)))
+    .orderBy(desc(jobs.seq));
+
+describe("an agent that a person deletes", () => {
+  test("is gone at once, and its host forgets it by a job", async () => {
+    const { id, token, session_key } = home.worker;
+    expect(told(await remove(id.toUpperCase()))).toEqual(OK);
+    expect(told(await world.call("GET", "/api/v1/agent/healthz", { agent: token }))).toEqual([
+      401,
+      { detail: "Not authenticated" },
+    ]);
+    expect(told(await world.call("GET", `/api/v1/agents/${id}`, { token: home.owner.token }))).toEqual(MISSED);
+    expect(await eventsOf("agent.delete.direct")).toMatchObject([
+      { board_id: home.board_id, agent_id: null, user_id: expect.any(String), message: "Agent deleted: Worker." },
+    ]);
+    const { gateway_id, board_id, organization_id } = home;
+    expect(await cleanups()).toMatchObject([
+      {
+        status: "queued",
+        lane: `${gateway_id}/mc-${id}`,
+        secret_sealed: null,
+        payload: { gateway_id, session_key, agent_name: "Worker", board_id, organization_id },
+      },
+    ]);
+  });
+
+  test("leaves what it did, without its name", async () => {
+    const { id: agent_id, token } = home.worker;
+    const { board_id } = home;
+    await world.call("POST", "/api/v1/agent/heartbeat", { agent: token });
+    const [approval] = await world.db.insert(approvals).values({ board_id, agent_id, action_type: "Deploy" }).returning();
+    const [webhook] = await world.db.insert(board_webhooks).values({ board_id, agent_id, description: "Hook" }).returning();
+    expect(await eventsOf("agent.heartbeat")).toMatchObject([{ agent_id }]);
+    await remove(agent_id);
+    expect(await eventsOf("agent.heartbeat")).toMatchObject([{ agent_id: null, board_id }]);
+    const [kept] = await world.db.select().from(approvals).where(eq(approvals.id, approval!.id));
+    const [hook] = await world.db.select().from(board_webhooks).where(eq(board_webhooks.id, webhook!.id));
+    expect([kept?.agent_id, hook?.agent_id]).toEqual([null, null]);
+  });
+
+  test("that is not there is deleted already", async () => {
+    expect(told(await remove(crypto.randomUUID()))).toEqual(OK);
+    expect([told(await remove(home.worker.id)), told(await remove(home.worker.id))]).toEqual([OK, OK]);
+    expect(await eventsOf("agent.delete.direct")).toHaveLength(1);
+    expect(await cleanups()).toHaveLength(1);
+  });
+
+  test("may be a lead, and the board may have another one then", async () => {
+    expect(told(await remove(home.lead.id))).toEqual(OK);
+    const body = { name: "Lead", board_id: home.board_id, is_board_lead: true };
+    expect((await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).status).toBe(200);
+  });
+
+  test("may be a gateway's main agent; a change of the gateway makes a new one", async () => {
+    const main = await actAs(world, home.gateway_id);
+    expect(told(await remove(main.id))).toEqual(OK);
+    expect((await world.call("GET", "/api/v1/agent/healthz", { agent: main.token })).status).toBe(401);
+    expect(await eventsOf("agent.delete.direct")).toMatchObject([{ board_id: null, agent_id: null }]);
+    const session_key = `agent:mc-gateway-${home.gateway_id}:main`;
+    expect(await cleanups()).toMatchObject([{ payload: { session_key, board_id: null } }]);
+    await world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body: {} });
+    const mains = and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id));
+    expect(await world.db.select().from(agents).where(mains)).toMatchObject([{ openclaw_session_id: session_key }]);
+  });
+
+  test("is on a board that the person may write to", async () => {
+    const { id } = home.worker;
+    const as = async (role: "admin" | "member", flags: object) => {
+      const person = await world.person(`${role} ${++count}`);
+      await world.join(person, home.organization_id, role, flags);
+      return told(await remove(id, { token: person.token }));
+    };
+    expect(await as("member", { write: true })).toEqual([403, { detail: "Forbidden" }]);
+    expect(await as("admin", { read: true })).toEqual([403, { detail: "Board access denied" }]);
+    expect(await as("admin", {})).toEqual(MISSED);
+    expect(told(await remove(id, { token: abroad.owner.token }))).toEqual(MISSED);
+    expect((await remove(id, { agent: home.lead.token })).status).toBe(401);
+    expect([await isThere(id), await cleanups()]).toEqual([true, []]);
+  });
+});
+
+describe("the tasks of a deleted agent", () => {
+  const states = ["inbox", "in_progress", "review", "done", "blocked"] as const;
+
+  test("are free: what was in progress is back in the inbox, all else stays where it stands", async () => {
+    const { board_id } = home;
+    const before = new Date(Date.UTC(2026, 0, 1));
+    const given = { board_id, assigned_agent_id: home.worker.id, in_progress_at: before, updated_at: before };
+    const rows = await world.db
+      .insert(tasks)
+      .values([
+        ...states.map((status) => ({ ...given, title: status, status })),
+        { ...given, title: "other", status: "in_progress" as const, assigned_agent_id: home.lead.id },
+      ])
+      .returning();
+    await remove(home.worker.id);
+    const after = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+    const byTitle = Object.fromEntries(after.map((task) => [task.title, task]));
+    for (const status of states) {
+      const began = status === "in_progress" ? null : before;
+      const now = status === "in_progress" ? "inbox" : status;
+      expect(byTitle[status]).toMatchObject({ status: now, assigned_agent_id: null, in_progress_at: began });
+      expect(byTitle[status]!.updated_at).not.toEqual(before);
+    }
+    expect(byTitle["other"]).toEqual(rows.at(-1));
+  });
+
+  test("are told of, each once, and a move is on record", async () => {
+    const { board_id } = home;
+    const rows = await world.db
+      .insert(tasks)
+      .values(states.map((status) => ({ board_id, title: status, status, assigned_agent_id: home.worker.id })))
+      .returning();
+    const moving = rows.find(({ status }) => status === "in_progress");
+    const late = new Date(world.now().getTime() + 60_000);
+    await world.db.insert(task_transitions).values({ board_id, task_id: moving!.id, to_status: "in_progress", at: late });
+    await remove(home.worker.id);
+    expect(await eventsOf("task.status_changed")).toMatchObject([
+      {
+        task_id: moving!.id,
+        board_id,
+        agent_id: null,
+        user_id: expect.any(String),
+        message: "Task moved to inbox: in_progress.",
+      },
+    ]);
+    const updated = (await eventsOf("task.updated")).map(({ message }) => message);
+    expect(updated).toHaveLength(4);
+    expect(new Set(updated)).toEqual(new Set(["blocked", "done", "inbox", "review"].map((title) => `Task updated: ${title}.`)));
+    const moves = await world.db
+      .select()
+      .from(task_transitions)
+      .where(eq(task_transitions.board_id, board_id))
+      .orderBy(asc(task_transitions.at));
+    expect(moves.at(-1)).toMatchObject({
+      task_id: moving!.id,
+      from_status: "in_progress",
+      to_status: "inbox",
+      in_progress_at: null,
+    });
+    expect(moves).toHaveLength(2);
+  });
+
+  test("of a main agent are on all boards of its gateway", async () => {
+    const main = await actAs(world, home.gateway_id);
+    const second = await addBoard(world, home);
+    const given = { assigned_agent_id: main.id, status: "in_progress" as const };
+    await world.db.insert(tasks).values([home.board_id, second.board_id].map((board_id) => ({ ...given, board_id, title: "T" })));
+    await remove(main.id);
+    const told = await eventsOf("task.status_changed");
+    expect(told).toHaveLength(2);
+    expect(new Set(told.map(({ board_id }) => board_id))).toEqual(new Set([home.board_id, second.board_id]));
+  });
+
+  test("cost the same number of statements, however many they are", async () => {
+    const statements = async (number: number) => {
+      const body = { name: `Agent of ${number}`, board_id: home.board_id };
+      const { id } = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body;
+      const one = { board_id: home.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: id };
+      await world.db.insert(tasks).values(Array.from({ length: number }, () => one));
+      world.statements.length = 0;
+      await remove(id);
+      return world.statements.length;
+    };
+    expect(await statements(300)).toBe(await statements(1));
+  });
+});
+
+describe("an agent that its lead deletes", () => {
+  test("is a worker of the lead's own board", async () => {
+    const { id, token } = home.worker;
+    expect(told(await removeOn(home.board_id, id))).toEqual(OK);
+    expect((await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status).toBe(401);
+    expect(await eventsOf("agent.delete.direct")).toMatchObject([
+      { board_id: home.board_id, agent_id: null, user_id: null, message: "Agent deleted by Lead: Worker." },
+    ]);
+    expect(await cleanups()).toHaveLength(1);
+    for (const gone of [id, crypto.randomUUID()]) expect(told(await removeOn(home.board_id, gone))).toEqual(OK);
+    expect(await cleanups()).toHaveLength(1);
+  });
+
+  test("leaves its tasks, and the lead is named as the one who freed them", async () => {
+    const task = { board_id: home.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: home.worker.id };
+    await world.db.insert(tasks).values(task);
+    await removeOn(home.board_id, home.worker.id);
+    expect(await eventsOf("task.status_changed")).toMatchObject([{ agent_id: home.lead.id, user_id: null }]);
+  });
+
+  test("is neither a lead nor a main agent, nor anybody on another board", async () => {
+    const main = await actAs(world, home.gateway_id);
+    const second = await addBoard(world, home);
+    const cannot = (whom: string) => [403, forbidden(`Board leads cannot delete a ${whom}`)];
+    expect(told(await removeOn(home.board_id, home.lead.id))).toEqual(cannot("board lead"));
+    expect(told(await removeOn(home.board_id, main.id))).toEqual(cannot("gateway main agent"));
+    const strangers = [second.agent.id, abroad.worker.id, abroad.lead.id, (await actAs(world, abroad.gateway_id)).id];
+    for (const id of strangers) expect(told(await removeOn(home.board_id, id)), id).toEqual(MISSED);
+    for (const id of [home.lead.id, main.id, ...strangers]) expect(await isThere(id)).toBe(true);
+  });
+
+  test("is for nobody else to delete", async () => {
+    const main = await actAs(world, home.gateway_id);
+    const second = await addBoard(world, home);
+    const onlyLeads = forbidden("Only board leads can perform this action");
+    for (const { token } of [home.worker, main])
+      expect(told(await removeOn(home.board_id, home.worker.id, token))).toEqual([403, onlyLeads]);
+    const denied = [403, forbidden("Board access denied")];
+    expect(told(await removeOn(second.board_id, second.agent.id))).toEqual(denied);
+    expect(told(await removeOn(abroad.board_id, abroad.worker.id))).toEqual(MISSED);
+    expect(await isThere(home.worker.id)).toBe(true);
+  });
+});
+
+describe("at the same time, on a server", () => {
+  const ROUNDS = [1, 2, 3, 4, 5];
+  let postgres: Postgres;
+  let database: Database;
+  let busy: World;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
+    await database.migrate();
+    busy = await createWorld({ database });
+  });
+  afterAll(async () => {
+    await busy?.close();
+    await database?.close();
+    await postgres?.stop();
+  });
+
+  /** Until a statement waits for a lock that another transaction has. */
+  async function someoneWaits(): Promise<void> {
+    const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    while (rowsOf(await busy.db.execute(waiting)).length === 0);
+  }
+
+  test.each(ROUNDS)(
+    "a task that is given to an agent while it is deleted never stays in progress with nobody (%i)",
+    async (round) => {
+      const tenant = await busy.tenant(`race ${round}`);
+      const { board_id, worker } = tenant;
+      const titles = Array.from({ length: 6 }, (_, number) => `Task ${number}`);
+      const free = await busy.db
+        .insert(tasks)
+        .values(titles.map((title) => ({ board_id, title })))
+        .returning();
+      const claim = ({ id }: { id: string }) =>
+        busy.db
+          .transaction(async (db) => {
+            await db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, id)).for("no key update");
+            await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.id, id));
+          })
+          .then(
+            () => true,
+            () => false,
+          );
+      const [removed] = await Promise.all([
+        busy.call("DELETE", `/api/v1/agents/${worker.id}`, { token: tenant.owner.token }),
+        ...free.map(claim),
+      ]);
+      expect(removed.status).toBe(200);
+      const left = await busy.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+      expect(left.map(({ status, assigned_agent_id }) => [status, assigned_agent_id])).toEqual(left.map(() => ["inbox", null]));
+    },
+  );
+
+  test("a task that was being given to the agent when its deletion began is freed with the others", async () => {
+    const { board_id, worker, owner } = await busy.tenant("claimed");
+    await busy.db.insert(tasks).values({ board_id, title: "T" });
+    const claimed = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const claiming = busy.db.transaction(async (db) => {
+      await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.board_id, board_id));
+      claimed.resolve();
+      await goOn.promise;
+    });
+    await claimed.promise;
+    const removing = busy.call("DELETE", `/api/v1/agents/${worker.id}`, { token: owner.token });
+    await someoneWaits();
+    goOn.resolve();
+    await claiming;
+    expect(told(await removing)).toEqual(OK);
+    const left = await busy.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+    expect(left).toMatchObject([{ status: "inbox", assigned_agent_id: null }]);
+  });
+
+  test.each(ROUNDS)("deletions of one agent are one deletion (%i)", async (round) => {
+    const tenant = await busy.tenant(`twice ${round}`);
+    const { id } = tenant.worker;
+    const answers = await Promise.all([
+      busy.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+      busy.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+      busy.call("DELETE", `/api/v1/agent/boards/${tenant.board_id}/agents/${id}`, { agent: tenant.lead.token }),
+    ]);
+    expect(answers.map(told)).toEqual([OK, OK, OK]);
+    const made = await busy.db.select().from(jobs).where(eq(jobs.kind, "agent.cleanup"));
+    expect(made.filter(({ gateway_id }) => gateway_id === tenant.gateway_id)).toHaveLength(1);
+  });
+
+  test.each(ROUNDS)("an agent and its board can both be deleted (%i)", async (round) => {
+    const tenant = await busy.tenant(`both ${round}`);
+    const { token } = tenant.owner;
+    const task = { board_id: tenant.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: tenant.worker.id };
+    await busy.db.insert(tasks).values(task);
+    const [agent, board] = await Promise.all([
+      busy.call("DELETE", `/api/v1/agents/${tenant.worker.id}`, { token }),
+      busy.call("DELETE", `/api/v1/boards/${tenant.board_id}`, { token }),
+    ]);
+    expect(told(board)).toEqual(OK);
+    // The board may be gone, and the agent with it, before anybody has asked for the agent.
+    expect([200, 404]).toContain(agent.status);
+    expect(await busy.db.select().from(boards).where(eq(boards.id, tenant.board_id))).toEqual([]);
+    expect(busy.log.filter(({ event }) => event === "unhandled")).toEqual([]);
+  });
+
+  test.each(ROUNDS)("agents that move to a board and agents that are made there never exceed its limit (%i)", async (round) => {
+    const tenant = await busy.tenant(`limit ${round}`);
+    const { token } = tenant.owner;
+    const body = { name: "Small", description: "B", gateway_id: tenant.gateway_id, max_agents: 2 };
+    const board_id = (await busy.call("POST", "/api/v1/boards", { token, body })).body.id;
+    const make = (name: string) => busy.call("POST", "/api/v1/agents", { token, body: { name, board_id } });
+    const move = (id: string) => busy.call("PATCH", `/api/v1/agents/${id}`, { token, body: { board_id } });
+    const answers = await Promise.all([make("A"), move(tenant.worker.id), make("B"), move(tenant.lead.id)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409, 409]);
+    expect(await busy.db.select().from(agents).where(eq(agents.board_id, board_id))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,359 @@
+import { enqueueProvision, enqueueUpdate } from "@board/core/agent/lifecycle";
+import { mintToken, tokenLookup } from "@board/core/agent/token";
+import { transaction } from "@board/core/context";
+import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
+import { activity_events, gateways, jobs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { and, eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import {
+  addAgent,
+  addEmptyBoard,
+  agentRow,
+  between,
+  callsOf,
+  filesOf,
+  jobFor,
+  jobsFor,
+  LONGEST_PAUSE_MS,
+  messagesTo,
+  type NewAgent,
+  SECOND_MS,
+  takeAway,
+  tokensOf,
+  toldOf,
+} from "./support/provisioning.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+const ATTEMPTS = 8;
+
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+let ann: NewAgent;
+/** What the host had of her before. */
+let files: Map<string, string>;
+
+beforeAll(async () => {
+  world = await createWorld();
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
+  host.host.faults.patch_limit = null;
+  home = await world.tenant("home", host.url);
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+});
+/** An agent that is on its host, was woken and has answered. */
+beforeEach(async () => {
+  await host.start();
+  host.faults.failures.length = 0;
+  await world.db.delete(jobs);
+  ann = await addAgent(world, home, await addEmptyBoard(world, home));
+  await world.drain();
+  await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token });
+  await world.db.delete(jobs);
+  await world.db.delete(activity_events);
+  files = filesOf(host, ann);
+  host.calls.length = 0;
+  host.messages.length = 0;
+});
+
+const row = () => agentRow(world, ann.id);
+const job = () => jobFor(world, "agent.update", ann.id);
+const told = () => toldOf(world, ann.id);
+const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, ann.id));
+const isKnown = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
+/** As a change of the agent does it. */
+const change = (values: Partial<typeof agents.$inferInsert> = {}, options: { force_bootstrap?: boolean; wake?: boolean } = {}) =>
+  transaction(world.context(), async (ctx) => {
+    const [agent] = await ctx.db
+      .update(agents)
+      .set({ name: "Ann", ...values })
+      .where(eq(agents.id, ann.id))
+      .returning();
+    await enqueueUpdate(ctx, agent!, { organization_id: home.organization_id, user_id: null, reset: true, ...options });
+  });
+const UPDATED = ["agent.update.direct", "agent.wakeup.sent"];
+
+describe("an update", () => {
+  test("rewrites the files, starts the session anew and wakes the agent, whose token stays", async () => {
+    await change({ name: "Anna", identity_profile: { role: "Writer" } });
+    await world.drain();
+    expect(await job()).toMatchObject({ status: "done", attempts: 1 });
+    expect(await row()).toMatchObject({
+      status: "online",
+      previous_status: null,
+      lifecycle_generation: 2,
+      last_provision_error: null,
+    });
+    expect(await told()).toEqual(UPDATED);
+    expect(filesOf(host, ann).get("IDENTITY.md")).toMatch(/Anna[^]*Writer/);
+    expect([tokensOf(host, ann), await isKnown(ann.auth_token)]).toEqual([[["AGENTS.md", ann.auth_token]], true]);
+    expect(callsOf(host, "sessions.reset")).toEqual([{ key: ann.openclaw_session_id }]);
+    expect(messagesTo(host, ann)).toMatchObject([{ message: expect.stringMatching(/Anna.*updated/), deliver: false }]);
+  });
+
+  test("leaves alone what agents keep themselves, and BOOTSTRAP.md unless it is asked for", async () => {
+    const own = host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!;
+    for (const name of ["MEMORY.md", "USER.md", "BOOTSTRAP.md"]) own.set(name, { content: "mine", updatedAtMs: 0 });
+    await change();
+    await world.drain();
+    for (const name of ["MEMORY.md", "USER.md", "BOOTSTRAP.md"]) expect(own.get(name)?.content, name).toBe("mine");
+    await change({}, { force_bootstrap: true });
+    await world.drain();
+    expect([own.get("MEMORY.md")?.content, own.get("BOOTSTRAP.md")?.content]).toEqual(["mine", files.get("BOOTSTRAP.md")]);
+  });
+
+  test("writes what an agent should keep when the host has lost it", async () => {
+    host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!.delete("MEMORY.md");
+    await change();
+    await world.drain();
+    expect(filesOf(host, ann).get("MEMORY.md")).toBe(files.get("MEMORY.md"));
+  });
+
+  test("patches no configuration that says the same already", async () => {
+    await change();
+    await world.drain();
+    expect([callsOf(host, "config.patch"), callsOf(host, "agents.update")]).toEqual([[], []]);
+  });
+
+  test.each<[AgentStatus, number, AgentStatus, string[]]>([
+    ["online", 599, "online", UPDATED],
+    ["online", 601, "ready", UPDATED],
+    ["ready", 30, "online", ["agent.connected", ...UPDATED]],
+    ["offline", 601, "ready", UPDATED],
+  ])("of an agent that is %s and was seen %i s ago leaves it %s", async (status, seconds, next, expected) => {
+    await change();
+    await set({ status, last_seen_at: new Date(world.now().getTime() - seconds * SECOND_MS) });
+    await world.drain();
+    expect([(await row()).status, await told()]).toEqual([next, expected]);
+  });
+
+  test("shows that it is going on, and what an agent says meanwhile does not end that", async () => {
+    await set({ last_seen_at: null });
+    await change();
+    const seen: unknown[] = [];
+    const watching = between(world, async (method, call) => {
+      if (method === "agents.files.list") {
+        await isKnown(ann.auth_token);
+        seen.push(await row());
+      }
+      return call();
+    });
+    await deliver(watching(), (await job()).id);
+    expect(seen).toMatchObject([
+      { status: "updating", previous_status: "online", lifecycle_generation: 2, last_seen_at: expect.any(Date) },
+    ]);
+    expect((await row()).status).toBe("online");
+  });
+
+  test("is made for each of several that wait, in their order", async () => {
+    await change({ identity_profile: { role: "First" } });
+    await change({ identity_profile: { role: "Second" } });
+    await world.drain();
+    expect(await jobsFor(world, "agent.update", ann.id)).toMatchObject([{ status: "done" }, { status: "done" }]);
+    expect(filesOf(host, ann).get("IDENTITY.md")).toContain("Second");
+    expect([(await row()).lifecycle_generation, messagesTo(host, ann).length]).toEqual([3, 2]);
+  });
+});
+
+describe("an update that fails", () => {
+  test.each<AgentStatus>(["online", "ready", "offline"])(
+    "leaves an agent %s as it was, at each attempt and at the last",
+    async (status) => {
+      await set({ status });
+      await change();
+      await takeAway(world, host);
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        await world.drain();
+        const last_provision_error = expect.stringContaining("ECONNREFUSED");
+        expect(await row(), `after attempt ${attempt}`).toMatchObject({ status, previous_status: null, last_provision_error });
+        expect(await told()).toEqual(attempt < ATTEMPTS ? [] : ["agent.update.failed", "agent.error"]);
+        world.elapse(LONGEST_PAUSE_MS);
+      }
+      expect(await job()).toMatchObject({ status: "dead", attempts: ATTEMPTS });
+    },
+  );
+
+  test("leaves the agent its token and its files", async () => {
+    await change({ name: "Anna" });
+    host.fail("agents.update", { message: "no" });
+    await world.drain();
+    expect([(await job()).status, tokensOf(host, ann), await isKnown(ann.auth_token)]).toEqual([
+      "dead",
+      [["AGENTS.md", ann.auth_token]],
+      true,
+    ]);
+  });
+
+  test("by a crash is gone on with, and ends as any other", async () => {
+    await change();
+    const { id } = await job();
+    const crashing = between(world, async (method, call) => {
+      if (method === "sessions.reset") throw new Error("the worker is gone");
+      return call();
+    });
+    await expect(deliver(crashing(), id)).rejects.toThrow("the worker is gone");
+    expect(await row()).toMatchObject({ status: "updating", previous_status: "online" });
+    await deliver(world.context(), id);
+    expect([(await row()).status, await told(), messagesTo(host, ann).length]).toEqual(["online", UPDATED, 1]);
+  });
+});
+
+describe("the token on the host", () => {
+  const ADVICE = "(agent: Ann, run with rotate_tokens=true)";
+  const overwrite = (content: string) =>
+    host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!.set("AGENTS.md", { content, updatedAtMs: 0 });
+
+  test.each([
+    ["that cannot be read", "nothing here", `unable to read AUTH_TOKEN from TOOLS.md ${ADVICE}`],
+    [
+      "that is not the agent's",
+      `<!-- file: TOOLS.md -->\nAUTH_TOKEN=${"x".repeat(43)}`,
+      `AUTH_TOKEN in TOOLS.md does not match ${ADVICE}`,
+    ],
+  ])("%s is left alone; the other files are written, and the agent says what to do", async (_what, content, error) => {
+    overwrite(content);
+    await change({ identity_profile: { role: "Writer" } });
+    await world.drain();
+    expect(await row()).toMatchObject({ status: "online", last_provision_error: error });
+    expect([filesOf(host, ann).get("IDENTITY.md"), await isKnown(ann.auth_token)]).toEqual([
+      expect.stringContaining("Writer"),
+      true,
+    ]);
+    expect(await told()).toEqual(UPDATED);
+  });
+
+  test("of an imported agent is recognized by its hash alone", async () => {
+    await set({ agent_token_lookup: null });
+    await change();
+    await world.drain();
+    expect([(await row()).last_provision_error, tokensOf(host, ann)]).toEqual([null, [["AGENTS.md", ann.auth_token]]]);
+  });
+
+  test("is gone with the entry: that is made again, with all files but TOOLS.md", async () => {
+    const target = { url: host.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
+    await world.context().gateways.request(target, "agents.delete", { agentId: `mc-${ann.id}`, deleteFiles: true });
+    await change();
+    await world.drain();
+    expect(await row()).toMatchObject({ last_provision_error: expect.stringContaining("unable to read AUTH_TOKEN") });
+    expect([tokensOf(host, ann), filesOf(host, ann).get("BOOTSTRAP.md")]).toEqual([[], files.get("BOOTSTRAP.md")]);
+  });
+});
+
+describe("an agent that has moved", () => {
+  /** To another gateway, as a change of its board does it. */
+  async function move(): Promise<string> {
+    const body = { name: "Other", url: host.url, workspace_root: "/srv/agents", token: "test-token-123" };
+    const { id } = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body;
+    await set({ gateway_id: id, status: "provisioning", lifecycle_generation: 9 });
+    return id;
+  }
+
+  test("is not updated by what was meant for its old place", async () => {
+    await change();
+    const { id } = await job();
+    await move();
+    host.calls.length = 0;
+    await deliver(world.context(), id);
+    expect([(await job()).status, host.calls, await row()]).toMatchObject([
+      "done",
+      [],
+      { status: "provisioning", lifecycle_generation: 9 },
+    ]);
+  });
+
+  test("while it was being updated is left to its new place, whether that worked or not", async () => {
+    for (const failure of [null, { message: "no" }]) {
+      await set({ gateway_id: home.gateway_id, status: "online", lifecycle_generation: 1 });
+      await change();
+      const moving = between(world, async (method, call) => {
+        if (method === "sessions.reset") {
+          await move();
+          if (failure) host.fail("sessions.reset", failure);
+        }
+        return call();
+      });
+      await deliver(moving(), (await job()).id);
+      expect(await row()).toMatchObject({ status: "provisioning", lifecycle_generation: 9, last_provision_error: null });
+    }
+    expect(await told()).toEqual([]);
+  });
+
+  test("and came back waits for what makes it anew there", async () => {
+    const auth_token = mintToken();
+    await change();
+    const { id } = await job();
+    await set({ status: "provisioning", lifecycle_generation: 3 });
+    const options = { organization_id: home.organization_id, user_id: null, reset: true, auth_token };
+    const agent = await row();
+    await transaction(world.context(), (ctx) => enqueueProvision(ctx, agent, options));
+    await deliver(world.context(), id);
+    expect(await row()).toMatchObject({ status: "provisioning", lifecycle_generation: 3 });
+    await world.drain();
+    expect([(await row()).agent_token_lookup, tokensOf(host, ann)]).toEqual([
+      tokenLookup(world.settings.token_pepper, auth_token),
+      [["AGENTS.md", auth_token]],
+    ]);
+  });
+});
+
+describe("a gateway that changes", () => {
+  const patch = (id: string, body: object) => world.call("PATCH", `/api/v1/gateways/${id}`, { token: home.owner.token, body });
+  let id: string;
+  const main = async () =>
+    (
+      await world.db
+        .select()
+        .from(agents)
+        .where(and(eq(agents.gateway_id, id), isNull(agents.board_id)))
+    )[0]!;
+
+  beforeEach(async () => {
+    const body = { name: "Rack", url: host.url, workspace_root: "/srv/agents", token: "test-token-123" };
+    id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
+    await world.drain();
+    await world.db.delete(jobs);
+    host.calls.length = 0;
+    host.messages.length = 0;
+  });
+  const updates = async () => (await jobsFor(world, "agent.update", (await main()).id)).map(({ payload }) => payload);
+
+  test("in its name takes its main agent with it, which keeps its token and its session", async () => {
+    const [[, token] = []] = tokensOf(host, await main());
+    await patch(id, { name: "Shelf" });
+    expect(await updates()).toMatchObject([{ reset: false, wake: true, force_bootstrap: false }]);
+    await world.drain();
+    expect(await main()).toMatchObject({ name: "Shelf Gateway Agent", lifecycle_generation: 2, last_provision_error: null });
+    expect([tokensOf(host, await main())[0]?.[1], callsOf(host, "sessions.reset"), host.messages.length]).toEqual([token, [], 1]);
+    expect(filesOf(host, await main()).get("IDENTITY.md")).toContain("Shelf Gateway Agent");
+  });
+
+  test("in its name leaves a main agent the name that people gave it", async () => {
+    await world.db
+      .update(agents)
+      .set({ name: "Hub" })
+      .where(eq(agents.id, (await main()).id));
+    await patch(id, { name: "Shelf" });
+    expect([(await main()).name, (await updates()).length]).toEqual(["Hub", 1]);
+  });
+
+  test.each([
+    ["its root", { workspace_root: "/srv/others" }],
+    ["its flags", { disable_device_pairing: true }],
+    ["its token", { token: "another-token-1" }],
+  ])("in %s has its main agent updated", async (_what, body) => {
+    await patch(id, body);
+    expect(await updates()).toHaveLength(1);
+  });
+
+  test("in nothing causes nothing", async () => {
+    const { name, url, workspace_root } = (await world.db.select().from(gateways).where(eq(gateways.id, id)))[0]!;
+    const before = await main();
+    for (const body of [{}, { name, url, workspace_root }, { token: "********-123" }, { sync_interval_minutes: 30 }])
+      expect((await patch(id, body)).status).toBe(200);
+    expect([await updates(), await main()]).toEqual([[], before]);
+  });
+});

@@ -1,0 +1,359 @@
+import { tokenLookup } from "@board/core/agent/token";
+import { activity_events, agents, gateways, jobs, users } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { redriveJobs } from "@board/core/job/job";
+import { and, eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import {
+  addAgent,
+  addEmptyBoard,
+  agentRow,
+  between,
+  callsOf,
+  filesOf,
+  jobFor,
+  LONGEST_PAUSE_MS,
+  messagesTo,
+  type NewAgent,
+  takeAway,
+  tokensOf,
+  toldOf,
+} from "./support/provisioning.ts";
+import { QUESTION, onboard } from "./support/onboarding.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+const ATTEMPTS = 8;
+const BUSY = { code: "UNAVAILABLE", message: "The host is busy", retryAfterMs: 120_000 };
+
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+let board_id: string;
+
+beforeAll(async () => {
+  world = await createWorld();
+  // The release that needs no pauses between writes.
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
+  home = await world.tenant("home", host.url);
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+});
+beforeEach(async () => {
+  await host.start();
+  await world.db.delete(jobs);
+  host.host.faults.failures.length = 0;
+  host.host.faults.patch_limit = null;
+  host.calls.length = 0;
+  host.messages.length = 0;
+  board_id = await addEmptyBoard(world, home);
+});
+
+const row = (agent: { id: string }) => agentRow(world, agent.id);
+const jobOf = (agent: { id: string }) => jobFor(world, "agent.provision", agent.id);
+const told = (agent: { id: string }) => toldOf(world, agent.id);
+const whoHas = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).body?.agent_id;
+const READY = ["agent.provisioned", "agent.provision.direct", "agent.wakeup.sent"];
+
+describe("while the host is down", () => {
+  test("an agent is made at once, and brought onto it when it is back", async () => {
+    await takeAway(world, host);
+    const ann = await addAgent(world, home, board_id);
+    expect(ann).toMatchObject({ status: "provisioning" });
+    await world.drain();
+    expect(await jobOf(ann)).toMatchObject({
+      status: "queued",
+      attempts: 1,
+      last_error: expect.stringContaining("ECONNREFUSED"),
+    });
+    expect(await row(ann)).toMatchObject({
+      status: "provisioning",
+      last_provision_error: expect.stringContaining("ECONNREFUSED"),
+    });
+    expect(await told(ann)).toEqual([]);
+    await host.start();
+    world.elapse(LONGEST_PAUSE_MS);
+    await world.drain();
+    expect(await row(ann)).toMatchObject({ status: "ready", last_provision_error: null });
+    expect([await told(ann), tokensOf(host, { ...ann })]).toEqual([READY, [["AGENTS.md", ann.auth_token]]]);
+  });
+
+  test("its token is good from the start, and its coming online is kept", async () => {
+    await takeAway(world, host);
+    const ann = await addAgent(world, home, board_id);
+    expect(await whoHas(ann.auth_token)).toBe(ann.id);
+    await world.drain();
+    await host.start();
+    world.elapse(LONGEST_PAUSE_MS);
+    await world.drain();
+    expect(await row(ann)).toMatchObject({ status: "online", last_provision_error: null });
+    expect(await told(ann)).toEqual(["agent.connected", ...READY]);
+    expect(await whoHas(ann.auth_token)).toBe(ann.id);
+  });
+
+  test("after the last attempt it is offline, which is told once, and the token leaves the job", async () => {
+    await takeAway(world, host);
+    const ann = await addAgent(world, home, board_id);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      expect((await row(ann)).status, `before attempt ${attempt}`).toBe("provisioning");
+      await world.drain();
+      world.elapse(LONGEST_PAUSE_MS);
+    }
+    await host.start();
+    await world.drain();
+    expect(await jobOf(ann)).toMatchObject({ status: "dead", attempts: ATTEMPTS, secret_sealed: null });
+    expect(await row(ann)).toMatchObject({ status: "offline", last_provision_error: expect.stringContaining("ECONNREFUSED") });
+    expect(await told(ann)).toEqual(["agent.disconnected", "agent.provision.failed", "agent.error"]);
+    expect(await whoHas(ann.auth_token)).toBe(ann.id);
+  });
+});
+
+test("one that is given up while the agent is at work leaves it online", async () => {
+  const ann = await addAgent(world, home, board_id);
+  await whoHas(ann.auth_token);
+  host.fail("agents.create", { message: "no more agents here" });
+  await world.drain();
+  expect(await row(ann)).toMatchObject({ status: "online", last_provision_error: "no more agents here" });
+  expect(await told(ann)).toEqual(["agent.connected", "agent.provision.failed", "agent.error"]);
+});
+
+test("a refusal that the host calls final ends it at the first attempt; redriven it is made without its token", async () => {
+  const ann = await addAgent(world, home, board_id);
+  host.fail("agents.create", { message: "no more agents here" });
+  await world.drain();
+  const { id } = await jobOf(ann);
+  expect(await row(ann)).toMatchObject({ status: "offline", last_provision_error: "no more agents here" });
+  await redriveJobs(world.context(), [id]);
+  await world.drain();
+  expect(await row(ann)).toMatchObject({
+    status: "ready",
+    last_provision_error: "unable to read AUTH_TOKEN from TOOLS.md (agent: Ann, run with rotate_tokens=true)",
+  });
+  expect(tokensOf(host, ann)).toEqual([]);
+});
+
+describe("what is lost on the way", () => {
+  test.each(["agents.create", "agents.files.set", "config.patch", "sessions.reset", "chat.send"])(
+    "an answer to %s that does not arrive has the agent made once and told once",
+    async (method) => {
+      const ann = await addAgent(world, home, board_id);
+      host.faults.lost_answers[method] = 1;
+      await world.drain();
+      expect(await jobOf(ann)).toMatchObject({ status: "done", attempts: 1 });
+      expect([(await row(ann)).status, messagesTo(host, ann).length]).toEqual(["ready", 1]);
+    },
+  );
+
+  test.each(["agents.create", "agents.update", "agents.files.set", "config.patch", "sessions.reset", "chat.send"])(
+    "a crash right after %s is made good by the next run, without a second message",
+    async (method) => {
+      const ann = await addAgent(world, home, board_id);
+      const { id } = await jobOf(ann);
+      const crashing = between(world, async (name, call) => {
+        const answer = await call();
+        if (name === method) throw new Error("the worker is gone");
+        return answer;
+      });
+      await expect(deliver(crashing(), id)).rejects.toThrow("the worker is gone");
+      expect(await row(ann)).toMatchObject({ status: "provisioning", last_provision_error: null });
+      await deliver(world.context(), id);
+      expect(await jobOf(ann)).toMatchObject({ status: "done", secret_sealed: null });
+      expect([await told(ann), messagesTo(host, ann).length]).toEqual([READY, 1]);
+      expect(tokensOf(host, ann)).toEqual([["AGENTS.md", ann.auth_token]]);
+    },
+  );
+
+  test("a step that the host is too busy for is tried by the next attempt, with the token that was shown", async () => {
+    const ann = await addAgent(world, home, board_id);
+    host.fail("config.patch", BUSY);
+    const before = world.now().getTime();
+    await world.drain();
+    const waiting = await jobOf(ann);
+    expect(waiting).toMatchObject({ status: "queued", attempts: 1, last_error: BUSY.message });
+    expect(waiting.run_at.getTime() - before).toBeGreaterThanOrEqual(BUSY.retryAfterMs);
+    world.elapse(LONGEST_PAUSE_MS);
+    await world.drain();
+    expect(await row(ann)).toMatchObject({ status: "ready", last_provision_error: null });
+    expect([tokensOf(host, ann), await whoHas(ann.auth_token)]).toEqual([[["AGENTS.md", ann.auth_token]], ann.id]);
+  });
+});
+
+describe("an agent that changes meanwhile", () => {
+  const during = (method: string, meanwhile: () => Promise<unknown>) => {
+    let done = false;
+    return between(world, async (name, call) => {
+      if (name === method && !done) {
+        done = true;
+        await meanwhile();
+      }
+      return call();
+    });
+  };
+  const move = (agent: NewAgent) => async () => {
+    const { lifecycle_generation } = await row(agent);
+    await world.db
+      .update(agents)
+      .set({ lifecycle_generation: lifecycle_generation + 1 })
+      .where(eq(agents.id, agent.id));
+  };
+
+  test.each(["agents.files.set", "config.patch", "chat.send"])(
+    "leads another life from %s on: nothing is recorded of it",
+    async (method) => {
+      const ann = await addAgent(world, home, board_id);
+      const before = await row(ann);
+      await deliver(during(method, move(ann))(), (await jobOf(ann)).id);
+      expect(await jobOf(ann)).toMatchObject({ status: "done", secret_sealed: null });
+      expect(await row(ann)).toMatchObject({ status: "provisioning", lifecycle_generation: 2 });
+      expect((await row(ann)).agent_token_lookup).toBe(before.agent_token_lookup);
+      expect(await told(ann)).toEqual([]);
+    },
+  );
+
+  test("leads another life when its provisioning fails: the failure is none of that one", async () => {
+    const ann = await addAgent(world, home, board_id);
+    host.fail("config.patch", { message: "no" });
+    await deliver(during("config.patch", move(ann))(), (await jobOf(ann)).id);
+    expect(await row(ann)).toMatchObject({ status: "provisioning", last_provision_error: null });
+    expect(await told(ann)).toEqual([]);
+  });
+
+  test.each(["agents.create", "agents.files.set", "chat.send"])("is removed before %s: the job ends quietly", async (method) => {
+    const ann = await addAgent(world, home, board_id);
+    const { id } = await jobOf(ann);
+    world.log.length = 0;
+    await deliver(during(method, () => world.db.delete(agents).where(eq(agents.id, ann.id)))(), id);
+    const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
+    const complaints = world.log.filter(({ level }) => level === "warn" || level === "error");
+    expect([job!.status, job!.secret_sealed, complaints]).toEqual(["done", null, []]);
+  });
+
+  test("is gone before the job comes to it: its host is not even asked", async () => {
+    const ann = await addAgent(world, home, board_id);
+    const { id } = await jobOf(ann);
+    await world.db.delete(agents).where(eq(agents.id, ann.id));
+    await deliver(world.context(), id);
+    const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
+    expect([job!.status, host.calls]).toEqual(["done", []]);
+  });
+
+  test("came from elsewhere and is being deleted: it is left alone", async () => {
+    const ann = await addAgent(world, home, board_id);
+    await world.db.update(agents).set({ status: "deleting" }).where(eq(agents.id, ann.id));
+    await deliver(world.context(), (await jobOf(ann)).id);
+    expect([(await row(ann)).status, host.calls]).toEqual(["deleting", []]);
+  });
+});
+
+test("a new token replaces the old one once the host has TOOLS.md, and not before", async () => {
+  const ann = await addAgent(world, home, board_id);
+  const { id } = await jobOf(ann);
+  // As when an agent moves: the job brings a token that the agent is not known by yet.
+  const old = "an-older-token";
+  await world.db
+    .update(agents)
+    .set({ agent_token_lookup: tokenLookup(world.settings.token_pepper, old) })
+    .where(eq(agents.id, ann.id));
+  const seen: [string, unknown][] = [];
+  const watching = between(world, async (method, call) => {
+    const file = host.calls.findLast((one) => one.method === "agents.files.set")?.params as { name: string } | undefined;
+    if (method === "agents.files.set" || method === "config.patch") seen.push([file?.name ?? "none", await whoHas(old)]);
+    return call();
+  });
+  await deliver(watching(), id);
+  expect(seen[0]).toEqual(["none", ann.id]);
+  expect(seen.at(-1)![1]).toBeUndefined();
+  expect([await whoHas(old), await whoHas(ann.auth_token)]).toEqual([undefined, ann.id]);
+});
+
+test("a new token that the host does not take leaves the old one working", async () => {
+  const ann = await addAgent(world, home, board_id);
+  const old = "another-older-token";
+  await world.db
+    .update(agents)
+    .set({ agent_token_lookup: tokenLookup(world.settings.token_pepper, old) })
+    .where(eq(agents.id, ann.id));
+  host.fail("agents.files.set", { message: "disk full" });
+  await world.drain();
+  expect([(await jobOf(ann)).status, await whoHas(old), await whoHas(ann.auth_token)]).toEqual(["dead", ann.id, undefined]);
+});
+
+test("a host too old to take a lead's own files gets the others, and the lead says what is wrong", async () => {
+  const old = await startFakeGateway({ token: "test-token-123", dialect: "2026.2.9", version: "2026.2.8" });
+  await world.db.update(gateways).set({ url: old.url }).where(eq(gateways.id, home.gateway_id));
+  const lea = await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true });
+  await world.drain();
+  await world.db.update(gateways).set({ url: host.url }).where(eq(gateways.id, home.gateway_id));
+  const files = filesOf(old, lea);
+  await old.close();
+  const error = "Gateway rejected required lead workspace files as unsupported";
+  expect(await row(lea)).toMatchObject({ status: "offline", last_provision_error: error });
+  expect(files.get("SOUL.md")).not.toContain("Default text of the host");
+});
+
+describe("the files", () => {
+  test("show the profile of the acting user", async () => {
+    await world.db.update(users).set({ preferred_name: "Olivia", timezone: "Europe/Riga" }).where(eq(users.auth_subject, "home"));
+    const ann = await addAgent(world, home, board_id);
+    await world.drain();
+    expect(filesOf(host, ann).get("USER.md")).toMatch(/Olivia[^]*Europe\/Riga/);
+  });
+
+  test("are written for each of several agents at the same time", async () => {
+    const made = await Promise.all(["Bea", "Cid", "Dan"].map((name) => addAgent(world, home, board_id, { name })));
+    await Promise.all(made.map(async (agent) => deliver(world.context(), (await jobOf(agent)).id)));
+    for (const agent of made) expect(tokensOf(host, agent)).toEqual([["AGENTS.md", agent.auth_token]]);
+  });
+});
+
+describe("those who are made by other things", () => {
+  const NO_RESET = { reset: false, wake: true };
+
+  test("a lead that makes a worker acts for the oldest owner", async () => {
+    const lea = await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true });
+    const made = await world.call("POST", "/api/v1/agent/agents", { agent: lea.auth_token, body: { name: "Wim" } });
+    // The route is another's; where it is not there yet, the lead uses the common one.
+    const wim =
+      made.status === 200 ? made : await world.call("POST", "/api/v1/agents", { agent: lea.auth_token, body: { name: "Wim" } });
+    expect((await jobOf(wim.body)).payload).toMatchObject({ user_id: null, reset: true, wake: true, deliver: false });
+  });
+
+  test("the main agent of a new gateway is provisioned without a reset, its reply may leave on its own channel", async () => {
+    const body = { name: "Rack", url: host.url, workspace_root: "/srv/agents", token: "test-token-123" };
+    const { id } = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body;
+    const mains = and(eq(agents.gateway_id, id), isNull(agents.board_id));
+    const [main] = await world.db.select().from(agents).where(mains);
+    expect((await jobOf(main!)).payload).toMatchObject({ ...NO_RESET, deliver: true, generation: 1 });
+    await world.drain();
+    const [[, token] = []] = tokensOf(host, main!);
+    expect(await whoHas(token!)).toBe(main!.id);
+    expect(callsOf(host, "sessions.reset")).toEqual([]);
+
+    await world.db.delete(agents).where(mains);
+    await world.call("PATCH", `/api/v1/gateways/${id}`, { token: home.owner.token, body: {} });
+    const [again] = await world.db.select().from(agents).where(mains);
+    expect((await jobOf(again!)).payload).toMatchObject({ ...NO_RESET, deliver: true });
+  });
+
+  test("the lead that an onboarding ends with is provisioned without a reset", async () => {
+    const talk = await onboard(world, home);
+    await talk.start();
+    await talk.reply({ question: QUESTION.question, options: QUESTION.options });
+    const goal = { board_type: "general", objective: "Ship it" };
+    expect((await talk.confirm(goal)).status).toBe(200);
+    const [lead] = await world.db.select().from(agents).where(eq(agents.board_id, talk.board_id));
+    expect((await jobOf(lead!)).payload).toMatchObject({ ...NO_RESET, deliver: false });
+  });
+});
+
+test("its events name the organization, the board and the acting user", async () => {
+  const ann = await addAgent(world, home, board_id);
+  await world.drain();
+  const [user] = await world.db.select().from(users).where(eq(users.auth_subject, "home"));
+  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, ann.id));
+  expect(events).toHaveLength(READY.length);
+  for (const event of events)
+    expect(event).toMatchObject({ organization_id: home.organization_id, board_id, user_id: user!.id, task_id: null });
+});

@@ -1,0 +1,138 @@
+import { mintToken, tokenLookup } from "@board/core/agent/token";
+import { hostAgentId, workspacePath } from "@board/core/agent/host";
+import { agents, gateways, jobs, sync_run_agents, sync_runs } from "@board/core/db/schema";
+import { and, asc, eq, isNull } from "drizzle-orm";
+import { agentsOf, withAgents } from "../../packages/local/src/fake-gateway/config.ts";
+import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { Answer } from "./http.ts";
+import type { Tenant, World } from "./world.ts";
+
+/** An agent as a test of syncs knows it. */
+export interface Subject {
+  id: string;
+  name: string;
+  token: string;
+  session_key: string;
+  entry_id: string;
+  workspace: string;
+}
+
+export interface SyncStage {
+  fake: FakeGateway;
+  home: Tenant;
+  lead: Subject;
+  worker: Subject;
+  main: Subject;
+  sync(query?: string, options?: { headers?: Record<string, string> }): Promise<Answer>;
+  run(run_id: string): Promise<Answer>;
+  file(agent: Subject, name: string): string | null;
+  write(agent: Subject, name: string, content: string): void;
+  tokenOnHost(agent: Subject): string | null;
+  calls(method: string): { params: never; connection: number; at: number }[];
+  /** Files that were written, as `agent/name`, in order. */
+  written(agent?: Subject): string[];
+  row(agent: Subject): Promise<typeof agents.$inferSelect>;
+  /** Puts an agent on the host, with its token in TOOLS.md. */
+  install(...list: Subject[]): void;
+  remove(agent: Subject): void;
+  addAgent(board_id: string, name: string, is_board_lead?: boolean): Promise<Subject>;
+  addBoard(name: string): Promise<string>;
+}
+
+export const RUN_TIMINGS = { restart_delay: 50, downtime: 50, starting: 20 };
+let tenants = 0;
+
+/** A host and a tenant with a lead, a worker and a main agent that all have their place on it. */
+export async function setStage(world: World, dialect: DialectName = "2026.2.9", timings = {}): Promise<SyncStage> {
+  const fake = await startFakeGateway({ token: "test-token-123", dialect, timings: { ...RUN_TIMINGS, ...timings } });
+  const home = await world.tenant(`sync ${dialect} ${++tenants}`, fake.url);
+  const toSubject = (row: { id: string; name: string; openclaw_session_id: string | null }, token: string): Subject => {
+    const entry_id = hostAgentId(row.openclaw_session_id!);
+    const workspace = workspacePath("/srv/agents", entry_id);
+    return { id: row.id, name: row.name, token, session_key: row.openclaw_session_id!, entry_id, workspace };
+  };
+  const rows = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!;
+  const main_token = mintToken();
+  const [main_row] = await world.db
+    .update(agents)
+    .set({ agent_token_lookup: tokenLookup(world.settings.token_pepper, main_token) })
+    .where(and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id)))
+    .returning();
+  const dropJobs = () => world.db.delete(jobs).where(eq(jobs.organization_id, home.organization_id));
+  await dropJobs();
+  const subject = async (one: { id: string; token: string }) => toSubject(await rows(one.id), one.token);
+  const { token } = home.owner;
+  const base = `/api/v1/gateways/${home.gateway_id}/templates/sync`;
+  const paramsOf = (method: string) => fake.calls.filter((call) => call.method === method);
+  const stage: SyncStage = {
+    fake,
+    home,
+    lead: await subject(home.lead),
+    worker: await subject(home.worker),
+    main: toSubject(main_row!, main_token),
+    sync: (query = "", options = {}) => world.call("POST", query ? `${base}?${query}` : base, { token, ...options }),
+    run: (run_id) => world.call("GET", `${base}/${run_id}`, { token }),
+    file: ({ workspace }, name) => fake.host.files.get(workspace)?.get(name)?.content ?? null,
+    write({ workspace }, name, content) {
+      fake.host.files.get(workspace)!.set(name, { content, updatedAtMs: Date.now() });
+    },
+    tokenOnHost: (agent) => {
+      const carrier = stage.file(agent, "TOOLS.md") ?? stage.file(agent, "AGENTS.md") ?? "";
+      return /^AUTH_TOKEN=(.*)$/m.exec(carrier)?.[1] ?? null;
+    },
+    calls: (method) => paramsOf(method) as never,
+    written: (agent) =>
+      paramsOf("agents.files.set")
+        .map(({ params }) => params as { agentId: string; name: string })
+        .filter(({ agentId }) => !agent || agentId === agent.entry_id)
+        .map(({ agentId, name }) => (agent ? name : `${agentId}/${name}`)),
+    row: ({ id }) => rows(id),
+    install(...list) {
+      const { host } = fake;
+      const file = host.config.file();
+      const known = agentsOf(file, host.dialect).filter(({ id }) => !list.some(({ entry_id }) => entry_id === id));
+      const added = list.map(({ entry_id, name, workspace }) => ({ id: entry_id, name, workspace }));
+      host.config.write(withAgents(file, host.dialect, [...known, ...added]));
+      host.config.reload();
+      for (const agent of list) {
+        const tools = `AUTH_TOKEN=${agent.token}\n`;
+        const files = host.dialect.accepted_files.includes("TOOLS.md")
+          ? { "TOOLS.md": tools }
+          : { "AGENTS.md": `<!-- file: TOOLS.md -->\n${tools}` };
+        host.files.set(agent.workspace, new Map(Object.entries(files).map(([name, content]) => [name, { content, updatedAtMs: 1 }])));
+      }
+    },
+    remove({ entry_id, workspace }) {
+      const { host } = fake;
+      const file = host.config.file();
+      host.config.write(withAgents(file, host.dialect, agentsOf(file, host.dialect).filter(({ id }) => id !== entry_id)));
+      host.config.reload();
+      host.files.delete(workspace);
+    },
+    async addAgent(board_id, name, is_board_lead = false) {
+      const made = (await world.call("POST", "/api/v1/agents", { token, body: { name, board_id, is_board_lead } })).body;
+      await dropJobs();
+      const agent = toSubject(made, made.auth_token);
+      stage.install(agent);
+      return agent;
+    },
+    async addBoard(name) {
+      const body = { name, description: name, gateway_id: home.gateway_id, max_agents: 5 };
+      return (await world.call("POST", "/api/v1/boards", { token, body })).body.id;
+    },
+  };
+  stage.install(stage.lead, stage.worker, stage.main);
+  fake.calls.length = 0;
+  return stage;
+}
+
+/** As it is after `stage.sync()` with nothing special: what most tests hold an answer against. */
+export const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
+
+export const runsOf = (world: World, gateway_id: string) =>
+  world.db.select().from(sync_runs).where(eq(sync_runs.gateway_id, gateway_id)).orderBy(asc(sync_runs.created_at));
+export const rowsOf = (world: World, run_id: string) =>
+  world.db.select().from(sync_run_agents).where(eq(sync_run_agents.run_id, run_id)).orderBy(asc(sync_run_agents.position));
+export const gatewayRow = async (world: World, id: string) =>
+  (await world.db.select().from(gateways).where(eq(gateways.id, id)))[0]!;
