@@ -1,13 +1,9 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { activity_events, agents, approvals, board_webhooks, boards, jobs, task_transitions, tasks } from "@board/core/db/schema";
-import { openPostgres } from "@board/core/db/postgres";
-import { silent } from "@board/core/log";
-import { and, asc, desc, eq, isNull, sql } from "drizzle-orm";
+import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/db/schema";
+import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
 import type { CallOptions } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const OK = [200, { ok: true }];
@@ -253,121 +249,5 @@ describe("an agent that its lead deletes", () => {
     expect(told(await removeOn(second.board_id, second.agent.id))).toEqual(denied);
     expect(told(await removeOn(abroad.board_id, abroad.worker.id))).toEqual(MISSED);
     expect(await isThere(home.worker.id)).toBe(true);
-  });
-});
-
-describe("at the same time, on a server", () => {
-  const ROUNDS = [1, 2, 3, 4, 5];
-  let postgres: Postgres;
-  let database: Database;
-  let busy: World;
-
-  beforeAll(async () => {
-    postgres = await startPostgres();
-    database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
-    await database.migrate();
-    busy = await createWorld({ database });
-  });
-  afterAll(async () => {
-    await busy?.close();
-    await database?.close();
-    await postgres?.stop();
-  });
-
-  /** Until a statement waits for a lock that another transaction has. */
-  async function someoneWaits(): Promise<void> {
-    const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    while (rowsOf(await busy.db.execute(waiting)).length === 0);
-  }
-
-  test.each(ROUNDS)(
-    "a task that is given to an agent while it is deleted never stays in progress with nobody (%i)",
-    async (round) => {
-      const tenant = await busy.tenant(`race ${round}`);
-      const { board_id, worker } = tenant;
-      const titles = Array.from({ length: 6 }, (_, number) => `Task ${number}`);
-      const free = await busy.db
-        .insert(tasks)
-        .values(titles.map((title) => ({ board_id, title })))
-        .returning();
-      const claim = ({ id }: { id: string }) =>
-        busy.db
-          .transaction(async (db) => {
-            await db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, id)).for("no key update");
-            await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.id, id));
-          })
-          .then(
-            () => true,
-            () => false,
-          );
-      const [removed] = await Promise.all([
-        busy.call("DELETE", `/api/v1/agents/${worker.id}`, { token: tenant.owner.token }),
-        ...free.map(claim),
-      ]);
-      expect(removed.status).toBe(200);
-      const left = await busy.db.select().from(tasks).where(eq(tasks.board_id, board_id));
-      expect(left.map(({ status, assigned_agent_id }) => [status, assigned_agent_id])).toEqual(left.map(() => ["inbox", null]));
-    },
-  );
-
-  test("a task that was being given to the agent when its deletion began is freed with the others", async () => {
-    const { board_id, worker, owner } = await busy.tenant("claimed");
-    await busy.db.insert(tasks).values({ board_id, title: "T" });
-    const claimed = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
-    const claiming = busy.db.transaction(async (db) => {
-      await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.board_id, board_id));
-      claimed.resolve();
-      await goOn.promise;
-    });
-    await claimed.promise;
-    const removing = busy.call("DELETE", `/api/v1/agents/${worker.id}`, { token: owner.token });
-    await someoneWaits();
-    goOn.resolve();
-    await claiming;
-    expect(told(await removing)).toEqual(OK);
-    const left = await busy.db.select().from(tasks).where(eq(tasks.board_id, board_id));
-    expect(left).toMatchObject([{ status: "inbox", assigned_agent_id: null }]);
-  });
-
-  test.each(ROUNDS)("deletions of one agent are one deletion (%i)", async (round) => {
-    const tenant = await busy.tenant(`twice ${round}`);
-    const { id } = tenant.worker;
-    const answers = await Promise.all([
-      busy.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
-      busy.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
-      busy.call("DELETE", `/api/v1/agent/boards/${tenant.board_id}/agents/${id}`, { agent: tenant.lead.token }),
-    ]);
-    expect(answers.map(told)).toEqual([OK, OK, OK]);
-    const made = await busy.db.select().from(jobs).where(eq(jobs.kind, "agent.cleanup"));
-    expect(made.filter(({ gateway_id }) => gateway_id === tenant.gateway_id)).toHaveLength(1);
-  });
-
-  test.each(ROUNDS)("an agent and its board can both be deleted (%i)", async (round) => {
-    const tenant = await busy.tenant(`both ${round}`);
-    const { token } = tenant.owner;
-    const task = { board_id: tenant.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: tenant.worker.id };
-    await busy.db.insert(tasks).values(task);
-    const [agent, board] = await Promise.all([
-      busy.call("DELETE", `/api/v1/agents/${tenant.worker.id}`, { token }),
-      busy.call("DELETE", `/api/v1/boards/${tenant.board_id}`, { token }),
-    ]);
-    expect(told(board)).toEqual(OK);
-    // The board may be gone, and the agent with it, before anybody has asked for the agent.
-    expect([200, 404]).toContain(agent.status);
-    expect(await busy.db.select().from(boards).where(eq(boards.id, tenant.board_id))).toEqual([]);
-    expect(busy.log.filter(({ event }) => event === "unhandled")).toEqual([]);
-  });
-
-  test.each(ROUNDS)("agents that move to a board and agents that are made there never exceed its limit (%i)", async (round) => {
-    const tenant = await busy.tenant(`limit ${round}`);
-    const { token } = tenant.owner;
-    const body = { name: "Small", description: "B", gateway_id: tenant.gateway_id, max_agents: 2 };
-    const board_id = (await busy.call("POST", "/api/v1/boards", { token, body })).body.id;
-    const make = (name: string) => busy.call("POST", "/api/v1/agents", { token, body: { name, board_id } });
-    const move = (id: string) => busy.call("PATCH", `/api/v1/agents/${id}`, { token, body: { board_id } });
-    const answers = await Promise.all([make("A"), move(tenant.worker.id), make("B"), move(tenant.lead.id)]);
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409, 409]);
-    expect(await busy.db.select().from(agents).where(eq(agents.board_id, board_id))).toHaveLength(2);
   });
 });

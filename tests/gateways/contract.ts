@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Actor, createPeer, type Peer } from "./peer.ts";
 import type { ContractHost } from "./real-host.ts";
@@ -14,6 +15,7 @@ export interface ContractOptions {
 
 const HEARTBEAT = { every: "10m", target: "last", includeReasoning: false };
 const KEPT = "# Mine\n\nWritten by the agent itself.\n";
+const ATTENTION_MS = 500;
 const SCRIBBLE = "Scribbled over.\n";
 
 /**
@@ -67,6 +69,19 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
     }
   }
 
+  /** As agents do: whoever was woken finds its token on its host and checks in, or it would be woken again. */
+  async function attend(): Promise<void> {
+    const asleep = new Set(actors());
+    for (const deadline = performance.now() + patience_ms; asleep.size > 0; await pause(ATTENTION_MS)) {
+      if (performance.now() > deadline) throw new Error(`Never woken: ${[...asleep].map(({ name }) => name).join(", ")}`);
+      for (const actor of asleep) {
+        if (!(await peer.history(actor)).some(({ text }) => text.includes("begin your heartbeats"))) continue;
+        const [token = ""] = await peer.tokens(actor);
+        if ((await whoHas(token)) === actor.id) asleep.delete(actor);
+      }
+    }
+  }
+
   /** A sync that takes long goes on after its request. */
   async function sync(query: Record<string, boolean> = {}): Promise<void> {
     const { world } = stage();
@@ -94,13 +109,13 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
     const add = (name: string, more = {}) => ask("POST", "/api/v1/agents", { name, board_id, ...more });
     const lead = await add("Lea", { is_board_lead: true });
     cast = { main: items[0], lead, ann: await add("Ann"), ben: await add("Ben") };
-    await settled();
+    await Promise.all([settled(), attend()]);
     const [roster, entries] = [await peer.roster(), await peer.entries()];
     for (const actor of actors()) {
       const workspace = `${host.workspace_root}/workspace-${peer.idOf(actor).replace(/^mc-gateway-/, "gateway-")}`;
       expect(roster.get(peer.idOf(actor)), actor.name).toBe(actor.name);
       expect(entries.get(peer.idOf(actor)), actor.name).toMatchObject({ workspace, heartbeat: HEARTBEAT });
-      expect(await ask("GET", `/api/v1/agents/${actor.id}`)).toMatchObject({ status: "ready", last_provision_error: null });
+      expect(await ask("GET", `/api/v1/agents/${actor.id}`)).toMatchObject({ status: "online", last_provision_error: null });
     }
     expect(roster.size).toBe(before.size + 4);
   });

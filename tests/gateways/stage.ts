@@ -22,6 +22,7 @@ const CONCURRENCY = 16;
 export async function openStage(): Promise<Stage> {
   const world = await createWorld();
   const consumer = startConsumer(() => world.context(), CONCURRENCY);
+  const looking = setInterval(() => consumer.poke(createOutbox(true)), LOOK_MS);
   const jobsOf = (organization_id: string, status: ("queued" | "running" | "dead")[]) =>
     world.db
       .select()
@@ -32,7 +33,6 @@ export async function openStage(): Promise<Stage> {
     async settled(organization_id, patience_ms) {
       const deadline = performance.now() + patience_ms;
       for (;;) {
-        consumer.poke(createOutbox(true));
         const open = await jobsOf(organization_id, ["queued", "running"]);
         if (open.length === 0) break;
         if (performance.now() > deadline) throw new Error(`Still to be done: ${open.map(describe).join("; ")}`);
@@ -42,6 +42,7 @@ export async function openStage(): Promise<Stage> {
       if (dead.length > 0) throw new Error(`Given up: ${dead.map(describe).join("; ")}`);
     },
     async close() {
+      clearInterval(looking);
       await consumer.stop();
       await world.close();
     },

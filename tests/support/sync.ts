@@ -1,6 +1,8 @@
+import type { Admin } from "@board/core/actor";
 import { mintToken, tokenLookup } from "@board/core/agent/token";
 import { hostAgentId, workspacePath } from "@board/core/agent/host";
-import { agents, gateways, jobs, sync_run_agents, sync_runs } from "@board/core/db/schema";
+import type { Context } from "@board/core/context";
+import { agents, gateways, jobs, organization_members, sync_run_agents, sync_runs } from "@board/core/db/schema";
 import { and, asc, eq, isNull } from "drizzle-orm";
 import { agentsOf, withAgents } from "../../packages/local/src/fake-gateway/config.ts";
 import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
@@ -127,8 +129,16 @@ export async function setStage(world: World, dialect: DialectName = "2026.2.9", 
   return stage;
 }
 
-/** As it is after `stage.sync()` with nothing special: what most tests hold an answer against. */
-export const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
+/** The owner's own context, for calls that take more than a request can say. */
+export async function ownerContext(world: World, { organization_id }: Tenant): Promise<Context<Admin>> {
+  const [member] = await world.db
+    .select()
+    .from(organization_members)
+    .where(and(eq(organization_members.organization_id, organization_id), eq(organization_members.role, "owner")));
+  const { id: member_id, user_id, all_boards_read, all_boards_write } = member!;
+  const active = { member_id, organization_id, role: "owner" as const, all_boards_read, all_boards_write };
+  return { ...world.context(), actor: { type: "user", user_id, display_name: "Owner", active } };
+}
 
 export const runsOf = (world: World, gateway_id: string) =>
   world.db.select().from(sync_runs).where(eq(sync_runs.gateway_id, gateway_id)).orderBy(asc(sync_runs.created_at));

@@ -48,7 +48,7 @@ export const agents = [
       as: admin,
       summary: "Change an agent",
       description:
-        "Its host follows in the background: files and session, or its settings alone. An agent that moves to another gateway, or becomes its main agent, is made there anew; its token stays good until the new one is in place.",
+        "Its host follows in the background. An agent that moves to another gateway, or becomes its main agent, is made there anew.",
       reaches: (ctx, params) => agentFor(ctx, params.agent_id),
       query: UpdateQuery,
       body: UpdateAgent,
@@ -63,7 +63,7 @@ export const agents = [
       as: admin,
       summary: "Delete an agent",
       description:
-        "Its token is void at once, its tasks are free, and its host forgets it in the background. One that is not there is deleted already.",
+        "Its token is void at once, its tasks are free, its host forgets it in the background. An unknown one is deleted already.",
       returns: Ok,
     },
     async (ctx, { params }) => {

@@ -60,7 +60,7 @@ export async function updateAgent(
       const held = await holdAgent(ctx, found);
       return held && (await change(ctx, held, sent, { destination, force }));
     });
-    // Null: it was moved or removed since it was found, so that others may be the ones who may change it.
+    // It was moved or removed since it was found: who may change it can have changed with its board.
     if (row) return toAgent(row, ctx.now());
   }
 }
@@ -94,7 +94,7 @@ async function boardOf(ctx: Context<Admin>, { organization_id }: Hosted["gateway
   return board;
 }
 
-/** The same with what it hangs on held until the transaction ends: the boards between which the agent moves, in the order of their ids. */
+/** The same, with the boards between which the agent moves held until the transaction ends, in the order of their ids. */
 async function holdDestination(
   ctx: Context<Admin>,
   { agent, gateway }: Hosted,

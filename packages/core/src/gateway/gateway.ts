@@ -12,8 +12,10 @@ import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
 import { firstSyncDue } from "./sync-due.ts";
+import { maskToken } from "./mask.ts";
 import { probeGateway, type Reach, recordFlip } from "./reach.ts";
 import { type GatewayRow, openToken, sealToken } from "./target.ts";
+import { isGatewayUrl } from "./url.ts";
 
 export const Gateway = z
   .object({
@@ -36,17 +38,13 @@ export const Gateway = z
   .meta({ id: "Gateway", description: "An OpenClaw host that runs agents." });
 export type Gateway = z.infer<typeof Gateway>;
 
-const GATEWAY_URL = /^(wss?|https?):$/i;
-
 const MIN_SYNC_MINUTES = 5;
 const MAX_SYNC_MINUTES = 525_600;
 
 const fields = {
   name: NonEmpty(MAX_NAME).describe("Name people read."),
   url: NonEmpty(MAX_URL)
-    .refine((url) => URL.canParse(url) && GATEWAY_URL.test(new URL(url).protocol) && new URL(url).hostname !== "", {
-      ...rule("url must be ws, wss, http or https with a host"),
-    })
+    .refine(isGatewayUrl, rule("url must be ws, wss, http or https with a host"))
     .describe("Address of the host: ws, wss, http or https."),
   workspace_root: NonEmpty(MAX_URL).describe("Folder on the host for workspaces; `~` stays as it is."),
   token: Blankable(MAX_SECRET).describe("Gateway token; blank removes it, the masked form keeps it."),
@@ -129,7 +127,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
   const { token: sentToken, ...sent } = input;
   const storedToken = openToken(ctx, stored);
   const keepsToken =
-    sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === mask(storedToken));
+    sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === maskToken(storedToken));
   const token = keepsToken ? storedToken : sentToken;
   const changes = changesOf(stored, sent);
   const { url, disable_device_pairing, allow_insecure_tls, sync_interval_minutes } = changes;
@@ -185,20 +183,11 @@ export async function requireGatewayWithMain(ctx: Context, organization_id: stri
     throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");
 }
 
-const STARS = "********";
-const MASKED_FROM = 8;
-
-/** Eight stars and the last four characters; only stars for a token that is too short to show a part of. */
-function mask(token: string | null): string | null {
-  if (token === null) return null;
-  return token.length < MASKED_FROM ? STARS : STARS + token.slice(-4);
-}
-
 function toGateway(ctx: Context, row: GatewayRow): Gateway {
   const { token_sealed, checked_at, sync_due_at, created_at, updated_at, ...shown } = row;
   return {
     ...shown,
-    token: mask(openToken(ctx, row)),
+    token: maskToken(openToken(ctx, row)),
     has_token: token_sealed !== null,
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),

@@ -1,6 +1,7 @@
 import type { GatewayHello, GatewayTarget } from "./client.ts";
 import { GatewayError } from "./client.ts";
 import type { Device } from "./device.ts";
+import { cleanText } from "./failure.ts";
 import { record } from "./frame.ts";
 
 /** Both wire protocols in use are offered; the host picks. */
@@ -101,7 +102,7 @@ export function toHello(payload: unknown): GatewayHello {
   }
   return {
     protocol,
-    version: typeof version === "string" ? version.trim() || null : null,
+    version: typeof version === "string" ? cleanText(version) || null : null,
     methods: texts(features.methods),
     events: texts(features.events),
     max_payload: typeof limit === "number" && limit > 0 ? limit : UNTOLD_MAX_PAYLOAD,

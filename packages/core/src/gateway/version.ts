@@ -1,4 +1,5 @@
 import type { CallOptions, Gateways, GatewayTarget } from "./client.ts";
+import { cleanText } from "./failure.ts";
 import { record } from "./frame.ts";
 
 /** A host's calendar version: `YYYY.M.D` with an optional `-REV`, zero padding without meaning. */
@@ -56,7 +57,7 @@ export async function readVersion(gateways: Gateways, target: GatewayTarget, opt
 
 function lastTouchedVersion(payload: unknown): string | null {
   const version = record(record(record(payload)?.config)?.meta)?.lastTouchedVersion;
-  return typeof version === "string" ? version.trim() || null : null;
+  return typeof version === "string" ? cleanText(version) || null : null;
 }
 
 function incompatible(message: string): VersionVerdict {

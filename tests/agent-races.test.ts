@@ -1,0 +1,126 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { agents, boards, jobs, tasks } from "@board/core/db/schema";
+import { silent } from "@board/core/log";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { createWorld, type World } from "./support/world.ts";
+
+const OK = [200, { ok: true }];
+const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
+
+/** Several connections to a real server: what is told here of locks is true of them only. */
+const ROUNDS = [1, 2, 3, 4, 5];
+let postgres: Postgres;
+let database: Database;
+let world: World;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
+  await database.migrate();
+  world = await createWorld({ database });
+});
+afterAll(async () => {
+  await world?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+
+/** Until a statement waits for a lock that another transaction has. */
+async function someoneWaits(): Promise<void> {
+  const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  while (rowsOf(await world.db.execute(waiting)).length === 0);
+}
+
+test.each(ROUNDS)(
+  "a task that is given to an agent while it is deleted never stays in progress with nobody (%i)",
+  async (round) => {
+    const tenant = await world.tenant(`race ${round}`);
+    const { board_id, worker } = tenant;
+    const titles = Array.from({ length: 6 }, (_, number) => `Task ${number}`);
+    const free = await world.db
+      .insert(tasks)
+      .values(titles.map((title) => ({ board_id, title })))
+      .returning();
+    const claim = ({ id }: { id: string }) =>
+      world.db
+        .transaction(async (db) => {
+          await db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, id)).for("no key update");
+          await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.id, id));
+        })
+        .then(
+          () => true,
+          () => false,
+        );
+    const [removed] = await Promise.all([
+      world.call("DELETE", `/api/v1/agents/${worker.id}`, { token: tenant.owner.token }),
+      ...free.map(claim),
+    ]);
+    expect(removed.status).toBe(200);
+    const left = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+    expect(left.map(({ status, assigned_agent_id }) => [status, assigned_agent_id])).toEqual(left.map(() => ["inbox", null]));
+  },
+);
+
+test("a task that was being given to the agent when its deletion began is freed with the others", async () => {
+  const { board_id, worker, owner } = await world.tenant("claimed");
+  await world.db.insert(tasks).values({ board_id, title: "T" });
+  const claimed = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const claiming = world.db.transaction(async (db) => {
+    await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.board_id, board_id));
+    claimed.resolve();
+    await goOn.promise;
+  });
+  await claimed.promise;
+  const removing = world.call("DELETE", `/api/v1/agents/${worker.id}`, { token: owner.token });
+  await someoneWaits();
+  goOn.resolve();
+  await claiming;
+  expect(told(await removing)).toEqual(OK);
+  const left = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+  expect(left).toMatchObject([{ status: "inbox", assigned_agent_id: null }]);
+});
+
+test.each(ROUNDS)("deletions of one agent are one deletion (%i)", async (round) => {
+  const tenant = await world.tenant(`twice ${round}`);
+  const { id } = tenant.worker;
+  const answers = await Promise.all([
+    world.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+    world.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+    world.call("DELETE", `/api/v1/agent/boards/${tenant.board_id}/agents/${id}`, { agent: tenant.lead.token }),
+  ]);
+  expect(answers.map(told)).toEqual([OK, OK, OK]);
+  const made = await world.db.select().from(jobs).where(eq(jobs.kind, "agent.cleanup"));
+  expect(made.filter(({ gateway_id }) => gateway_id === tenant.gateway_id)).toHaveLength(1);
+});
+
+test.each(ROUNDS)("an agent and its board can both be deleted (%i)", async (round) => {
+  const tenant = await world.tenant(`both ${round}`);
+  const { token } = tenant.owner;
+  const task = { board_id: tenant.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: tenant.worker.id };
+  await world.db.insert(tasks).values(task);
+  const [agent, board] = await Promise.all([
+    world.call("DELETE", `/api/v1/agents/${tenant.worker.id}`, { token }),
+    world.call("DELETE", `/api/v1/boards/${tenant.board_id}`, { token }),
+  ]);
+  expect(told(board)).toEqual(OK);
+  // The board may be gone, and the agent with it, before anybody has asked for the agent.
+  expect([200, 404]).toContain(agent.status);
+  expect(await world.db.select().from(boards).where(eq(boards.id, tenant.board_id))).toEqual([]);
+  expect(world.log.filter(({ event }) => event === "unhandled")).toEqual([]);
+});
+
+test.each(ROUNDS)("agents that move to a board and agents that are made there never exceed its limit (%i)", async (round) => {
+  const tenant = await world.tenant(`limit ${round}`);
+  const { token } = tenant.owner;
+  const body = { name: "Small", description: "B", gateway_id: tenant.gateway_id, max_agents: 2 };
+  const board_id = (await world.call("POST", "/api/v1/boards", { token, body })).body.id;
+  const make = (name: string) => world.call("POST", "/api/v1/agents", { token, body: { name, board_id } });
+  const move = (id: string) => world.call("PATCH", `/api/v1/agents/${id}`, { token, body: { board_id } });
+  const answers = await Promise.all([make("A"), move(tenant.worker.id), make("B"), move(tenant.lead.id)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409, 409]);
+  expect(await world.db.select().from(agents).where(eq(agents.board_id, board_id))).toHaveLength(2);
+});
