@@ -86,8 +86,7 @@ function tagsExist({ missing_tag_ids }: Situation): void {
 function dependenciesFit(situation: Situation): void {
   const { wish, dependency_problem } = situation;
   if (wish.depends_on_task_ids === undefined) return;
-  if (staysDone(situation))
-    throw new DomainError("conflict", "Cannot change task dependencies after a task is done.");
+  if (staysDone(situation)) throw new DomainError("conflict", "Cannot change task dependencies after a task is done.");
   if (dependency_problem) throw dependency_problem;
 }
 
@@ -98,8 +97,7 @@ function assigneeFits({ wish, mover, assignee }: Situation): void {
 /** Whether an agent may be given a task of this board. A lead gives work to others than leads. */
 export function checkAssignee(mover: Mover, assignee: Situation["assignee"]): void {
   if (!assignee) throw new DomainError("not_found", "Not Found");
-  if (mover === "lead" && assignee.is_lead)
-    throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
+  if (mover === "lead" && assignee.is_lead) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
   if (!assignee.on_board) throw new DomainError("conflict", "Assignee must be an agent of this board.");
 }
 

@@ -8,7 +8,7 @@ import { isMentioned, mentionsOf } from "../agent/mention.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { nameOf } from "../memory/chat.ts";
-import { newNotice } from "../notice/notice.ts";
+import { type NewNotice, newNotices, toNotices } from "../notice/notice.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { commentText } from "./comment-message.ts";
@@ -102,8 +102,8 @@ export async function postComment(ctx: Speaking, board_id: string, task_id: stri
   const comment = ctx.db
     .$with("comment")
     .as(newEvents(ctx, [commentEvent(ctx.actor, board, task.id, message, input.tags)]).returning());
-  const notices = commentNotices(ctx, board, task, message, people).map((notice, index) =>
-    ctx.db.$with(`notice_${index}`, {}).as(notice.getSQL()),
+  const notices = newNotices(ctx, commentNotices(ctx.actor, board, task, message, people)).map((insert) =>
+    ctx.db.$with("notices", {}).as(insert.getSQL()),
   );
   const [row] = await ctx.db
     .with(comment, ...notices)
@@ -142,17 +142,17 @@ export function commentEvent(
 }
 
 /**
- * The inserts of the notices that a comment causes, for `writeTogether`: to the agents of the board that it mentions, and
+ * The notices that a comment causes: to the agents of the board that it mentions, and
  * to the assignee when it mentions nobody else than its author. `people` is what `readPeople` gives.
  */
 export function commentNotices(
-  ctx: Speaking,
+  actor: User | Agent,
   board: BoardRow,
   task: Commented,
   message: string,
   people: readonly Colleague[],
-): ReturnType<typeof newNotice> {
-  const author = ctx.actor.type === "agent" ? ctx.actor.agent_id : null;
+): NewNotice[] {
+  const author = actor.type === "agent" ? actor.agent_id : null;
   const others = people.filter((one) => one.agent_id !== author && worksOn(board, one));
   const isAssignee = (one: Colleague) => one.agent_id === task.assigned_agent_id;
   const mentions = mentionsOf(message);
@@ -160,9 +160,9 @@ export function commentNotices(
   const mentioned = others.filter((one) => (one.board_id !== null || isAssignee(one)) && isMentioned(one, mentions));
   const told = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
   return told.flatMap((one) => {
-    const said = { board, task, from: nameOf(ctx.actor), comment: message };
+    const said = { board, task, from: nameOf(actor), comment: message };
     const text = commentText({ ...said, mentioned: mentioned.length > 0, assigned: isAssignee(one) });
-    return newNotice(ctx, one, { message: text });
+    return toNotices(one, { message: text });
   });
 }
 

@@ -5,6 +5,7 @@ import { newEvents } from "../activity/activity.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
+import { newNotices } from "../notice/notice.ts";
 import { assignTags, missingTagIds } from "../tag/assignment.ts";
 import { blocked, checkAssignee, missingTags } from "./change.ts";
 import { checkFieldValues, storeFieldValues } from "./custom-field-value.ts";
@@ -105,6 +106,6 @@ async function record(ctx: Creating, board: BoardRow, row: TaskRow, people: read
   await writeTogether(ctx, [
     ...newTransitions(ctx, board.id, [move]),
     newEvents(ctx, events),
-    ...creationNotices(ctx, board, row, people, byUser),
+    ...newNotices(ctx, creationNotices(board, row, people, byUser)),
   ]);
 }

@@ -16,7 +16,8 @@ export const taskEvent = (
 ): TypedEvent => ({ event_type, message, organization_id: board.organization_id, board_id: board.id, task_id, ...doneBy(actor) });
 
 /** The actor's column of a row that tells who did something. */
-export const doneBy = (actor: User | Agent) => (actor.type === "agent" ? { agent_id: actor.agent_id } : { user_id: actor.user_id });
+export const doneBy = (actor: User | Agent) =>
+  actor.type === "agent" ? { agent_id: actor.agent_id } : { user_id: actor.user_id };
 
 interface Changed {
   /** Null for a new task. */
@@ -40,7 +41,11 @@ export function changeEvents(actor: User | Agent, board: BoardRow, { before, aft
     ...(before && before.priority !== priority
       ? [event("task.priority_changed", `Task priority changed to ${priority}: ${title}.`)]
       : []),
-    ...(assigned ? [wakeEvent(event, assignee, "assignment")] : started ? [wakeEvent(event, assignee, "status_in_progress")] : []),
+    ...(assigned
+      ? [wakeEvent(event, assignee, "assignment")]
+      : started
+        ? [wakeEvent(event, assignee, "status_in_progress")]
+        : []),
   ];
 }
 

@@ -61,7 +61,12 @@ export const assigneeAfter = (to: TaskStatus, mover: Mover, move: Move): string 
 export type Times = Pick<TaskRow, "in_progress_at" | "last_started_at" | "done_at" | "left_done_at">;
 
 /** The times of a task after a move; a new task enters its status from the inbox. */
-export function timesAfter(from: TaskStatus, to: TaskStatus, { in_progress_at, last_started_at, done_at, left_done_at }: Times, now: Date): Times {
+export function timesAfter(
+  from: TaskStatus,
+  to: TaskStatus,
+  { in_progress_at, last_started_at, done_at, left_done_at }: Times,
+  now: Date,
+): Times {
   if (from === to) return { in_progress_at, last_started_at, done_at, left_done_at };
   const cycle = from === "done" ? { done_at: null, left_done_at: now } : { done_at, left_done_at };
   switch (to) {

@@ -6,6 +6,7 @@ import { changesOf, isEmpty } from "../change.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
+import { newNotices } from "../notice/notice.ts";
 import { missingTagIds, replaceTags } from "../tag/assignment.ts";
 import { returnDependents } from "./cascade.ts";
 import { decide, type Outcome } from "./change.ts";
@@ -62,7 +63,12 @@ interface Known {
 
 async function decideOn(ctx: Acting, { board, before, wish, facts, people, seen_free }: Known): Promise<Outcome> {
   const { now, pending_approval, approved, commenters, reviewed_for } = facts;
-  const wished = wish.depends_on_task_ids && !sameList(wish.depends_on_task_ids, facts.dependencies.map(({ id }) => id));
+  const wished =
+    wish.depends_on_task_ids &&
+    !sameList(
+      wish.depends_on_task_ids,
+      facts.dependencies.map(({ id }) => id),
+    );
   const dependencies = wished
     ? await readWished(ctx, board, wish.depends_on_task_ids!, before.id)
     : { problem: null, open: facts.dependencies.filter(({ open }) => open).map(({ id }) => id) };
@@ -97,7 +103,12 @@ async function store(ctx: Acting, board: BoardRow, { before, wish, facts, people
   const { title, description, priority, due_at, tag_ids, depends_on_task_ids, comment } = wish;
   const changes = changesOf(before, { title, description, priority, due_at, ...outcome });
   const newTags = tag_ids && !sameList(tag_ids, facts.tag_ids);
-  const newDependencies = depends_on_task_ids && !sameList(depends_on_task_ids, facts.dependencies.map(({ id }) => id));
+  const newDependencies =
+    depends_on_task_ids &&
+    !sameList(
+      depends_on_task_ids,
+      facts.dependencies.map(({ id }) => id),
+    );
   if (newTags) await replaceTags(ctx, before.id, tag_ids);
   if (newDependencies) await replaceDependencies(ctx, board, before.id, depends_on_task_ids);
   await storeFieldValues(ctx, before.id, fields);
@@ -156,20 +167,25 @@ async function record(ctx: Acting, board: BoardRow, { before, after, people, fac
   ];
   const back = reopened.filter((one) => one.moved);
   const moves = [
-    ...(moved ? [{ task_id: after.id, from_status: before.status, to_status: after.status, in_progress_at: after.in_progress_at }] : []),
+    ...(moved
+      ? [{ task_id: after.id, from_status: before.status, to_status: after.status, in_progress_at: after.in_progress_at }]
+      : []),
     ...back
       .filter((one) => one.from_status !== "inbox")
       .map((one) => ({ task_id: one.id, from_status: one.from_status, to_status: "inbox" as const, in_progress_at: null })),
   ];
   const review_comment = comment ?? facts.review_comment;
-  const writes = [
-    ...newTransitions(ctx, board.id, moves),
-    ...(events.length > 0 ? [newEvents(ctx, events)] : []),
-    ...(changed ? changeNotices(ctx, board, { before, after, people, self, review_comment }) : []),
-    ...(comment ? commentNotices(ctx, board, after, comment, people) : []),
+  const notices = [
+    ...(changed ? changeNotices(board, { before, after, people, self, review_comment }) : []),
     ...back.flatMap(({ former, ...one }) =>
-      returnNotices(ctx, board, { ...one, status: "inbox", assigned_agent_id: null }, { former, people, self }),
+      returnNotices(board, { ...one, status: "inbox", assigned_agent_id: null }, { former, people, self }),
     ),
+    ...(comment ? commentNotices(ctx.actor, board, after, comment, people) : []),
+  ];
+  const writes = [
+    ...newTransitions(ctx, board.id, facts.now, moves),
+    ...(events.length > 0 ? [newEvents(ctx, events)] : []),
+    ...newNotices(ctx, notices),
   ];
   if (writes.length > 0) await writeTogether(ctx, writes);
 }
