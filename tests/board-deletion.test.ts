@@ -85,7 +85,13 @@ async function fillBoard(): Promise<string> {
     .values({ organization_id, name: "Kept", slug: crypto.randomUUID(), color: "000000" })
     .returning();
   await insert(tag_assignments).values({ task_id, tag_id: tag!.id, position: 0 });
-  const field = { organization_id, field_key: crypto.randomUUID(), label: "Kept", field_type: "text" as const, ui_visibility: "always" as const };
+  const field = {
+    organization_id,
+    field_key: crypto.randomUUID(),
+    label: "Kept",
+    field_type: "text" as const,
+    ui_visibility: "always" as const,
+  };
   const [definition] = await insert(task_custom_field_definitions).values(field).returning();
   await insert(board_task_custom_fields).values({ board_id, definition_id: definition!.id });
   await insert(task_custom_field_values).values({ task_id, definition_id: definition!.id, value: 1 });

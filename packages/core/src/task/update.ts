@@ -183,7 +183,7 @@ async function record(ctx: Acting, board: BoardRow, { before, after, people, fac
     ...(comment ? commentNotices(ctx.actor, board, after, comment, people) : []),
   ];
   const writes = [
-    ...newTransitions(ctx, board.id, facts.now, moves),
+    ...newTransitions(ctx, board.id, moves),
     ...(events.length > 0 ? [newEvents(ctx, events)] : []),
     ...newNotices(ctx, notices),
   ];
