@@ -37,6 +37,8 @@ export async function playLead(stage: Stage, me: Agent): Promise<void> {
 async function takeTurn(mind: Mind, { header, payload, task_ids, decision }: Wake): Promise<void> {
   const { stage, me } = mind;
   if (payload) return readPost(mind, payload);
+  // What comes with a task for review is read at the review.
+  if (header === "NEW TASK COMMENT") return;
   await wait(stage, THINKING_MS);
   for (const id of task_ids) {
     const task = await readTask(me, id);
