@@ -205,18 +205,21 @@ const wanted = (actor: Actor, cases: readonly Case[], made: readonly Made[], sto
 describe("on a board without rules", () => {
   beforeAll(() => setRules(world, team));
 
-  const holders = (actor: Actor) => [null, actor === "user" ? team.worker.id : idOf(actor)!, team.second.id];
+  const HOLDERS = ["nobody", "whoever moves it, or a worker", "another worker"] as const;
+  const holderOf = (holder: (typeof HOLDERS)[number], actor: Actor) =>
+    ({ nobody: null, "whoever moves it, or a worker": idOf(actor) ?? team.worker.id, "another worker": team.second.id })[holder];
   const wishes = (actor: Actor) => (KIND[actor] === "worker" ? [undefined, idOf(actor)] : [undefined, null, team.worker.id]);
+  const each = ACTORS.flatMap((actor) => HOLDERS.map((holder) => [actor, holder] as const));
 
-  test.each(ACTORS)("a %s makes every move, and whose the task is then is as the table says", async (actor) => {
-    for (const held of holders(actor))
-      for (const [index, sent] of wishes(actor).entries()) {
-        const cases = PAIRS.map((pair) => ({ ...pair, held, sent, reviewed: index !== 1 }));
-        const made = await ask(actor, cases, await place(cases));
-        const elsewhere = KIND[actor] === "worker" && held === team.second.id;
-        const mismatch = forbidden("Task is assigned to another agent.", "task_assignee_mismatch");
-        expect(outcomes(cases, made)).toEqual(wanted(actor, cases, made, () => (elsewhere ? mismatch : null)));
-      }
+  test.each(each)("a %s makes every move of a task of %s, and whose it is then is as the table says", async (actor, holder) => {
+    const held = holderOf(holder, actor);
+    for (const [index, sent] of wishes(actor).entries()) {
+      const cases = PAIRS.map((pair) => ({ ...pair, held, sent, reviewed: index !== 1 }));
+      const made = await ask(actor, cases, await place(cases));
+      const elsewhere = KIND[actor] === "worker" && held === team.second.id;
+      const mismatch = forbidden("Task is assigned to another agent.", "task_assignee_mismatch");
+      expect(outcomes(cases, made)).toEqual(wanted(actor, cases, made, () => (elsewhere ? mismatch : null)));
+    }
   });
 });
 
