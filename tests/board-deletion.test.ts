@@ -16,6 +16,7 @@ import {
   task_custom_field_definitions,
   task_custom_field_values,
   task_dependencies,
+  task_transitions,
   tasks,
 } from "@board/core/db/schema";
 import { rowsOf } from "@board/core/db/database";
@@ -84,12 +85,19 @@ async function fillBoard(): Promise<string> {
     .values({ organization_id, name: "Kept", slug: crypto.randomUUID(), color: "000000" })
     .returning();
   await insert(tag_assignments).values({ task_id, tag_id: tag!.id, position: 0 });
-  const field = { organization_id, field_key: crypto.randomUUID(), label: "Kept", field_type: "text", ui_visibility: "always" };
+  const field = {
+    organization_id,
+    field_key: crypto.randomUUID(),
+    label: "Kept",
+    field_type: "text" as const,
+    ui_visibility: "always" as const,
+  };
   const [definition] = await insert(task_custom_field_definitions).values(field).returning();
   await insert(board_task_custom_fields).values({ board_id, definition_id: definition!.id });
   await insert(task_custom_field_values).values({ task_id, definition_id: definition!.id, value: 1 });
   const [approval] = await insert(approvals).values({ board_id, agent_id: agent.id, action_type: "Do", task_id }).returning();
   await insert(approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
+  await insert(task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), agent_id: agent.id });
   await insert(board_memory).values({ board_id, content: "Remember" });
   await insert(board_onboarding_sessions).values({ board_id, session_key: "agent:any:main" });
   await insert(activity_events).values([

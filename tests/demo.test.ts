@@ -6,38 +6,80 @@ import { cleanUp, runProgram, startProgram, temporaryFolder } from "./support/pr
 vi.setConfig({ testTimeout: 90_000 });
 afterEach(cleanUp);
 
-test("the demo tells its story from set-up through an outage to a settled account, and leaves nothing behind", async () => {
-  const TMPDIR = temporaryFolder();
-  // Settings that lead to real data are not followed.
-  const { code, stdout, stderr } = await runProgram("demo", {
-    TMPDIR,
-    DEMO_SECONDS: "10",
-    DATABASE_URL: "postgres://127.0.0.1:1/real",
-  });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const milestones = [
-    /service {4}http:\/\/127\.0\.0\.1:\d+$/,
-    /token {6}\S{50,}$/,
-    /you +register the gateway Office, OpenClaw [\d.]+: connected$/,
-    /GitHub +push by nora: .+ → 202$/,
-    /gateway +wakes Iris for the push by nora$/,
-    /Iris +notes: nora pushed to acme\/shop/,
-    /Iris +says: @milo please/,
-    /Milo +answers: @iris/,
-    /gateway +goes down/,
-    /customer +mail from .+ → 202$/,
-    /gateway +is back/,
-    /gateway +wakes Iris for the mail from .+, \d+\.\d s after the post$/,
-    /Iris +notes: lea@mail\.example writes: Where is my refund\?$/,
-    /accepted +4 /,
-    /delivered +4 +none lost, none twice$/,
-  ];
+/** Each of them has its line, in this order. */
+function expectInOrder(stdout: string, milestones: RegExp[]): void {
   const lines = stdout.split("\n");
   for (const milestone of milestones) {
     const at = lines.findIndex((line) => milestone.test(line));
     expect(at, `${milestone} in its place in\n${stdout}`).toBeGreaterThanOrEqual(0);
     lines.splice(0, at + 1);
   }
+}
+
+test("the demo brings a customer's mail through review and approval to done, and outlasts an outage", async () => {
+  const TMPDIR = temporaryFolder();
+  // Settings that lead to real data are not followed.
+  const { code, stdout, stderr } = await runProgram("demo", {
+    TMPDIR,
+    DEMO_SECONDS: "1",
+    DATABASE_URL: "postgres://127.0.0.1:1/real",
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expectInOrder(stdout, [
+    /service {4}http:\/\/127\.0\.0\.1:\d+$/,
+    /token {6}\S{50,}$/,
+    /you +register the gateway Office, OpenClaw [\d.]+: connected$/,
+    /you +make its rules: /,
+    /customer +mail from lea@mail\.example: .+ → 202$/,
+    /gateway +wakes Iris for the mail from lea@mail\.example/,
+    /Iris +makes #1 Refund order 4711 \(high, customers, money\) for Milo$/,
+    /gateway +wakes Milo: TASK ASSIGNED #1/,
+    /Milo +moves #1 to in_progress$/,
+    /Milo +asks in #1: @lead /,
+    /gateway +wakes Iris: TASK MENTION #1/,
+    /Iris +answers in #1: /,
+    /gateway +wakes Milo: NEW TASK COMMENT #1/,
+    /Milo +moves #1 to review: /,
+    /gateway +wakes Iris: .*TASK READY FOR LEAD REVIEW.* #1/,
+    /Iris +moves #1 to inbox: the receipt is missing/,
+    /gateway +wakes Milo: .*CHANGES REQUESTED.* #1/,
+    /Milo +moves #1 to in_progress$/,
+    /Milo +moves #1 to review: .+ receipt/,
+    /Iris +moves #1 to done → 409/,
+    /Iris +Task can only be marked done when a linked approval has been approved\.$/,
+    /Iris +asks you to approve #1: /,
+    /you +approve #1$/,
+    /gateway +wakes Iris: APPROVAL RESOLVED #1/,
+    /Iris +moves #1 to done$/,
+    /(Milo|Juno) +takes #2, which was free$/,
+    /(Milo|Juno) +moves #2 to review: /,
+    /gateway +wakes Iris: .*TASK READY FOR LEAD REVIEW.* #2/,
+    /you +approve #2$/,
+    /Iris +moves #2 to done$/,
+  ]);
+  // What else happens at the same time: the task that waits for the first, and the outage.
+  expectInOrder(stdout, [/Iris +makes #2 .+ after #1$/, /Iris +moves #1 to done$/, /(Milo|Juno) +takes #2/]);
+  expectInOrder(stdout, [
+    /Iris +moves #1 to done$/,
+    /gateway +goes down/,
+    /customer +form of Tomasz: .+ → 202$/,
+    /monitor +warning alert: .+ → 202$/,
+    /gateway +is back/,
+    /gateway +wakes Iris for the form of Tomasz, \d+\.\d s after the post$/,
+    /gateway +wakes Iris for the warning alert, \d+\.\d s after the post$/,
+    /Iris +makes #3 Answer Tomasz: .+ free$/,
+    /(Milo|Juno) +moves #3 to review: /,
+    /Iris +moves #3 to done$/,
+  ]);
+  expectInOrder(stdout, [
+    /stranger +forged push .+ → 403/,
+    /Iris +notes: warning alert/,
+    /^ {2}accepted +3 /,
+    /refused +1 /,
+    /delivered +3 +none lost, none twice$/,
+    /tasks +3 +all done$/,
+    /approvals +3 +asked for, 3 decided by you$/,
+  ]);
   expect(stdout).not.toContain("\u001b");
   expect(readdirSync(TMPDIR)).toEqual([]);
 });

@@ -106,7 +106,13 @@ async function fill(tenant: Tenant): Promise<void> {
   const [task_id, depends_on_task_id] = [made[0]!.id, made[1]!.id];
   await db.insert(schema.task_dependencies).values({ board_id, task_id, depends_on_task_id, position: 0 });
   await db.insert(schema.tag_assignments).values({ task_id, tag_id: tag.id, position: 0 });
-  const field = { organization_id, field_key: "cost", label: "Cost", field_type: "integer", ui_visibility: "always" };
+  const field = {
+    organization_id,
+    field_key: "cost",
+    label: "Cost",
+    field_type: "integer" as const,
+    ui_visibility: "always" as const,
+  };
   const [definition] = await db.insert(schema.task_custom_field_definitions).values(field).returning();
   await db.insert(schema.board_task_custom_fields).values({ board_id, definition_id: definition!.id });
   await db.insert(schema.task_custom_field_values).values({ task_id, definition_id: definition!.id, value: 5 });
@@ -116,6 +122,7 @@ async function fill(tenant: Tenant): Promise<void> {
     .values({ ...decided, board_id, action_type: "deploy" })
     .returning();
   await db.insert(schema.approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
+  await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
   const about = { organization_id, board_id, task_id, agent_id: worker.id, user_id: owner!.id };
   await db.insert(schema.activity_events).values([
     { ...about, event_type: "task.comment", message: "Done" },

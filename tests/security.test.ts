@@ -2,6 +2,7 @@ import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { actAs } from "./support/main-agent.ts";
+import { addTask } from "./support/task.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
 
 /** Generated from the route table: every operation against callers who must not get through. */
@@ -46,7 +47,20 @@ beforeAll(async () => {
     invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } }))
       .body.id,
     group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
+    task_id: (await addTask(world, home)).id,
     tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+    approval_id: (
+      await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
+        token,
+        body: { action_type: "Deploy", description: "It is ready" },
+      })
+    ).body.id,
+    field_id: (
+      await world.call("POST", "/organizations/me/custom-fields", {
+        token,
+        body: { field_key: "field", board_ids: [home.board_id] },
+      })
+    ).body.id,
   };
 });
 afterAll(() => world.close());

@@ -37,8 +37,8 @@ const addField = async (key: string, board_ids: string[], default_value: unknown
     organization_id: home.organization_id,
     field_key: key,
     label: key,
-    field_type: "json",
-    ui_visibility: "always",
+    field_type: "json" as const,
+    ui_visibility: "always" as const,
     default_value,
   };
   const [row] = await world.db.insert(task_custom_field_definitions).values(field).returning();

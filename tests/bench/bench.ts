@@ -1,5 +1,5 @@
 import { cpus } from "node:os";
-import { agents, boards } from "@board/core/db/schema";
+import { agents, boards, tag_assignments, task_dependencies, tasks } from "@board/core/db/schema";
 import { hashToken, mintToken, tokenLookup, verifyToken } from "@board/core/agent/token";
 import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
@@ -106,6 +106,45 @@ const benches: Record<string, () => Promise<Row[]>> = {
     return [
       { what: "list boards, 20 of 500", figure: rate(list), ...against(list) },
       { what: "agent's boards", figure: rate(own), ...against(own) },
+    ];
+  },
+
+  /** A board of 5,000 tasks with tags and dependencies: pages of it, and moves of one task after the other. */
+  async tasks() {
+    const { id: tag } = await api("POST", "/api/tags", { name: "Bench" });
+    await db.execute(sql`insert into ${tasks} (board_id, title, created_at)
+      select ${board.id}, 'Task ' || n, now() - n * interval '1 minute' from generate_series(1, 5000) as n`);
+    await db.execute(sql`insert into ${tag_assignments} (task_id, tag_id, position) select id, ${tag}, 0 from ${tasks}`);
+    await db.execute(sql`insert into ${task_dependencies} (board_id, task_id, depends_on_task_id, position)
+      select board_id, id, next, 0 from (
+        select board_id, id, lead(id) over (order by created_at) as next, row_number() over (order by created_at) as place
+        from ${tasks}) as numbered
+      where place % 5 = 1 and next is not null`);
+    await db.execute(sql`analyze ${tasks}, ${tag_assignments}, ${task_dependencies}`);
+    const all = `/api/v1/boards/${board.id}/tasks`;
+    const page = await get(`${all}?limit=50`, { authorization }, 2_000);
+    const ids = rowsOf<{ id: string }>(
+      await db.execute(
+        sql`select id from ${tasks} where id not in (select task_id from ${task_dependencies}) order by created_at`,
+      ),
+    ).map(({ id }) => id);
+    const patch = (requests: number, body: (n: number) => object) =>
+      load({
+        url: service.url,
+        method: "PATCH",
+        headers: { authorization },
+        connections: CONNECTIONS,
+        requests,
+        nth: (n) => ({ path: `${all}/${ids[n % ids.length]}`, body: JSON.stringify(body(n)) }),
+      });
+    await patch(200, () => ({ priority: "high" }));
+    const priority = await patch(2_000, (n) => ({ priority: `p${n}` }));
+    const move = await patch(2_000, () => ({ status: "in_progress" }));
+    await db.delete(tasks);
+    return [
+      { what: "list tasks, 50 of 5,000", figure: rate(page), ...against(page) },
+      { what: "patch a task's priority", figure: rate(priority), ...against(priority) },
+      { what: "move a task", figure: rate(move), ...against(move) },
     ];
   },
 

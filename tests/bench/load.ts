@@ -10,6 +10,8 @@ export interface Load {
   requests: number;
   /** What counts as good. */
   status?: number;
+  /** Path and body of the n-th request, when each is another one. */
+  nth?: (n: number) => { path: string; body?: string };
 }
 
 export interface Figures {
@@ -28,24 +30,21 @@ export async function load({
   connections,
   requests,
   status = 200,
+  nth,
 }: Load): Promise<Figures> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   const times: number[] = [];
   let sent = 0;
   let failed = 0;
   const target = new URL(url);
-  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  const options = {
-    agent,
-    method,
-    host: target.hostname,
-    port: target.port,
-    path: target.pathname + target.search,
-    headers: { ...headers, ...length },
-  };
+  const same = { path: target.pathname + target.search, body };
+  const { hostname: host, port } = target;
 
-  const one = () =>
+  const one = (n: number) =>
     new Promise<void>((resolve) => {
+      const { path, body } = nth?.(n) ?? same;
+      const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+      const options = { agent, method, host, port, path, headers: { ...headers, ...length } };
       const start = performance.now();
       const end = (good: boolean) => {
         if (!good) failed++;
@@ -60,10 +59,7 @@ export async function load({
       request.end(body);
     });
   const worker = async () => {
-    while (sent < requests) {
-      sent++;
-      await one();
-    }
+    while (sent < requests) await one(sent++);
   };
   const start = performance.now();
   await Promise.all(Array.from({ length: connections }, worker));

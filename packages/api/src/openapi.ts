@@ -134,11 +134,14 @@ function roleTags(roles: AgentHints["roles"]): string[] {
   ];
 }
 
+/** Parts of a board or an organization with documentation of their own. */
+const AREAS_BELOW = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
+
 const areaOf = (path: string): string => {
   const segments = path
     .split("/")
     .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
-  return segments.findLast((segment) => ["memory", "onboarding", "webhooks"].includes(segment)) ?? segments[0] ?? "service";
+  return segments.findLast((segment) => AREAS_BELOW.includes(segment)) ?? segments[0] ?? "service";
 };
 
 /** Unique by construction: the method and the path, unless the contract names it. */

@@ -6,11 +6,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "@board/api/log";
 import { errorText } from "@board/core/log";
 import { parseSettings, SettingsError } from "@board/core/settings";
-import * as cast from "./demo/cast.ts";
-import { playLead, toNotification } from "./demo/lead.ts";
+import { iris, juno, milo } from "./demo/cast.ts";
+import { playLead } from "./demo/lead.ts";
+import { tellWakes } from "./demo/narrator.ts";
+import { playPerson } from "./demo/person.ts";
 import { createScreen, heading, type Screen } from "./demo/screen.ts";
 import { furnish } from "./demo/setting.ts";
-import { type Stage, wait } from "./demo/stage.ts";
+import { type Stage, until } from "./demo/stage.ts";
 import { playStory } from "./demo/story.ts";
 import { createTally } from "./demo/tally.ts";
 import { playWorker } from "./demo/worker.ts";
@@ -19,10 +21,8 @@ import { withSecrets } from "./secrets.ts";
 import { startServer } from "./server.ts";
 import { fail, say, whyNotStarted } from "./terminal.ts";
 
-/** How long the last posts may take to reach an agent once the story has ended by itself. */
-const EPILOGUE_MS = 20_000;
-/** From here on the log says how long a post waited for its agent. */
-const LATE_MS = 2_000;
+/** How long the last tasks may take to be done once the story has ended by itself. */
+const EPILOGUE_MS = 40_000;
 /** How long the service may take to stop; its data is thrown away in any case. */
 const CURTAIN_MS = 1_500;
 
@@ -39,10 +39,11 @@ function introduce(screen: Screen, url: string, token: string): void {
   screen.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
-  Outside systems post webhooks. Each post is stored before it is answered with 202,
-  and wakes the lead agent ${cast.iris.name} through the gateway. ${cast.iris.name} reads it through the agent API, writes
-  a note into the board's memory and asks the worker ${cast.milo.name}, who answers. Now and then the
-  gateway goes down; watch what happens to the posts of that time.
+  Outside systems post webhooks. Each post is stored before it is answered with 202, and
+  wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it through the agent API and
+  makes tasks of it, which ${milo.name} and ${juno.name} work on. Nothing is done before ${iris.name} has reviewed
+  it and you have approved; the demo does that for you. Now and then the gateway goes
+  down; watch what happens to the posts and the messages of that time.
 
   service    ${url}
   reference  ${url}/docs
@@ -52,28 +53,17 @@ ${heading("Board coordination: a demo of the whole service in one process")}
 `);
 }
 
-/** Plays all parts at once, until the demo is over or the story has ended and its last post has been dealt with. */
+/** Plays all parts at once, until the demo is over or the story has ended and its last task is done. */
 async function play(stage: Stage, token: string, gateway_token: string, seconds: number | null): Promise<void> {
-  const { screen, tally } = stage;
-  stage.gateway.onMessage(({ message }) => {
-    const notification = toNotification(message);
-    if (!notification) return;
-    const { subject, waited_ms } = tally.delivered(notification.payload_id);
-    const late = waited_ms > LATE_MS ? `, ${(waited_ms / 1000).toFixed(1)} s after the post` : "";
-    screen.tell(cast.gateway, `wakes ${cast.iris.name} for the ${subject}${late}`);
-  });
   const setting = await furnish(stage, token, gateway_token);
-  const agents = Promise.all([playLead(stage, setting.lead), playWorker(stage, setting.worker)]);
-  const story = playStory(stage, setting, seconds).then(() => settle(stage));
-  await Promise.race([agents, story]);
+  const { lead, workers } = setting;
+  tellWakes(stage, [lead, ...workers]);
+  const minds = [playLead(stage, lead), ...workers.map((worker) => playWorker(stage, worker)), playPerson(stage, setting)];
+  const story = playStory(stage, setting, seconds).then(() => until(stage, () => stage.tally.isSettled(), EPILOGUE_MS));
+  await Promise.race([Promise.all(minds), story]);
 }
 
-async function settle(stage: Stage): Promise<void> {
-  const deadline = performance.now() + EPILOGUE_MS;
-  while (!stage.tally.isSettled() && performance.now() < deadline) await wait(stage, 100);
-}
-
-/** DEMO_SECONDS lets the story last so long, for tests and recordings; its last posts are still waited for. */
+/** DEMO_SECONDS lets the story last so long, for tests and recordings; its first scene is played and its last task done in any case. */
 function readSeconds(): number | null {
   const text = process.env["DEMO_SECONDS"]?.trim();
   if (!text) return null;

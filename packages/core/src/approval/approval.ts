@@ -1,11 +1,13 @@
-import { desc, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 
 export const ApprovalStatus = z.enum(["pending", "approved", "rejected"]);
+export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
 export const Approval = z
   .object({
@@ -39,10 +41,24 @@ const linked = sql<LinkedTask[]>`coalesce((
   from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
   where link.approval_id = ${approvals}.id), '[]')`;
 
+/** What a select over `approvals` takes for `toApproval`. */
+export const approvalColumns = { ...getTableColumns(approvals), linked };
+
+/** An approval of a board; with `hold` its row is locked until the transaction ends. */
+export async function readApproval(ctx: Context, board_id: string, approval_id: string, hold = false): Promise<Approval> {
+  const query = ctx.db
+    .select(approvalColumns)
+    .from(approvals)
+    .where(and(eq(approvals.id, approval_id), eq(approvals.board_id, board_id)));
+  const [row] = await (hold ? query.for("no key update", { of: approvals }) : query);
+  if (!row) throw notFound();
+  return toApproval(row);
+}
+
 /** Approvals with their tasks in one statement, newest first. */
 export async function readApprovals(ctx: Context, which: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
   const rows = await ctx.db
-    .select({ ...getTableColumns(approvals), linked })
+    .select(approvalColumns)
     .from(approvals)
     .where(which)
     .orderBy(desc(approvals.created_at), desc(approvals.id))
@@ -51,7 +67,7 @@ export async function readApprovals(ctx: Context, which: SQL, page: { limit: num
   return rows.map(toApproval);
 }
 
-function toApproval(row: typeof approvals.$inferSelect & { linked: LinkedTask[] }): Approval {
+export function toApproval(row: typeof approvals.$inferSelect & { linked: LinkedTask[] }): Approval {
   const { payload } = row;
   const reason = payload?.["reason"];
   const task_ids = row.linked.map(({ id }) => id);

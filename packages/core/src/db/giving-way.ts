@@ -25,3 +25,24 @@ export async function transactionGivingWay<C extends Context, T>(ctx: C, work: (
     }
   }
 }
+
+const REPEATS = 5;
+
+/** Thrown in a repeatable transaction that has found, before it wrote anything, that it holds too little. */
+export class StartOver extends Error {
+  override name = "StartOver";
+}
+
+/**
+ * A transaction that locks several rows which others lock in another order, now and then. Of two that wait for each other
+ * the database ends one after a second; it has changed nothing, and starts over.
+ */
+export async function repeatableTransaction<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transaction(ctx, work);
+    } catch (error) {
+      if (attempt === REPEATS || !(lostLock(error) || error instanceof StartOver)) throw error;
+    }
+  }
+}

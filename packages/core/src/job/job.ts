@@ -42,25 +42,39 @@ export async function enqueue<K extends JobKind>(
   await newJob(ctx, kind, payload, options);
 }
 
+/** A job that is still to be put. */
+export interface NewJob<K extends JobKind = JobKind> {
+  kind: K;
+  payload: JobPayloads[K];
+  options: EnqueueOptions;
+}
+
 /** The insert of a job, for `writeTogether`. Nothing is stored before it runs. */
-export function newJob<K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) {
+export const newJob = <K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) =>
+  newJobs(ctx, [{ kind, payload, options }]);
+
+/** The same for several: within a lane they run in this order. */
+export const newJobs = (ctx: Context, wanted: readonly NewJob[]) =>
+  ctx.db
+    .insert(jobs)
+    .values(wanted.map((job) => toRow(ctx, job)))
+    .onConflictDoNothing();
+
+function toRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
   const id = crypto.randomUUID();
   note(ctx.outbox, { id, lane: options.lane ?? null });
-  return ctx.db
-    .insert(jobs)
-    .values({
-      id,
-      kind,
-      payload,
-      lane: options.lane ?? null,
-      organization_id: options.organization_id,
-      gateway_id: options.gateway_id ?? null,
-      dedupe_key: options.dedupe_key ?? null,
-      secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
-      run_at: options.run_at ?? ctx.now(),
-      max_attempts: POLICIES[kind].attempts,
-    })
-    .onConflictDoNothing();
+  return {
+    id,
+    kind,
+    payload,
+    lane: options.lane ?? null,
+    organization_id: options.organization_id,
+    gateway_id: options.gateway_id ?? null,
+    dedupe_key: options.dedupe_key ?? null,
+    secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
+    run_at: options.run_at ?? ctx.now(),
+    max_attempts: POLICIES[kind].attempts,
+  };
 }
 
 /** Gives a secret to the live jobs of a kind that need a gateway which is about to go. */

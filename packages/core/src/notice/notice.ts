@@ -3,7 +3,7 @@ import { hostLane } from "../agent/host.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
 import { findUsableGateway, sendVia } from "../gateway/send.ts";
-import { enqueue, newJob } from "../job/job.ts";
+import { enqueue, newJobs, type NewJob } from "../job/job.ts";
 import type { JobEvent, NoticePayload } from "../job/kinds.ts";
 
 /** An agent that can be written to, or not, as its row says. */
@@ -25,33 +25,31 @@ export interface Notice {
 
 /** Tells an agent something, as a job in the caller's transaction. Agents without a session are skipped. */
 export async function notify(ctx: Context, recipient: NoticeRecipient, notice: Notice): Promise<void> {
-  if (!recipient.openclaw_session_id) return;
-  const { payload, options } = toJob(recipient, recipient.openclaw_session_id, notice);
-  await enqueue(ctx, "notice", payload, options);
-}
-
-/** The inserts of the same, for `writeTogether`: none for an agent without a session. */
-export function newNotice(ctx: Context, recipient: NoticeRecipient, notice: Notice) {
-  if (!recipient.openclaw_session_id) return [];
-  const { payload, options } = toJob(recipient, recipient.openclaw_session_id, notice);
-  return [newJob(ctx, "notice", payload, options)];
+  for (const { kind, payload, options } of toNotices(recipient, notice)) await enqueue(ctx, kind, payload, options);
 }
 
 type NoticeRecipient = Omit<Recipient, "agent_id">;
 
-function toJob({ gateway_id, organization_id, name }: NoticeRecipient, session_key: string, notice: Notice) {
+/** The jobs of the same, still to be put with `newNotices`: none for an agent without a session. */
+export function toNotices({ gateway_id, organization_id, name, openclaw_session_id }: NoticeRecipient, notice: Notice) {
+  if (!openclaw_session_id) return [];
   const { message, deliver = false, sent, failed } = notice;
   const payload: NoticePayload = {
     gateway_id,
-    session_key,
+    session_key: openclaw_session_id,
     label: name,
     message,
     deliver,
     ...(sent ? { sent } : {}),
     ...(failed ? { failed } : {}),
   };
-  return { payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, session_key) } };
+  const options = { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) };
+  return [{ kind: "notice", payload, options } satisfies NewJob];
 }
+export type NewNotice = ReturnType<typeof toNotices>[number];
+
+/** The insert of notices, for `writeTogether`: one however many, and none for none. Each agent gets its own in this order. */
+export const newNotices = (ctx: Context, notices: readonly NewNotice[]) => (notices.length > 0 ? [newJobs(ctx, notices)] : []);
 
 /** Sends the text; its key is the job's, so that a repeat is no second message. A gateway that is gone ends it quietly. */
 export const deliverNotice: JobHandler<"notice"> = {

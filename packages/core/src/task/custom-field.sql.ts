@@ -14,8 +14,10 @@ export const task_custom_field_definitions = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     field_key: text().notNull(),
     label: text().notNull(),
-    field_type: text().notNull(),
-    ui_visibility: text().notNull(),
+    field_type: text()
+      .$type<"text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json">()
+      .notNull(),
+    ui_visibility: text().$type<"always" | "if_set" | "hidden">().notNull(),
     validation_regex: text(),
     description: text(),
     required: boolean().notNull().default(false),

@@ -1,69 +1,138 @@
-import { EventEmitter, on } from "node:events";
 import type { AgentRead } from "@board/core/agent/agent";
-import type { AgentHealth } from "@board/core/agent/self";
+import type { Approval } from "@board/core/approval/approval";
+import type { Page } from "@board/core/page";
+import type { TagLabel } from "@board/core/tag/tag";
+import type { Task } from "@board/core/task/task";
 import type { WebhookPayload } from "@board/core/webhook/payload";
-import type { ChatMessage } from "../fake-gateway/host.ts";
-import { iris } from "./cast.ts";
-import { judge } from "./rules.ts";
+import { answerTo, flawOf } from "./knowledge.ts";
+import { judge, type Plan, tagOf } from "./rules.ts";
 import type { Agent } from "./setting.ts";
-import { type Stage, wait } from "./stage.ts";
+import { Refused, type Stage, wait } from "./stage.ts";
+import { type Wake, wakes } from "./wake.ts";
+import { appear, change, comment, lastWords, move, readTask, sendHeartbeat, tasksPath } from "./work.ts";
 
 /** As much of a payload as the lead is willing to read. */
 const MAX_CHARS = 1_500;
 /** A model thinks for longer; this is for the eye. */
 const THINKING_MS = 500;
 
+/** The lead as it goes through the story. */
+interface Mind {
+  stage: Stage;
+  me: Agent;
+  /** It has learned that its board wants an approval before a task is done. */
+  asks_first: boolean;
+}
+
 /** The lead sleeps until its gateway has a message for it, then takes a turn; one turn after the other. */
-export async function playLead(stage: Stage, agent: Agent): Promise<void> {
-  for await (const { message } of inbox(stage, agent.session_key)) {
-    const notification = toNotification(message);
-    if (notification) await takeTurn(stage, agent, notification);
+export async function playLead(stage: Stage, me: Agent): Promise<void> {
+  const mind: Mind = { stage, me, asks_first: false };
+  await appear(stage, me);
+  for await (const wake of wakes(stage, me.session_key)) {
+    await sendHeartbeat(me);
+    if (wake) await takeTurn(mind, wake);
   }
 }
 
-/** The messages for a session, in the order of arrival; ends by rejection when the demo is over. */
-async function* inbox({ gateway, over }: Stage, session_key: string): AsyncGenerator<ChatMessage> {
-  const arrivals = new EventEmitter();
-  gateway.onMessage((message) => {
-    if (message.session_key === session_key) arrivals.emit("message", message);
-  });
-  for await (const [message] of on(arrivals, "message", { signal: over })) yield message as ChatMessage;
-}
-
-interface Notification {
-  payload_id: string;
-  /** Where the whole payload is, as the message says. */
-  path: string;
-}
-
-/** What a webhook notification names; undefined for any other message. Only what stands before the payload counts. */
-export function toNotification(message: string): Notification | undefined {
-  if (!message.startsWith("WEBHOOK EVENT RECEIVED")) return undefined;
-  const [, payload_id] = /^Payload ID: (\S+)$/m.exec(message) ?? [];
-  const [, path] = /GET (\/api\/v1\/agent\/\S+\/payloads\/\S+)/.exec(message) ?? [];
-  return payload_id && path ? { payload_id, path } : undefined;
-}
-
-async function takeTurn(stage: Stage, { call, board_id }: Agent, { payload_id, path }: Notification): Promise<void> {
-  const { screen, tally } = stage;
-  await call<AgentRead>("POST", "/api/v1/agent/heartbeat");
-  const me = await call<AgentHealth>("GET", "/api/v1/agent/healthz");
-  const { payload } = await call<WebhookPayload>("GET", `${path}?max_chars=${MAX_CHARS}`);
-  const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
-  const cut = length === MAX_CHARS ? "the first " : "";
-  screen.tell(iris, `is ${me.status} and reads ${cut}${length} characters`);
+async function takeTurn(mind: Mind, { header, payload, task_ids, decision }: Wake): Promise<void> {
+  const { stage, me } = mind;
+  if (payload) return readPost(mind, payload);
+  // What comes with a task for review is read at the review.
+  if (header === "NEW TASK COMMENT") return;
   await wait(stage, THINKING_MS);
-
-  const { note, tags, request } = judge(payload);
-  const memory = `/api/v1/agent/boards/${board_id}/memory`;
-  await call("POST", memory, { content: note, tags: [...tags, `payload:${payload_id}`] });
-  tally.noted();
-  screen.tell(iris, `notes: ${note}`);
-  if (request) {
-    const line = `@milo ${request}`;
-    await call("POST", memory, { content: line, tags: ["chat"] });
-    tally.said();
-    screen.tell(iris, `says: ${line}`);
+  for (const id of task_ids) {
+    const task = await readTask(me, id);
+    if (header === "NEW TASK ADDED") await label(mind, task);
+    if (header === "TASK MENTION") await comment(stage, me, id, answerTo(await lastWords(me, id)), "answers in");
+    if (header === "TASK READY FOR LEAD REVIEW") await review(mind, task);
+    if (header === "APPROVAL RESOLVED" && decision === "approved") await move(stage, me, task, "done");
+    if (header === "APPROVAL RESOLVED" && decision === "rejected") await sendBack(mind, task, "not approved, find a cheaper way");
   }
-  tally.handled(payload_id);
+}
+
+async function readPost({ stage, me }: Mind, { id, path }: NonNullable<Wake["payload"]>): Promise<void> {
+  const { screen, tally } = stage;
+  const { payload } = await me.call<WebhookPayload>("GET", `${path}?max_chars=${MAX_CHARS}`);
+  const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
+  screen.tell(me.who, `reads ${length === MAX_CHARS ? "the first " : ""}${length} characters`);
+  await wait(stage, THINKING_MS);
+  const { tasks, note } = judge(payload);
+  if (note) {
+    const entry = { content: note.text, tags: [...note.tags, `payload:${id}`] };
+    await me.call("POST", `/api/v1/agent/boards/${me.board_id}/memory`, entry);
+    tally.noted();
+    screen.tell(me.who, `notes: ${note.text}`);
+  }
+  await makeTasks(stage, me, tasks, id);
+  tally.handled(id);
+}
+
+const listTags = ({ call, board_id }: Agent) => call<TagLabel[]>("GET", `/api/v1/agent/boards/${board_id}/tags`);
+
+/** The payload is named in each, so that the work can be traced back to what caused it. */
+async function makeTasks(stage: Stage, me: Agent, plans: Plan[], payload_id: string): Promise<void> {
+  if (plans.length === 0) return;
+  const { screen, tally } = stage;
+  const fellows = (await me.call<Page<AgentRead>>("GET", "/api/v1/agent/agents")).items;
+  const tags = await listTags(me);
+  let before: Task | undefined;
+  for (const plan of plans) {
+    const worker = fellows.find(({ name }) => name === plan.for);
+    const task = await me.call<Task>("POST", tasksPath(me), {
+      title: plan.title,
+      description: `${plan.description}\nPayload ${payload_id}`,
+      priority: plan.priority,
+      tag_ids: tags.filter(({ slug }) => plan.tags.includes(slug)).map(({ id }) => id),
+      assigned_agent_id: worker?.id ?? null,
+      depends_on_task_ids: plan.follows && before ? [before.id] : [],
+    });
+    tally.seen(task, payload_id);
+    const labels = [task.priority, ...task.tags.map(({ name }) => name)].join(", ");
+    const whose = worker ? `for ${worker.name}` : task.is_blocked ? `after ${tally.numberOf(before!.id)}` : "free";
+    screen.tell(me.who, `makes ${tally.numberOf(task.id)} ${task.title} (${labels}) ${whose}`);
+    before = task;
+  }
+}
+
+/** A person's task is sorted in. */
+async function label({ stage, me }: Mind, task: Task): Promise<void> {
+  const tag = (await listTags(me)).find(({ slug }) => slug === tagOf(task.title));
+  if (!tag) return;
+  await change(stage, me, task, { tag_ids: [tag.id] });
+  stage.screen.tell(me.who, `tags ${stage.tally.numberOf(task.id)} with ${tag.name}`);
+}
+
+async function review(mind: Mind, task: Task): Promise<void> {
+  const { stage, me } = mind;
+  const result = await lastWords(me, task.id);
+  const flaw = flawOf(task.title, result);
+  if (flaw) return sendBack(mind, task, flaw);
+  if (mind.asks_first) return askForApproval(mind, task, result);
+  try {
+    await move(stage, me, task, "done");
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const number = stage.tally.numberOf(task.id);
+    stage.screen.tell(me.who, `moves ${number} to done → ${error.status}, which is your rule at work:`, true);
+    stage.screen.tell(me.who, error.reason);
+    mind.asks_first = true;
+    await askForApproval(mind, task, result);
+  }
+}
+
+/** The service itself gives it back to whoever handed it over. */
+async function sendBack({ stage, me }: Mind, task: Task, why: string): Promise<void> {
+  await move(stage, me, task, "inbox", why);
+}
+
+async function askForApproval({ stage, me }: Mind, task: Task, result: string): Promise<void> {
+  const { screen, tally } = stage;
+  await me.call<Approval>("POST", `/api/v1/agent/boards/${me.board_id}/approvals`, {
+    action_type: "task.done",
+    description: result,
+    task_id: task.id,
+    confidence: 90,
+  });
+  tally.asked();
+  screen.tell(me.who, `asks you to approve ${tally.numberOf(task.id)}: ${result}`);
 }

@@ -17,8 +17,8 @@ export interface Post {
   headers?: Record<string, string>;
 }
 
-/** Posts as an outside system does: no credential, a signature where the webhook wants one. */
-export async function send({ url, screen, tally, over }: Stage, door: Door, post: Post, secret = door.secret): Promise<void> {
+/** Posts as an outside system does: no credential, a signature where the webhook wants one. Returns the payload's id. */
+export async function send({ url, screen, tally, over }: Stage, door: Door, post: Post, secret = door.secret): Promise<string> {
   const signature = secret && {
     [door.signature_header]: `sha256=${createHmac("sha256", secret).update(post.body).digest("hex")}`,
   };
@@ -32,6 +32,7 @@ export async function send({ url, screen, tally, over }: Stage, door: Door, post
   if (response.status === 202) tally.accepted(answer.payload_id, post.subject);
   else tally.refused();
   screen.tell(post.who, `${post.subject}: ${post.detail} → ${response.status}${answer.detail ? ` ${answer.detail}` : ""}`);
+  return answer.payload_id;
 }
 
 export function push(author: string, commits: { message: string; modified: string[] }[]): Post {

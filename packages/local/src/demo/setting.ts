@@ -3,11 +3,14 @@ import type { AgentCreated } from "@board/core/agent/agent";
 import type { Board } from "@board/core/board/board";
 import type { Gateway } from "@board/core/gateway/gateway";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { iris, milo, you } from "./cast.ts";
-import { type Call, client, type Stage } from "./stage.ts";
+import { iris, juno, milo, you } from "./cast.ts";
+import type { Who } from "./screen.ts";
+import { type Call, client, type Follow, follower, type Stage } from "./stage.ts";
 
 /** An agent as its own program knows it. */
 export interface Agent {
+  who: Who;
+  id: string;
   call: Call;
   board_id: string;
   session_key: string;
@@ -21,15 +24,23 @@ export interface Door {
 }
 
 export interface Setting {
+  board_id: string;
+  /** The person's own requests and streams. */
+  call: Call;
+  follow: Follow;
   lead: Agent;
-  worker: Agent;
-  doors: { github: Door; alerts: Door; support: Door };
+  workers: Agent[];
+  doors: Record<"github" | "alerts" | "support", Door>;
 }
 
-/** Makes a board with two agents and three webhooks, with the calls that a person would make. */
+/** Of the person's tags, what each is for. */
+const TAGS = { money: "2e7d32", customers: "f9a825", shop: "1565c0" };
+
+/** Makes a board with three agents, rules, tags and webhooks, with the calls that a person would make. */
 export async function furnish(stage: Stage, token: string, gateway_token: string): Promise<Setting> {
   const { screen } = stage;
-  const call = client(stage, { authorization: `Bearer ${token}` });
+  const credentials = { authorization: `Bearer ${token}` };
+  const call = client(stage, credentials);
   const host = await call<Gateway>("POST", "/api/v1/gateways", {
     name: "Office",
     url: stage.gateway.url,
@@ -42,28 +53,40 @@ export async function furnish(stage: Stage, token: string, gateway_token: string
     name: "Web shop",
     description: "Keep the shop running and its customers happy.",
     gateway_id: host.id,
+    max_agents: 2,
   });
   screen.tell(you, `make the board ${board.name}: ${board.description}`);
+  await call<Board>("PATCH", `/api/v1/boards/${board.id}`, {
+    comment_required_for_review: true,
+    require_review_before_done: true,
+    require_approval_for_done: true,
+  });
+  screen.tell(you, "make its rules: review needs a comment, done needs a review and your approval");
+  for (const [name, color] of Object.entries(TAGS)) await call("POST", "/api/v1/tags", { name, color });
+  screen.tell(you, `make the tags ${Object.keys(TAGS).join(", ")}`);
 
-  const hire = async (name: string, is_board_lead: boolean): Promise<Agent> => {
-    const made = await call<AgentCreated>("POST", "/api/v1/agents", { name, board_id: board.id, is_board_lead });
+  const hire = async (who: Who, is_board_lead: boolean): Promise<Agent> => {
+    const made = await call<AgentCreated>("POST", "/api/v1/agents", { name: who.name, board_id: board.id, is_board_lead });
     const own = client(stage, { "x-agent-token": made.auth_token });
-    return { call: own, board_id: board.id, session_key: made.openclaw_session_id! };
+    return { who, id: made.id, call: own, board_id: board.id, session_key: made.openclaw_session_id! };
   };
-  const lead = await hire(iris.name, true);
-  const worker = await hire(milo.name, false);
-  screen.tell(you, `put ${iris.name} on it as lead and ${milo.name} as worker, each with a token`);
+  const lead = await hire(iris, true);
+  const workers = [await hire(milo, false), await hire(juno, false)];
+  screen.tell(you, `put ${iris.name} on it as lead, ${milo.name} and ${juno.name} as workers, each with a token`);
+  const doors = await openDoors(call, board.id);
+  screen.tell(you, "open webhooks for pushes, alerts (both signed) and customers");
+  return { board_id: board.id, call, follow: follower(stage, credentials), lead, workers, doors };
+}
 
+async function openDoors(call: Call, board_id: string): Promise<Setting["doors"]> {
   const open = async (description: string, secret: string | null, signature_header: string | null): Promise<Door> => {
-    const made = await call<Webhook>("POST", `/api/v1/boards/${board.id}/webhooks`, { description, secret, signature_header });
+    const made = await call<Webhook>("POST", `/api/v1/boards/${board_id}/webhooks`, { description, secret, signature_header });
     return { path: made.endpoint_path, secret, signature_header: signature_header ?? "X-Hub-Signature-256" };
   };
   const secret = () => randomBytes(24).toString("hex");
-  const doors = {
-    github: await open("Pushes to the shop: note what changed, have changes to payments checked.", secret(), null),
+  return {
+    github: await open("Pushes to the shop: note what changed, have changes to payments tested.", secret(), null),
     alerts: await open("Alerts: note them, have critical ones looked into at once.", secret(), "X-Alert-Signature"),
-    support: await open("Mails and forms of customers: note what they want, have them answered.", null, null),
+    support: await open("Mails and forms of customers: have done what they want, and have them answered.", null, null),
   };
-  screen.tell(you, "open webhooks for pushes, alerts (both signed) and customers");
-  return { lead, worker, doors };
 }

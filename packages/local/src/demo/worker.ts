@@ -1,41 +1,88 @@
-import type { AgentRead } from "@board/core/agent/agent";
-import type { MemoryEntry } from "@board/core/memory/memory";
 import type { Page } from "@board/core/page";
-import { milo } from "./cast.ts";
+import type { Task } from "@board/core/task/task";
+import { craftOf } from "./knowledge.ts";
 import type { Agent } from "./setting.ts";
-import { type Stage, wait } from "./stage.ts";
+import { Refused, type Stage, wait } from "./stage.ts";
+import { type Wake, wakes } from "./wake.ts";
+import { appear, change, comment, move, readTask, sendHeartbeat, tasksPath } from "./work.ts";
 
-const HEARTBEAT_MS = 2_500;
-const WORKING_MS = 900;
+const READING_MS = 250;
+/** Agents choose at full half seconds, so that those who want the same task want it at the same moment. */
+const CHOOSING_MS = 500;
+const WORKING_MS = 700;
 
-/** What the worker answers; the first pattern that fits the request. */
-const ANSWERS: [RegExp, string][] = [
-  [/payment tests/, "payment tests are green, 214 of 214"],
-  [/look into/, "found it, the connection pool was full; errors are falling"],
-  [/refund/, "refund sent, and I wrote to say so"],
-  [/parcel|delivery/, "the parcel is at the depot, a new date is arranged"],
-];
-const ANY_ANSWER = "done, and the answer is on its way";
+interface Mind {
+  stage: Stage;
+  me: Agent;
+  /** Tasks that stand still until a question is answered. */
+  waiting: Set<string>;
+}
 
-/** The worker wakes by its own clock: a heartbeat, then whatever the chat holds for it. */
-export async function playWorker(stage: Stage, { call, board_id }: Agent): Promise<void> {
-  const { screen, tally } = stage;
-  const memory = `/api/v1/agent/boards/${board_id}/memory`;
-  const seen = new Set<string>();
-  const me = await call<AgentRead>("POST", "/api/v1/agent/heartbeat");
-  screen.tell(milo, `sends a first heartbeat and is ${me.status}`);
-  for (;;) {
-    await wait(stage, HEARTBEAT_MS);
-    await call("POST", "/api/v1/agent/heartbeat");
-    const chat = await call<Page<MemoryEntry>>("GET", `${memory}?is_chat=true&limit=20`);
-    const fresh = chat.items.filter(({ id, content }) => content.startsWith("@milo") && !seen.has(id)).toReversed();
-    for (const { id, content } of fresh) {
-      seen.add(id);
-      await wait(stage, WORKING_MS);
-      const answer = `@iris ${ANSWERS.find(([pattern]) => pattern.test(content))?.[1] ?? ANY_ANSWER}`;
-      await call("POST", memory, { content: answer, tags: ["chat"] });
-      tally.said();
-      screen.tell(milo, `answers: ${answer}`);
-    }
+/** A worker does what it is told of, and looks for free tasks by its own clock. */
+export async function playWorker(stage: Stage, me: Agent): Promise<void> {
+  const mind: Mind = { stage, me, waiting: new Set() };
+  await appear(stage, me);
+  for await (const wake of wakes(stage, me.session_key)) {
+    await sendHeartbeat(me);
+    if (wake) await takeTurn(mind, wake);
+    else await lookAround(mind);
   }
+}
+
+async function takeTurn(mind: Mind, { header, task_ids: [id] }: Wake): Promise<void> {
+  const { stage, me, waiting } = mind;
+  if (!id) return;
+  await wait(stage, READING_MS);
+  const task = await readTask(me, id);
+  const craft = craftOf(task.title);
+  if (header === "TASK ASSIGNED") await work(mind, await move(stage, me, task, "in_progress"));
+  if (header === "CHANGES REQUESTED")
+    await handOver(mind, await move(stage, me, task, "in_progress"), craft.rework ?? craft.result);
+  if (header === "NEW TASK COMMENT" && waiting.delete(id)) await handOver(mind, task, craft.result);
+}
+
+/** With nothing in hand it takes the oldest task that is free. */
+async function lookAround(mind: Mind): Promise<void> {
+  const { stage, me } = mind;
+  const list = (query: string) => me.call<Page<Task>>("GET", `${tasksPath(me)}?${query}`);
+  const own = await list(`assigned_agent_id=${me.id}&status=inbox,in_progress&limit=1`);
+  if (own.total > 0) return;
+  const free = await list("status=inbox&unassigned=true&limit=200");
+  const task = free.items.findLast(({ is_blocked }) => !is_blocked);
+  if (!task) return;
+  await wait(stage, CHOOSING_MS - (performance.now() % CHOOSING_MS));
+  const claimed = await claim(stage, me, task);
+  if (claimed) await work(mind, claimed);
+}
+
+/** Moving a free task takes it. Of two who do it at once one is refused. */
+async function claim(stage: Stage, me: Agent, task: Task): Promise<Task | undefined> {
+  const number = stage.tally.numberOf(task.id);
+  try {
+    const claimed = await change(stage, me, task, { status: "in_progress" });
+    stage.screen.tell(me.who, `takes ${number}, which was free`);
+    return claimed;
+  } catch (error) {
+    if (!(error instanceof Refused) || !error.code?.startsWith("task_")) throw error;
+    stage.screen.tell(me.who, `wants ${number} too → ${error.status} ${error.code}`);
+    return undefined;
+  }
+}
+
+async function work(mind: Mind, task: Task): Promise<void> {
+  const { stage, me, waiting } = mind;
+  const { finding, question, result } = craftOf(task.title);
+  if (finding) {
+    await wait(stage, WORKING_MS);
+    await comment(stage, me, task.id, finding, "comments on");
+  }
+  if (!question) return handOver(mind, task, result);
+  await wait(stage, WORKING_MS);
+  waiting.add(task.id);
+  await comment(stage, me, task.id, question, "asks in");
+}
+
+async function handOver({ stage, me }: Mind, task: Task, result: string): Promise<void> {
+  await wait(stage, WORKING_MS);
+  await move(stage, me, task, "review", result);
 }

@@ -1,0 +1,35 @@
+import { and, count, eq } from "drizzle-orm";
+import { boardFor } from "../access.ts";
+import type { Agent, User } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { type Approval, ApprovalStatus, readApproval, readApprovals } from "./approval.ts";
+import { approvals } from "./approval.sql.ts";
+
+export const ApprovalQuery = pageQuery().extend({
+  status: ApprovalStatus.optional().describe("Only approvals with this decision."),
+});
+export interface ApprovalQuery extends PageQuery {
+  status?: ApprovalStatus | undefined;
+}
+
+/** The approvals of a board, newest first. */
+export async function listApprovals(ctx: Context<User | Agent>, board_id: string, query: ApprovalQuery): Promise<Page<Approval>> {
+  const board = await boardFor(ctx, board_id, "read");
+  const where = and(
+    eq(approvals.board_id, board.id),
+    query.status === undefined ? undefined : eq(approvals.status, query.status),
+  )!;
+  return readPage(
+    query,
+    (limit, offset) => readApprovals(ctx, where, { limit, offset }),
+    async () => (await ctx.db.select({ total: count() }).from(approvals).where(where))[0]!.total,
+    (approval) => approval,
+  );
+}
+
+/** An approval that the caller may decide. */
+export async function getApproval(ctx: Context<User>, board_id: string, approval_id: string): Promise<Approval> {
+  const board = await boardFor(ctx, board_id, "write");
+  return readApproval(ctx, board.id, approval_id);
+}

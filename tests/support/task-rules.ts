@@ -1,0 +1,206 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  activity_events,
+  agents,
+  approval_task_links,
+  approvals,
+  boards,
+  jobs,
+  task_dependencies,
+  task_transitions,
+  tasks,
+} from "@board/core/db/schema";
+import { and, asc, eq, gt } from "drizzle-orm";
+import type { Answer } from "./http.ts";
+import { actAs } from "./main-agent.ts";
+import type { TaskRow } from "./task.ts";
+import type { Tenant, World } from "./world.ts";
+
+export const STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** The rules of a board, all off. */
+export const FREE = {
+  require_approval_for_done: false,
+  require_review_before_done: false,
+  comment_required_for_review: false,
+  block_status_changes_with_pending_approval: false,
+  only_lead_can_change_status: false,
+};
+export type Rule = keyof typeof FREE;
+
+interface Colleague {
+  id: string;
+  token: string;
+  session_key: string;
+}
+
+/** A tenant whose board has no rules, a second worker, and the main agent of its gateway. */
+export interface Team extends Tenant {
+  owner_id: string;
+  second: Colleague;
+  main: Colleague;
+}
+
+/** Whoever acts: a person by `token`, an agent by `agent`. */
+export type Who = { token: string } | { agent: string };
+
+export async function createTeam(world: World, subject: string, gateway_url?: string): Promise<Team> {
+  const home = await world.tenant(subject, gateway_url);
+  const second = await addWorker(world, home, "Second");
+  const main = await actAs(world, home.gateway_id);
+  const [row] = await world.db.update(agents).set({ name: "Keeper" }).where(eq(agents.id, main.id)).returning();
+  const me = await world.call("GET", "/api/v1/users/me", { token: home.owner.token });
+  await setRules(world, home);
+  return { ...home, owner_id: me.body.id, second, main: { ...main, session_key: row!.openclaw_session_id! } };
+}
+
+export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<Colleague> {
+  const made = await world.call("POST", "/api/v1/agents", { token: owner.token, body: { name, board_id } });
+  if (made.status !== 200) throw new Error(`${name}: ${made.status} ${made.text}`);
+  return { id: made.body.id, token: made.body.auth_token, session_key: made.body.openclaw_session_id };
+}
+
+/** Gives a board these rules and no others. */
+export async function setRules(
+  world: World,
+  { board_id }: { board_id: string },
+  rules: Partial<typeof FREE> = {},
+): Promise<void> {
+  await world.db
+    .update(boards)
+    .set({ ...FREE, ...rules })
+    .where(eq(boards.id, board_id));
+}
+
+export const taskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/boards/${board_id}/tasks/${id}`;
+export const agentTaskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/agent/boards/${board_id}/tasks/${id}`;
+
+/** Changes a task at the address that the caller uses. */
+export const patchTask = (world: World, who: Who, task: { board_id: string; id: string }, body: object): Promise<Answer> =>
+  world.call("PATCH", "agent" in who ? agentTaskPath(task, task.id) : taskPath(task, task.id), { ...who, body });
+
+/** Changes a task that has to let itself be changed, and returns it. */
+export async function changeTask(world: World, who: Who, task: { board_id: string; id: string }, body: object) {
+  const answer = await patchTask(world, who, task, body);
+  if (answer.status !== 200) throw new Error(`The change is refused: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+/**
+ * What comes of a change: 200 and the status that the task has then, or the status and detail of a refusal, which has to leave
+ * the task as it is.
+ */
+export async function outcomeOf(
+  world: World,
+  who: Who,
+  task: { board_id: string; id: string },
+  body: object,
+): Promise<[number, unknown]> {
+  const look = async () => [await readTask(world, task.id), await eventsOf(world, task), await transitionsOf(world, task.id)];
+  const before = await look();
+  const answer = await patchTask(world, who, task, body);
+  if (answer.status === 200) return [200, answer.body.status];
+  if (!isDeepStrictEqual(await look(), before)) throw new Error(`A refused change has changed the task: ${answer.text}`);
+  return [answer.status, answer.body.detail];
+}
+
+export async function readTask(world: World, id: string): Promise<TaskRow> {
+  const [row] = await world.db.select().from(tasks).where(eq(tasks.id, id));
+  if (!row) throw new Error(`There is no task ${id}`);
+  return row;
+}
+
+/** Lets a task depend on others, in their order. */
+export async function link(world: World, task: TaskRow, on: readonly TaskRow[]): Promise<void> {
+  const { id: task_id, board_id } = task;
+  await world.db
+    .insert(task_dependencies)
+    .values(on.map(({ id }, position) => ({ board_id, task_id, depends_on_task_id: id, position })));
+}
+
+/** Stores an approval that is linked to these tasks; the first one is its primary task. */
+export async function addApproval(
+  world: World,
+  board_id: string,
+  task_ids: readonly string[],
+  fields: Partial<typeof approvals.$inferInsert> = {},
+): Promise<string> {
+  const [row] = await world.db
+    .insert(approvals)
+    .values({ board_id, task_id: task_ids[0]!, action_type: "Deploy", ...fields })
+    .returning();
+  const pending = row!.status === "pending";
+  await world.db
+    .insert(approval_task_links)
+    .values(task_ids.map((task_id, position) => ({ approval_id: row!.id, task_id, position, pending })));
+  return row!.id;
+}
+
+/** Stores the move of a task by an agent. */
+export async function addTransition(
+  world: World,
+  { id, board_id }: TaskRow,
+  [from_status, to_status]: readonly [Status, Status],
+  agent: { id: string },
+  at: Date,
+): Promise<void> {
+  await world.db.insert(task_transitions).values({ task_id: id, board_id, from_status, to_status, agent_id: agent.id, at });
+}
+
+/** Stores a comment of an agent. */
+export async function addComment(world: World, home: Tenant, task: TaskRow, by: { id: string }, message: string, at: Date) {
+  await world.db.insert(activity_events).values({
+    event_type: "task.comment",
+    organization_id: home.organization_id,
+    board_id: task.board_id,
+    task_id: task.id,
+    agent_id: by.id,
+    message,
+    created_at: at,
+  });
+}
+
+export const transitionsOf = (world: World, task_id: string) =>
+  world.db.select().from(task_transitions).where(eq(task_transitions.task_id, task_id)).orderBy(asc(task_transitions.at));
+
+/** The events of a board about its tasks, in the order in which streams show them. */
+export async function taskEvents(world: World, { board_id }: { board_id: string }) {
+  const rows = await world.db
+    .select()
+    .from(activity_events)
+    .where(eq(activity_events.board_id, board_id))
+    .orderBy(asc(activity_events.tx), asc(activity_events.seq));
+  return rows.filter(({ event_type }) => event_type.startsWith("task."));
+}
+
+/** Type and message of the events about one task. */
+export const eventsOf = async (world: World, { id, board_id }: { id: string; board_id: string }) =>
+  (await taskEvents(world, { board_id }))
+    .filter(({ task_id }) => task_id === id)
+    .map(({ event_type, message }) => [event_type, message]);
+
+export interface StoredNotice {
+  session_key: string;
+  label: string;
+  message: string;
+  deliver: boolean;
+  sent?: { event_type: string };
+  failed?: { event_type: string };
+}
+
+/** Notes where the jobs of a tenant stand; the function returned gives the notices that came since. */
+export async function noticesFrom(world: World, { organization_id }: { organization_id: string }) {
+  const read = (after: bigint) =>
+    world.db
+      .select()
+      .from(jobs)
+      .where(and(eq(jobs.organization_id, organization_id), eq(jobs.kind, "notice"), gt(jobs.seq, after)))
+      .orderBy(asc(jobs.seq));
+  const start = (await read(-1n)).at(-1)?.seq ?? -1n;
+  return async (): Promise<StoredNotice[]> => (await read(start)).map(({ payload }) => payload as StoredNotice);
+}
+
+/** Session key and header of each notice, in no particular order. */
+export const headersOf = (notices: readonly StoredNotice[]): string[] =>
+  notices.map(({ session_key, message }) => `${session_key} ${message.split("\n")[0]}`).toSorted();

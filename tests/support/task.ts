@@ -1,0 +1,17 @@
+import { tasks } from "@board/core/db/schema";
+import type { World } from "./world.ts";
+
+export type TaskRow = typeof tasks.$inferSelect;
+
+/** Stores a task on a board of the tenant as if it had always been there: no event, no notice. */
+export async function addTask(
+  world: World,
+  { board_id }: { board_id: string },
+  fields: Partial<typeof tasks.$inferInsert> = {},
+): Promise<TaskRow> {
+  const [row] = await world.db
+    .insert(tasks)
+    .values({ board_id, title: "Task", ...fields })
+    .returning();
+  return row!;
+}

@@ -1,0 +1,103 @@
+import { openPostgres } from "@board/core/db/postgres";
+import type { Database } from "@board/core/db/database";
+import { activity_events, jobs } from "@board/core/db/schema";
+import { silent } from "@board/core/log";
+import { and, eq } from "drizzle-orm";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { addTask } from "./support/task.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+/** Several connections to a real server: what is told here of locks is true of them only. */
+let postgres: Postgres;
+let database: Database;
+let outside: pg.Client;
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const url = await postgres.createDatabase("races");
+  database = openPostgres(url, { max: 20, log: silent });
+  await database.migrate();
+  outside = new pg.Client(url);
+  await outside.connect();
+  world = await createWorld({ database });
+});
+afterAll(async () => {
+  await outside?.end();
+  await world?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+
+let tenants = 0;
+beforeEach(async () => {
+  home = await world.tenant(`home ${++tenants}`);
+});
+
+const path = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_id}`;
+const remove = (task_id: string) => world.call("DELETE", path(task_id), { token: home.owner.token });
+const comment = (task_id: string) =>
+  world.call("POST", `${path(task_id)}/comments`, { agent: home.lead.token, body: { content: "@worker hello" } });
+/** Every comment of the board, with and without a task. */
+const comments = () =>
+  world.db
+    .select()
+    .from(activity_events)
+    .where(and(eq(activity_events.board_id, home.board_id), eq(activity_events.event_type, "task.comment")));
+const somebodyWaits = () =>
+  vi.waitUntil(
+    async () => {
+      const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return (await outside.query(waiting)).rowCount !== 0;
+    },
+    { timeout: 10_000, interval: 10 },
+  );
+
+test("a comment that is written while its task is about to be removed goes with it", async () => {
+  const task = await addTask(world, home);
+  await outside.query("begin");
+  await outside.query("select 1 from tasks where id = $1 for key share", [task.id]);
+  const removing = remove(task.id);
+  await somebodyWaits();
+  const said = await comment(task.id);
+  await outside.query("commit");
+  expect([said.status, (await removing).status, await comments()]).toEqual([200, 200, []]);
+});
+
+test("a comment that comes while its task is being removed is told that there is none, and tells nobody", async () => {
+  const task = await addTask(world, home);
+  const notices = await world.db.$count(jobs, eq(jobs.kind, "notice"));
+  await outside.query("begin");
+  await outside.query("delete from tasks where id = $1", [task.id]);
+  const saying = comment(task.id);
+  await somebodyWaits();
+  await outside.query("commit");
+  const said = await saying;
+  expect([said.status, said.body, await comments()]).toEqual([404, { detail: "Not Found" }, []]);
+  expect(await world.db.$count(jobs, eq(jobs.kind, "notice"))).toBe(notices);
+});
+
+test("a comment does not wait for a change of its task", async () => {
+  const task = await addTask(world, home);
+  await outside.query("begin");
+  await outside.query("update tasks set title = 'Changing' where id = $1", [task.id]);
+  const said = await comment(task.id);
+  await outside.query("rollback");
+  expect(said.status).toBe(200);
+});
+
+test.each([1, 2, 3, 4, 5])(
+  "of comments and a removal at once no comment is left, and no answer is an error of ours (%i)",
+  async () => {
+    const task = await addTask(world, home);
+    const said = [1, 2, 3, 4].map(() => comment(task.id));
+    const removed = await remove(task.id);
+    const late = await comment(task.id);
+    const statuses = (await Promise.all(said)).map(({ status }) => status);
+    expect([removed.status, late.status, statuses.filter((status) => status !== 200 && status !== 404)]).toEqual([200, 404, []]);
+    expect(await comments()).toEqual([]);
+  },
+);

@@ -1,0 +1,141 @@
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  activity_events,
+  approvals,
+  boards,
+  tag_assignments,
+  tags,
+  task_dependencies,
+  task_transitions,
+  tasks,
+} from "@board/core/db/schema";
+import { and, eq, inArray, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Answer } from "./support/http.ts";
+import {
+  addCrew,
+  expectOnly,
+  openRaces,
+  pick,
+  type Races,
+  readTask,
+  scatter,
+  type Send,
+  some,
+  statuses,
+  times,
+} from "./support/task-races.ts";
+import type { Tenant, World } from "./support/world.ts";
+
+let races: Races;
+let world: World;
+let home: Tenant;
+
+const STATUSES = ["inbox", "in_progress", "review", "blocked", "done"];
+
+beforeAll(async () => {
+  races = await openRaces();
+  ({ world, home } = races);
+});
+afterAll(() => races?.close());
+
+test("a task that is changed, commented on and asked about meanwhile is gone with all that hung on it", async () => {
+  const crew = await addCrew(world, home, 1);
+  for (let round = 0; round < 15; round++) {
+    const [gone, other, dependent] = (await crew.tasks(3)) as [string, string, string];
+    const [another] = (await crew.tasks(1)) as [string];
+    await crew.patch(dependent, { depends_on_task_ids: [gone] });
+    const { id: approval_id } = (await crew.ask([gone, other])).body;
+    const answers = await scatter(
+      [
+        () => crew.remove(gone),
+        () => crew.patch(gone, { title: "Changed", comment: "Changed" }),
+        () => crew.patch(gone, { status: "done" }),
+        () => crew.patch(gone, { status: "in_progress", comment: "Mine" }, { agent: crew.workers[0]!.token }),
+        () => crew.patch(another, { depends_on_task_ids: [gone] }),
+        () => crew.create({ title: "New", dependencies: [gone] }),
+        () => crew.decide(approval_id, "approved"),
+        () => crew.ask([another, gone]),
+        ...times(6, () => () => crew.comment(gone)),
+      ],
+      30,
+    );
+    expectOnly(answers, [200, 404, 409]);
+    expect([answers[0]!.status, answers[6]!.status]).toEqual([200, 200]);
+    expect(await readTask(world, gone)).toBeUndefined();
+    const [approval] = await world.db.select().from(approvals).where(eq(approvals.id, approval_id));
+    expect(approval).toMatchObject({ status: "approved", task_id: other });
+  }
+  const ofNoTask = and(eq(activity_events.board_id, crew.board_id), isNull(activity_events.task_id));
+  expect(await world.db.$count(activity_events, and(ofNoTask, eq(activity_events.event_type, "task.comment")))).toBe(0);
+  expect(await world.db.$count(activity_events, and(ofNoTask, eq(activity_events.event_type, "task.deleted")))).toBe(15);
+  const removals = and(eq(task_transitions.board_id, crew.board_id), isNull(task_transitions.to_status));
+  expect(await world.db.$count(task_transitions, removals)).toBe(15);
+});
+
+test("tasks that depend on each other are deleted at once without hindering each other or what moves on the same chain", async () => {
+  const crew = await addCrew(world, home, 0);
+  for (let round = 0; round < 15; round++) {
+    const chain = await crew.tasks(6);
+    if (round % 2) chain.reverse();
+    const links = chain.slice(1).map((task_id, index) => ({ task_id, depends_on_task_id: chain[index]!, position: 0 }));
+    await world.db.insert(task_dependencies).values(links.map((link) => ({ ...link, board_id: crew.board_id })));
+    const [kept, ...others] = chain as [string, ...string[]];
+    const moves = ["done", "inbox"].map((status) => () => crew.patch(kept, { status }));
+    expect(statuses(await scatter([...others.map((id) => () => crew.remove(id)), ...moves], 20))).toEqual(Array(7).fill(200));
+  }
+});
+
+test("a tag that is deleted while tasks are given it is gone from them all, or named as missing", async () => {
+  const crew = await addCrew(world, home, 0);
+  const { organization_id } = home;
+  for (let round = 0; round < 10; round++) {
+    const rows = times(2, (index) => ({ organization_id, name: `Tag ${index}`, slug: crypto.randomUUID(), color: "000000" }));
+    const [doomed, kept] = (await world.db.insert(tags).values(rows).returning()).map(({ id }) => id) as [string, string];
+    const ids = await crew.tasks(3);
+    for (const id of ids.slice(1)) await crew.patch(id, { tag_ids: [doomed] });
+    const lists = [[kept, doomed], [kept], [doomed, kept]];
+    const changes = ids.flatMap((id) => lists.map((tag_ids) => () => crew.patch(id, { tag_ids })));
+    const removal = () => world.call("DELETE", `/api/v1/tags/${doomed}`, crew.person);
+    const [removed, ...answers] = await scatter([removal, ...changes], 30);
+    expect(removed!.status).toBe(200);
+    for (const { status, body } of answers)
+      expect([status, body.detail?.missing_tag_ids]).toEqual(status === 200 ? [200, undefined] : [404, [doomed]]);
+    const given = await world.db.select().from(tag_assignments).where(inArray(tag_assignments.task_id, ids));
+    expect(given.map(({ tag_id }) => tag_id)).toEqual(ids.map(() => kept));
+  }
+});
+
+test("a board that is deleted while its tasks are worked on is gone with everything, and no answer is an error of ours", async () => {
+  for (let round = 1; round <= 5; round++) {
+    const crew = await addCrew(world, home, 1);
+    const ids = await crew.tasks(5);
+    const worker = { agent: crew.workers[0]!.token };
+    const work: Send[] = [
+      () => crew.patch(pick(ids), { status: pick(STATUSES) }),
+      () => crew.patch(pick(ids), { depends_on_task_ids: some(ids, 2) }, crew.lead),
+      () => crew.patch(pick(ids), { status: "in_progress", comment: "Mine" }, worker),
+      () => crew.create({ title: "New", dependencies: some(ids, 2) }, crew.lead),
+      () => crew.create({ title: "New", status: "done" }),
+      () => crew.comment(pick(ids), worker),
+      () => crew.remove(pick(ids)),
+      () => crew.ask(some(ids, 2)),
+    ];
+    let going = true;
+    const answers: Answer[] = [];
+    const workers = work.map(async (send) => {
+      while (going) answers.push(await send());
+    });
+    await pause(round * 40);
+    const removed = await world.call("DELETE", `/api/v1/boards/${crew.board_id}`, crew.person);
+    await pause(30);
+    going = false;
+    await Promise.all(workers);
+    expect(removed.status).toBe(200);
+    // Agents of a board that is gone are nobody's.
+    expectOnly(answers, [200, 401, 403, 404, 409, 422]);
+    for (const table of [tasks, task_transitions, task_dependencies, activity_events, approvals])
+      expect(await world.db.$count(table, eq(table.board_id, crew.board_id))).toBe(0);
+    expect(await world.db.$count(boards, eq(boards.id, crew.board_id))).toBe(0);
+  }
+});

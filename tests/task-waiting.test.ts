@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  addApproval,
+  changeTask,
+  createTeam,
+  eventsOf,
+  link,
+  outcomeOf,
+  readTask,
+  setRules,
+  STATUSES,
+  type Team,
+  transitionsOf,
+  type Who,
+} from "./support/task-rules.ts";
+import { addTask, type TaskRow } from "./support/task.ts";
+import { createWorld, type World } from "./support/world.ts";
+
+let world: World;
+let team: Team;
+let owner: Who;
+let worker: Who;
+let lead: Who;
+let main: Who;
+
+beforeAll(async () => {
+  world = await createWorld();
+  team = await createTeam(world, "home");
+  owner = { token: team.owner.token };
+  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
+});
+afterAll(() => world.close());
+beforeEach(() => setRules(world, team));
+
+const PAST = new Date("2026-01-05T08:00:00.000Z");
+const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
+const change = (who: Who, task: TaskRow, body: object) => changeTask(world, who, task, body);
+const refusal = (who: Who, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
+const message = expect.any(String);
+const blockedBy = (...ids: string[]) => [409, { message, code: "task_blocked_cannot_transition", blocked_by_task_ids: ids }];
+
+describe("a person's change of a task that waits for another", () => {
+  let open: TaskRow;
+  let task: TaskRow;
+  beforeEach(async () => {
+    open = await add({ status: "review" });
+    task = await add({ status: "in_progress", assigned_agent_id: team.worker.id, in_progress_at: PAST, last_started_at: PAST });
+    await link(world, task, [open]);
+  });
+  const INBOX = { status: "inbox", assigned_agent_id: null, in_progress_at: null };
+
+  test.each([
+    { status: "in_progress" },
+    { status: "review" },
+    { status: "done" },
+    { status: "inbox" },
+    { assigned_agent_id: null },
+    { status: "in_progress", title: "Also renamed", priority: "high" },
+  ])("puts it into the inbox, free, when it is about status, assignee or dependencies: %j", async (body) => {
+    expect(await change(owner, task, { ...body, comment: "Wait" })).toMatchObject({ ...body, ...INBOX, is_blocked: true });
+    expect(await eventsOf(world, task)).toEqual(
+      expect.arrayContaining([["task.status_changed", expect.stringMatching(/^Task moved to inbox: /)]]),
+    );
+    expect(await transitionsOf(world, task.id)).toMatchObject([{ from_status: "in_progress", to_status: "inbox" }]);
+  });
+
+  test("does so for a named assignee too, and for the dependency that it brings", async () => {
+    expect(await change(owner, task, { assigned_agent_id: team.second.id })).toMatchObject(INBOX);
+    const free = await add({ status: "in_progress", assigned_agent_id: team.worker.id, in_progress_at: PAST });
+    expect(await change(owner, free, { depends_on_task_ids: [open.id] })).toMatchObject({
+      ...INBOX,
+      blocked_by_task_ids: [open.id],
+    });
+  });
+
+  test("checks first what it names, and asks no gate", async () => {
+    await setRules(world, team, { block_status_changes_with_pending_approval: true, require_approval_for_done: true });
+    await addApproval(world, team.board_id, [task.id]);
+    expect(await refusal(owner, task, { assigned_agent_id: crypto.randomUUID() })).toEqual([404, "Not Found"]);
+    expect(await change(owner, task, { status: "done" })).toMatchObject(INBOX);
+  });
+
+  test("leaves it where it is when it is about anything else", async () => {
+    const { status, assigned_agent_id } = task;
+    const body = { title: "Renamed", description: "D", priority: "high", due_at: "2026-12-24", tag_ids: [], comment: "Hm" };
+    const in_progress_at = PAST.toISOString();
+    expect(await change(owner, task, body)).toMatchObject({ title: "Renamed", status, assigned_agent_id, in_progress_at });
+  });
+
+  test("keeps what is blocked, or becomes so, with its assignee", async () => {
+    const kept = { status: "blocked", assigned_agent_id: team.worker.id, in_progress_at: PAST.toISOString() };
+    expect(await change(owner, task, { status: "blocked" })).toMatchObject(kept);
+    expect(await change(owner, task, { assigned_agent_id: team.second.id })).toMatchObject({
+      ...kept,
+      assigned_agent_id: team.second.id,
+    });
+    expect(await change(owner, task, { depends_on_task_ids: [open.id] })).toMatchObject({ status: "blocked" });
+  });
+
+  test("is an ordinary one once nothing is left to wait for", async () => {
+    expect(await change(owner, task, { depends_on_task_ids: [], status: "review" })).toMatchObject({ status: "review" });
+    const other = await add();
+    await link(world, other, [open]);
+    await change(owner, open, { status: "done" });
+    expect(await change(owner, other, { status: "in_progress" })).toMatchObject({ status: "in_progress", is_blocked: false });
+  });
+
+  test("does not touch a done task that stays done, and takes one that is reopened into the inbox", async () => {
+    const done = await add({ status: "done", assigned_agent_id: team.worker.id, in_progress_at: PAST, done_at: PAST });
+    await link(world, done, [open]);
+    const same = await change(owner, done, { status: "done", assigned_agent_id: team.second.id });
+    expect(same).toMatchObject({ status: "done", assigned_agent_id: team.second.id, is_blocked: false, blocked_by_task_ids: [] });
+    expect(await change(owner, done, { status: "in_progress" })).toMatchObject({ ...INBOX, is_blocked: true });
+    const row = await readTask(world, done.id);
+    expect([row.done_at, row.left_done_at]).toEqual([null, expect.any(Date)]);
+  });
+});
+
+describe("an agent's change of a task that waits for another", () => {
+  test("is refused but for the inbox and blocked", async () => {
+    const [open, finished] = [await add(), await add({ status: "done" })];
+    for (const [who, assigned_agent_id] of [
+      [worker, team.worker.id],
+      [main, team.main.id],
+      [lead, team.worker.id],
+    ] as const)
+      for (const from of STATUSES)
+        for (const to of STATUSES) {
+          const task = await add({ status: from, assigned_agent_id });
+          await link(world, task, [finished, open]);
+          const may = to === "inbox" || to === "blocked" || (from === "done" && to === "done");
+          const outcome = await outcomeOf(world, who, task, { status: to });
+          expect([from, to, outcome]).toEqual([from, to, may ? [200, to] : blockedBy(open.id)]);
+        }
+  });
+
+  test("may be a comment", async () => {
+    const open = await add();
+    const task = await add({ status: "in_progress", assigned_agent_id: team.worker.id });
+    await link(world, task, [open]);
+    for (const who of [worker, main, lead]) expect((await change(who, task, { comment: "Waiting" })).status).toBe("in_progress");
+  });
+
+  test("is refused to a lead that gives it to somebody, and not when it takes it from somebody", async () => {
+    const open = await add();
+    for (const status of ["inbox", "blocked", "in_progress"] as const) {
+      const task = await add({ status, assigned_agent_id: team.second.id });
+      await link(world, task, [open]);
+      expect(await refusal(lead, task, { assigned_agent_id: team.worker.id })).toEqual(blockedBy(open.id));
+      expect(await refusal(lead, task, { assigned_agent_id: team.worker.id, status: "blocked" })).toEqual(blockedBy(open.id));
+      expect((await change(lead, task, { assigned_agent_id: null })).assigned_agent_id).toBeNull();
+    }
+  });
+
+  test("by new dependencies is refused to a lead unless the task may wait", async () => {
+    const open = await add();
+    const body = { depends_on_task_ids: [open.id] };
+    for (const [status, outcome] of [
+      ["inbox", [200, "inbox"]],
+      ["blocked", [200, "blocked"]],
+      ["in_progress", blockedBy(open.id)],
+      ["review", blockedBy(open.id)],
+      ["done", [409, "Cannot change task dependencies after a task is done."]],
+    ] as const) {
+      const task = await add({ status });
+      expect([status, await outcomeOf(world, lead, task, body)]).toEqual([status, outcome]);
+      expect(await change(lead, task, { ...body, status: "inbox" })).toMatchObject({ status: "inbox", is_blocked: true });
+    }
+  });
+});
