@@ -1,0 +1,1 @@
+CREATE INDEX "activity_by_task" ON "activity_events" USING btree ("task_id");
