@@ -150,6 +150,14 @@ describe("the rules of creation", () => {
     ]);
   });
 
+  test("an admin adds agents to boards of the active organization only, whatever rights there are elsewhere", async () => {
+    const guest = await world.person("guest");
+    await world.join(guest, abroad.organization_id, "member", { write: true });
+    await world.join(guest, home.organization_id, "admin", { write: true });
+    const answer = await post({ name: "Intruder", board_id: abroad.board_id }, { token: guest.token });
+    expect(refused(answer)).toEqual([404, { detail: "Not Found" }]);
+  });
+
   test("of several broken rules the first is told: gateway, limit, name or lead", async () => {
     const gateway = { name: "Own", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
     const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: gateway })).body.id;

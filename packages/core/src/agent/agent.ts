@@ -122,7 +122,10 @@ async function boardForNewAgent(ctx: Context<Admin | Lead>, board_id: string | n
     return boardFor(ctx, ctx.actor.board_id, "write");
   }
   if (!board_id) throw new DomainError("invalid", "board_id is required");
-  return boardFor(ctx, board_id, "write");
+  const board = await boardFor(ctx, board_id, "write");
+  // An admin here may be a plain member there.
+  if (board.organization_id !== ctx.actor.active.organization_id) throw notFound();
+  return board;
 }
 
 async function requireUsableGateway(ctx: Context, board: BoardRow): Promise<void> {

@@ -7,6 +7,7 @@ import { rowsOf } from "../db/database.ts";
 import { writeTogether } from "../db/together.ts";
 import { tasks } from "./task.sql.ts";
 import { task_transitions } from "./transition.sql.ts";
+import { nextMoment } from "./transition.ts";
 
 interface Leaver {
   id: string;
@@ -88,7 +89,3 @@ async function record(ctx: Context<User | Agent>, organization_id: string, relea
     ...(moves.length > 0 ? [ctx.db.insert(task_transitions).values(moves)] : []),
   ]);
 }
-
-/** Always after the task's last move, whoever of two that waited for it began earlier. The task is held. */
-const nextMoment = (task_id: string) => sql`greatest(now(), (
-  select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = ${task_id}))`;

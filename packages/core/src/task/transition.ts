@@ -25,5 +25,5 @@ export function newTransitions(ctx: Context<User | Agent>, board_id: string, mov
  * The start of the transaction, but always after the task's last move: whoever waited for the task has started before it.
  * The task is held.
  */
-const nextMoment = (task_id: string | null) => sql`greatest(now(), (
+export const nextMoment = (task_id: string | null) => sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = ${task_id}))`;
