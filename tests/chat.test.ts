@@ -3,6 +3,7 @@ import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/se
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
+import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
@@ -36,8 +37,12 @@ const told = async () => {
   await world.drain();
   return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
 };
-const addAgent = async (name: string) =>
-  (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body: { name, board_id: home.board_id } })).body;
+const addAgent = async (name: string) => {
+  const body = { name, board_id: home.board_id };
+  const made = await world.call("POST", "/api/v1/agents", { token: home.owner.token, body });
+  await skipProvisioning(world.db);
+  return made.body;
+};
 
 describe("what is told", () => {
   test("the lead is told what was said, by whom, and where to answer", async () => {

@@ -72,7 +72,12 @@ describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialec
     const { agents: held } = configOf(host);
     return held.entries ?? Object.fromEntries((held.list ?? []).map(({ id, ...entry }) => [id!, entry]));
   };
-  const heartbeat = (every: string) => ({ every, target: "last", includeReasoning: false });
+  const unknown = dialects[dialect].refused_heartbeat_keys;
+  const heartbeat = (every: string) => ({
+    every,
+    target: "last",
+    ...(unknown.includes("includeReasoning") ? {} : { includeReasoning: false }),
+  });
   const settings = (id: string, every: string) => ({ workspace: `/srv/agents/workspace-${id}`, heartbeat: heartbeat(every) });
 
   test("one config.patch brings all agents their settings and touches nothing else", async () => {
@@ -156,16 +161,17 @@ describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialec
   });
 
   test("a key that the host refuses is left out, once, and logged", async () => {
-    host.faults.refused_config_keys = ["includeReasoning"];
+    host.faults.refused_config_keys = ["target"];
     await beat("23m");
     expect([patches().length, (await job()).status]).toEqual([2, "done"]);
-    expect(entries()[worker]?.heartbeat).toEqual({ every: "23m", target: "last" });
+    const { target: _target, ...kept } = heartbeat("23m");
+    expect(entries()[worker]?.heartbeat).toEqual(kept);
     expect(world.log).toContainEqual(
       expect.objectContaining({
         level: "warn",
         event: "gateway.config_keys_refused",
         gateway_id: home.gateway_id,
-        keys: ["includeReasoning"],
+        keys: ["target"],
       }),
     );
     host.faults.refused_config_keys = [];

@@ -28,7 +28,11 @@ async function start(dialect: DialectName): Promise<ContractHost> {
     workspace_root: "/srv/agents",
     async away(work) {
       await fake.stop();
-      await work().finally(() => fake.start());
+      try {
+        await work();
+      } finally {
+        await fake.start();
+      }
     },
     close: () => fake.close(),
   };

@@ -57,9 +57,10 @@ test("of one key there is one live job; once it has ended there may be another",
   expect(await world.db.$count(jobs)).toBe(3);
 });
 
-test("a wake-up tells the job's id, the organization and the delay, and is sent once", async () => {
+test("a wake-up tells the job's id, the organization, the delay and the queue, and is sent once", async () => {
   const id = await add({ secret: "not for the queue" });
-  expect(await relayOnce(world)).toEqual([{ id, organization_id: home.organization_id, delay_seconds: 0 }]);
+  const wakeUp = { id, organization_id: home.organization_id, delay_seconds: 0, queue: "deliveries" };
+  expect(await relayOnce(world)).toEqual([wakeUp]);
   expect(await relayOnce(world)).toEqual([]);
 });
 

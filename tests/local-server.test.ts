@@ -122,6 +122,8 @@ describe("what stops a start", () => {
 describe("a crash", () => {
   const TOKEN = "gateway-token-0815";
   let gateway: FakeGateway;
+  /** Of the lead. */
+  let session_key: string;
   afterEach(() => gateway.close());
 
   interface Desk {
@@ -144,8 +146,14 @@ describe("a crash", () => {
       workspace_root: "/srv/agents",
     });
     const board = await create("/api/v1/boards", { name: "Shop", description: "A shop", gateway_id: host.id });
-    await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
+    const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
     const webhook = await create(`/api/v1/boards/${board.id}/webhooks`, { description: "Look into it" });
+    const isReady = async () => (await server.call("GET", `/api/v1/agents/${lead.id}`)).body.status === "ready";
+    await vi.waitUntil(isReady, { timeout: 30_000, interval: 200 });
+    // It answers, so that it is not woken again.
+    await server.call("POST", "/api/v1/agent/heartbeat", { agent: lead.auth_token });
+    session_key = lead.openclaw_session_id;
+    gateway.calls.length = 0;
     return { folder, server, board_id: board.id, webhook_path: webhook.endpoint_path };
   }
 
@@ -160,6 +168,8 @@ describe("a crash", () => {
       told: told().toSorted(),
     };
   }
+  const callsOf = (method: string) =>
+    gateway.calls.filter((one) => one.method === method && JSON.stringify(one.params).includes(session_key));
   const told = () =>
     gateway.messages
       .filter(({ message }) => message.startsWith("WEBHOOK EVENT RECEIVED"))
@@ -173,12 +183,12 @@ describe("a crash", () => {
     gateway.faults.delays_ms[method] = Number.POSITIVE_INFINITY;
     const { status, body } = await desk.server.call("POST", desk.webhook_path, { body: { order: 7 } });
     expect(status).toBe(202);
-    await vi.waitUntil(() => gateway.calls.some((one) => one.method === method), { timeout: 10_000 });
+    await vi.waitUntil(() => callsOf(method).length > 0, { timeout: 10_000 });
     await desk.server.stop("SIGKILL");
     gateway.faults.delays_ms = {};
 
     desk.server = await start(desk.folder);
-    const calls = () => gateway.calls.filter((one) => one.method === "chat.send");
+    const calls = () => callsOf("chat.send");
     await vi.waitUntil(() => calls().length === sent, { timeout: 20_000 });
     const once = [body.payload_id];
     expect(await account(desk)).toEqual({ stored: once, remembered: once, told: once });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { actAs } from "./support/main-agent.ts";
 import { COMPLETION, GOAL, onboard, type Onboarding, QUESTION } from "./support/onboarding.ts";
+import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
@@ -178,6 +179,7 @@ test("a board that moves to another gateway takes its onboarding along", async (
   await received();
   const gateway = { name: "New host", url: host.url, workspace_root: "/srv/agents", token: "test-token-123" };
   const { id } = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: gateway })).body;
+  await skipProvisioning(world.db);
   await world.db.update(boards).set({ gateway_id: id }).where(eq(boards.id, board.board_id));
   expect((await board.answer({ answer: "Go on" })).body.session_key).toBe(mainSession(id));
   await world.drain();

@@ -84,7 +84,7 @@ describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialec
     expect(entryOf(agent)).toMatchObject({
       name: agent.name,
       workspace: `/srv/agents/workspace-${folder}`,
-      heartbeat: { every: role === "lead" ? "5m" : "10m", target: "last", includeReasoning: false },
+      heartbeat: { every: role === "lead" ? "5m" : "10m", target: "last" },
     });
   });
 

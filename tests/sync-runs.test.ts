@@ -1,5 +1,6 @@
 import { agents, jobs, sync_run_agents } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
+import type { Gateways } from "@board/core/gateway/client";
 import { POLICIES, queueOf } from "@board/core/job/kinds";
 import { relay } from "@board/core/job/job";
 import { createOutbox } from "@board/core/outbox";
@@ -38,6 +39,11 @@ const jobsOf = ({ home }: SyncStage, ...kinds: string[]) =>
     .where(and(eq(jobs.organization_id, home.organization_id), kinds.length ? inArray(jobs.kind, kinds) : undefined))
     .orderBy(jobs.seq);
 const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
+/** Until the service has seen it: an attempt that begins with an open connection would wait for a restart. */
+async function stop(fake: SyncStage["fake"]): Promise<void> {
+  await fake.stop();
+  await pause(100);
+}
 /** Delivers what is due now and of these kinds, once. */
 async function deliverOnce(stage: SyncStage, ...kinds: string[]): Promise<number> {
   const due = (await jobsOf(stage, ...kinds)).filter(({ status, run_at }) => status === "queued" && run_at <= world.now());
@@ -80,7 +86,11 @@ describe("a sync that is not waited for", () => {
     const { body } = await run(run_id);
     expect(body).toMatchObject({ run_id, status: "done", finished_at: expect.any(String) });
     expect(body.result).toMatchObject({ errors: [], total_synced: 3, agents_updated: 2, main_updated: true, files_written: 17 });
-    expect(body.result.synced_agents.map(({ agent_id }: { agent_id: string }) => agent_id)).toEqual([lead.id, worker.id, main.id]);
+    expect(body.result.synced_agents.map(({ agent_id }: { agent_id: string }) => agent_id)).toEqual([
+      lead.id,
+      worker.id,
+      main.id,
+    ]);
     expect([calls("config.patch").length, calls("sessions.reset").length, calls("chat.send").length]).toEqual([1, 3, 0]);
     expect(calls("config.patch")[0]!.at).toBeLessThanOrEqual(calls("sessions.reset")[0]!.at);
     for (const agent of [lead, worker, main])
@@ -112,7 +122,9 @@ describe("a sync that is not waited for", () => {
     await relay(ctx, send, ctx.outbox);
     expect(sent).toMatchObject(Array(4).fill({ queue: "syncs", delay_seconds: 0 }));
     const made = await jobsOf(stage, "sync.agent");
-    expect(made.map(({ lane, payload, secret_sealed }) => [lane, Object.keys(payload as object).toSorted(), secret_sealed])).toEqual(
+    expect(
+      made.map(({ lane, payload, secret_sealed }) => [lane, Object.keys(payload as object).toSorted(), secret_sealed]),
+    ).toEqual(
       [stage.lead, stage.worker, stage.main].map(({ entry_id }) => [
         `${stage.home.gateway_id}/${entry_id}`,
         ["first", "run_agent_id", "run_id"],
@@ -151,7 +163,9 @@ describe("a sync that is not waited for", () => {
     fake.fail("agents.create", { message: "no more agents" });
     const { run_id } = (await sync("include_main=false", ASYNC)).body;
     await world.drain();
-    expect((await run(run_id)).body.result.errors).toMatchObject([{ agent_id: main.id, board_id: null, error: "no more agents" }]);
+    expect((await run(run_id)).body.result.errors).toMatchObject([
+      { agent_id: main.id, board_id: null, error: "no more agents" },
+    ]);
   });
 
   test("is nobody else's to look at", async () => {
@@ -177,6 +191,7 @@ describe("an agent of a run", () => {
     stage.remove(stage.worker);
     const run_id = await begin(stage);
     stage.fake.fail("agents.files.set", { message: "disk full" });
+    await deliver(world.context(), (await jobsOf(stage, "sync.agent"))[0]!.id);
     await world.drain();
     const { status, result } = (await stage.run(run_id)).body;
     expect([status, result.total_synced, result.agents_skipped]).toEqual(["done", 1, 2]);
@@ -208,7 +223,7 @@ describe("an agent of a run", () => {
     const run_id = await begin(stage, `rotate_tokens=true&include_main=false`);
     fake.faults.lost_answers = { "agents.files.set": 1 };
     const [lead_job, worker_job] = await jobsOf(stage, "sync.agent");
-    await fake.stop();
+    await stop(fake);
     await deliver(world.context(), lead_job!.id);
     await fake.start();
     const [failed] = await jobsOf(stage, "sync.agent");
@@ -216,7 +231,10 @@ describe("an agent of a run", () => {
     await deliver(world.context(), worker_job!.id);
     const token = tokenOnHost(worker)!;
     // As after a crash that came before the end was written.
-    await world.db.update(jobs).set({ status: "queued", secret_sealed: worker_job!.secret_sealed }).where(eq(jobs.id, worker_job!.id));
+    await world.db
+      .update(jobs)
+      .set({ status: "queued", secret_sealed: worker_job!.secret_sealed })
+      .where(eq(jobs.id, worker_job!.id));
     await world.db.update(sync_run_agents).set({ status: "waiting" }).where(eq(sync_run_agents.agent_id, worker.id));
     await deliver(world.context(), worker_job!.id);
     expect([tokenOnHost(worker), await works(token)]).toEqual([token, true]);
@@ -230,7 +248,7 @@ describe("an agent of a run", () => {
     const stage = await start();
     const { fake, lead, worker, main, home } = stage;
     const run_id = await begin(stage);
-    await fake.stop();
+    await stop(fake);
     for (let attempt = 1; attempt <= POLICIES["sync.agent"].attempts; attempt++) {
       expect((await stage.run(run_id)).body.status).toBe("running");
       await deliver(world.context(), (await jobsOf(stage, "sync.agent"))[0]!.id);
@@ -257,7 +275,15 @@ describe("an agent of a run", () => {
     const list = await jobsOf(stage, "sync.agent");
     await world.drain();
     const before = (await stage.run(run_id)).body;
-    await world.db.update(jobs).set({ status: "queued" }).where(inArray(jobs.id, list.map(({ id }) => id)));
+    await world.db
+      .update(jobs)
+      .set({ status: "queued" })
+      .where(
+        inArray(
+          jobs.id,
+          list.map(({ id }) => id),
+        ),
+      );
     stage.fake.calls.length = 0;
     await world.drain();
     expect([(await stage.run(run_id)).body, stage.fake.calls]).toEqual([before, []]);
@@ -306,13 +332,10 @@ describe("the end of a run", () => {
 describe("a request that cannot wait any longer", () => {
   test("leaves what is not done to the queue, and nothing is done twice or lost", async () => {
     const stage = await start();
-    const { fake, home, lead, run, tokenOnHost, calls } = stage;
-    const more = [lead, stage.worker, stage.main];
-    for (let n = 1; n <= 30; n++) await world.db.insert(agents).values({ gateway_id: home.gateway_id, board_id: home.board_id, name: `Agent ${n}`, openclaw_session_id: `agent:mc-many-${n}:main`, status: "ready" });
+    const { fake, lead, run, tokenOnHost, calls } = stage;
     fake.faults.delays_ms = { "agents.files.set": 400 };
-    const { run_id, result, status, outbox } = await handedOver(stage, { answer_ms: 1_000 }, { rotate_tokens: "true", include_main: "false", lead_only: "true" }).catch((error: unknown) => {
-      throw error;
-    });
+    const query = { rotate_tokens: "true", include_main: "false", lead_only: "true" };
+    const { run_id, result, status, outbox } = await handedOver(stage, { answer_ms: 1_000 }, query);
     expect([status, result.total_synced]).toEqual(["running", 0]);
     expect(outbox.lanes.size).toBeGreaterThan(0);
     const [job] = await jobsOf(stage, "sync.agent");
@@ -326,7 +349,6 @@ describe("a request that cannot wait any longer", () => {
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 1 } });
     expect([tokenOnHost(lead), await works(token!), await works(lead.token)]).toEqual([token, true, false]);
     expect(calls("config.patch")).toHaveLength(1);
-    expect(more).toHaveLength(3);
   });
 
   test("leaves agents that others are at to the queue", async () => {
@@ -359,7 +381,10 @@ describe("a request that cannot wait any longer", () => {
     const lane = `${home.gateway_id}/${worker.entry_id}`;
     const values = { kind: "notice", lane, payload: {}, run_at: world.now(), max_attempts: 1, status: "running" as const };
     const lease_until = new Date(world.now().getTime() + 60_000);
-    const [other] = await world.db.insert(jobs).values({ ...values, lease_until }).returning();
+    const [other] = await world.db
+      .insert(jobs)
+      .values({ ...values, lease_until })
+      .returning();
     const syncing = syncWith(stage, {});
     const waiting = async () => (await jobsOf(stage, "sync.agent")).find((job) => job.lane === lane);
     while (!(await waiting())) await pause(20);
@@ -370,12 +395,18 @@ describe("a request that cannot wait any longer", () => {
 
   test("and one that dies is carried on by consumers", async () => {
     const stage = await start();
-    const { fake, home, lead, worker, main, tokenOnHost, run } = stage;
+    const { home, lead, worker, main, tokenOnHost, run } = stage;
     const ctx = await ownerContext(world, home);
-    const dying = { ...ctx, gateways: { ...ctx.gateways, request: ((target, method, params, options) => method === "agents.files.set" && (params as { name: string }).name === "SOUL.md" ? Promise.reject(new Error("killed")) : ctx.gateways.request(target, method, params, options)) as typeof ctx.gateways.request } };
-    await expect(syncTemplates(dying, home.gateway_id, SyncQuery.parse({ rotate_tokens: "true" }))).rejects.toThrow("killed");
+    const request: Gateways["request"] = async (target, method, params, options) => {
+      if (method === "agents.files.set" && (params as { name: string }).name === "SOUL.md") throw new Error("killed");
+      return ctx.gateways.request(target, method, params, options);
+    };
+    const dying = { ...ctx, gateways: { ...ctx.gateways, request } };
+    const syncing = syncTemplates(dying, home.gateway_id, SyncQuery.parse({ rotate_tokens: "true" }));
+    await expect(syncing).rejects.toThrow("killed");
+    while ([lead, worker, main].some((agent) => tokenOnHost(agent) === agent.token)) await pause(20);
     const tokens = [lead, worker, main].map((agent) => tokenOnHost(agent)!);
-    const [{ id: run_id }] = (await runsOf(world, home.gateway_id)) as [{ id: string }];
+    const run_id = (await runsOf(world, home.gateway_id))[0]!.id;
     expect((await run(run_id)).body).toMatchObject({ status: "running" });
     expect(await world.drain()).toBe(0);
     world.elapse(61_000);
@@ -385,7 +416,6 @@ describe("a request that cannot wait any longer", () => {
     // The tokens were made when the run began, so that whoever carries it on writes the same.
     expect([lead, worker, main].map((agent) => tokenOnHost(agent))).toEqual(tokens);
     expect(await Promise.all(tokens.map(works))).toEqual([true, true, true]);
-    expect(fake.host.config.file()).toBeTruthy();
   });
 });
 

@@ -105,9 +105,7 @@ describe("a failure of one agent is an entry, and the others go on", () => {
     const path = `/api/v1/gateways/${home.gateway_id}/templates/sync`;
     const { status, body } = await strict.call("POST", path, { token: await strict.identities.token(home.owner.subject) });
     expect(status).toBe(200);
-    expect(body.errors).toEqual([
-      entry(lead, home.board_id, "Gateway rejected required lead workspace files as unsupported"),
-    ]);
+    expect(body.errors).toEqual([entry(lead, home.board_id, "Gateway rejected required lead workspace files as unsupported")]);
     expect([ids(body), body.agents_skipped, body.warnings]).toEqual([[worker.id, main.id], 1, []]);
     expect(fake.host.files.get(lead.workspace)!.get("HEARTBEAT.md")?.content).toBeTruthy();
   });
@@ -181,7 +179,10 @@ describe("a host that goes away and stays away", () => {
     const body = await syncing;
     expect([ids(body), body.errors]).toEqual([
       [lead.id],
-      [entry(null, null, expect.stringMatching(/^Gateway unreachable .*config\.patch/)), entry(lead, home.board_id, NOT_PROCESSED)],
+      [
+        entry(null, null, expect.stringMatching(/^Gateway unreachable .*config\.patch/)),
+        entry(lead, home.board_id, NOT_PROCESSED),
+      ],
     ]);
   });
 
@@ -212,13 +213,16 @@ describe("what a sync makes of an agent's state", () => {
     expect([after.status, after.last_provision_error]).toEqual(["ready", null]);
   });
 
-  test.each(["online", "updating", "active", "ready", "offline"] as const)("%s stays, and so does a wake cycle", async (status) => {
-    const stage = await start();
-    const wake = { wake_attempts: 2, last_wake_sent_at: world.now(), checkin_deadline_at: world.now() };
-    const { before, after } = await stateOf(stage, stage.worker, { status, last_provision_error: "x", ...wake });
-    const { updated_at, change_tx, change_seq } = after;
-    expect(after).toEqual({ ...before, last_provision_error: null, updated_at, change_tx, change_seq });
-  });
+  test.each(["online", "updating", "active", "ready", "offline"] as const)(
+    "%s stays, and so does a wake cycle",
+    async (status) => {
+      const stage = await start();
+      const wake = { wake_attempts: 2, last_wake_sent_at: world.now(), checkin_deadline_at: world.now() };
+      const { before, after } = await stateOf(stage, stage.worker, { status, last_provision_error: "x", ...wake });
+      const { updated_at, change_tx, change_seq } = after;
+      expect(after).toEqual({ ...before, last_provision_error: null, updated_at, change_tx, change_seq });
+    },
+  );
 
   test("one with nothing to mend is not written to; one that failed keeps its state", async () => {
     const stage = await start();

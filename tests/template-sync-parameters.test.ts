@@ -126,7 +126,10 @@ test("an entry with another name or workspace is put right", async () => {
 
 test("heartbeats of the host's configuration follow what is stored, and its other settings stay", async () => {
   const { fake, worker, lead, sync, calls } = await start();
-  await world.db.update(agents).set({ heartbeat_config: { every: "3h" } }).where(eq(agents.id, worker.id));
+  await world.db
+    .update(agents)
+    .set({ heartbeat_config: { every: "3h" } })
+    .where(eq(agents.id, worker.id));
   await sync();
   const { raw } = calls("config.patch")[0]!.params as { raw: string };
   const list: { id: string; heartbeat?: object; name?: string; workspace?: string }[] = JSON.parse(raw).agents.list;
@@ -142,7 +145,10 @@ test("heartbeats of the host's configuration follow what is stored, and its othe
 
 test("files show the profile of whoever asks for the sync", async () => {
   const { home, worker, sync, file, write } = await start();
-  await world.call("PATCH", "/api/v1/users/me", { token: home.owner.token, body: { preferred_name: "Zora", name: "Zora Neale" } });
+  await world.call("PATCH", "/api/v1/users/me", {
+    token: home.owner.token,
+    body: { preferred_name: "Zora", name: "Zora Neale" },
+  });
   write(worker, "USER.md", "Old.");
   await sync("overwrite=true");
   expect(file(worker, "USER.md")).toContain("Zora");

@@ -192,7 +192,10 @@ describe("with others at work on the same agent", () => {
     const stage = await start();
     const { fake, lead, sync, written } = stage;
     const made = await makeAgent(stage, "Newcomer");
-    const [job] = await world.db.select().from(jobs).where(and(eq(jobs.kind, "agent.provision"), eq(jobs.status, "queued")));
+    const [job] = await world.db
+      .select()
+      .from(jobs)
+      .where(and(eq(jobs.kind, "agent.provision"), eq(jobs.status, "queued")));
     fake.faults.delays_ms = { "agents.files.set": 300 };
     const provisioning = deliver(world.context(), job!.id);
     while (!fake.calls.some(({ method }) => method === "agents.create")) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,6 +1,6 @@
 import { gateways } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
 import { setStage, type SyncStage } from "./support/sync.ts";
 import { createWorld, type World } from "./support/world.ts";
@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function start(dialect: DialectName): Promise<SyncStage> {
+/** Tests that run at once name their own end. */
+async function start(dialect: DialectName, { onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<SyncStage> {
   const stage = await setStage(world, dialect);
   onTestFinished(() => stage.fake.close());
   return stage;
@@ -24,8 +25,8 @@ const UPDATED = { lead: LEAD, worker: LEAD.slice(0, 4), main: LEAD.slice(0, 3) }
 describe.concurrent.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialect) => {
   const accepts = (name: string) => dialects[dialect].accepted_files.includes(name);
 
-  test("one request brings all agents up to date: tokens first and kept, over one socket, with one config.patch", async () => {
-    const { fake, home, lead, worker, main, sync, calls, written, file, write, tokenOnHost } = await start(dialect);
+  test("one request brings all agents up to date: tokens first and kept, over one socket, with one config.patch", async (own) => {
+    const { fake, home, lead, worker, main, sync, calls, written, file, write, tokenOnHost } = await start(dialect, own);
     for (const agent of [lead, worker]) for (const name of ["USER.md", "MEMORY.md"]) write(agent, name, "The agent's own.");
     const { status, body } = await sync();
     expect(status).toBe(200);
@@ -46,22 +47,22 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("on a host of %
       agents_updated: 2,
       agents_skipped: 0,
       main_updated: true,
-      warnings: [
-        ...[lead, worker, main].flatMap((agent) =>
-          refused(UPDATED[agent === lead ? "lead" : agent === worker ? "worker" : "main"]).map((name) => ({
+      warnings: [[lead, UPDATED.lead] as const, [worker, UPDATED.worker] as const, [main, UPDATED.main] as const].flatMap(
+        ([agent, names]) =>
+          refused(names).map((name) => ({
             agent_id: agent.id,
             agent_name: agent.name,
             message: `The host does not support ${name}; its content stands in AGENTS.md.`,
           })),
-        ),
-      ],
+      ),
     });
     for (const agent of [lead, worker, main]) {
       expect(written(agent)[0]).toBe("TOOLS.md");
       expect(tokenOnHost(agent)).toBe(agent.token);
     }
     expect(file(lead, "AGENTS.md")).toContain(accepts("ROLES.md") ? "" : "<!-- file: ROLES.md -->");
-    for (const agent of [lead, worker]) for (const name of ["USER.md", "MEMORY.md"]) expect(file(agent, name)).toBe("The agent's own.");
+    for (const agent of [lead, worker])
+      for (const name of ["USER.md", "MEMORY.md"]) expect(file(agent, name)).toBe("The agent's own.");
     expect(written().filter((name) => /BOOTSTRAP|USER|MEMORY|LEARNINGS/.test(name))).toEqual([`${main.entry_id}/USER.md`]);
     expect([calls("config.patch").length, calls("sessions.reset").length, calls("chat.send").length]).toEqual([1, 0, 0]);
     expect(new Set(fake.calls.map(({ connection }) => connection)).size).toBe(1);
@@ -70,8 +71,8 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("on a host of %
     expect([calls("config.patch"), calls("agents.create"), calls("agents.update")]).toEqual([[], [], []]);
   });
 
-  test("new tokens replace the old ones, also of agents that the host does not know, which get every file", async () => {
-    const { fake, lead, worker, main, sync, calls, written, tokenOnHost, remove } = await start(dialect);
+  test("new tokens replace the old ones, also of agents that the host does not know, which get every file", async (own) => {
+    const { fake, lead, worker, main, sync, calls, written, tokenOnHost, remove } = await start(dialect, own);
     fake.faults.patch_limit = null;
     remove(worker);
     const { body } = await sync("rotate_tokens=true");
@@ -92,8 +93,8 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("on a host of %
     expect((await sync()).body.total_synced).toBe(3);
   });
 
-  test("restarts, lost answers and cut sockets are sat out", async () => {
-    const { fake, lead, worker, main, sync, tokenOnHost, remove, calls } = await start(dialect);
+  test("restarts, lost answers and cut sockets are sat out", async (own) => {
+    const { fake, lead, worker, main, sync, tokenOnHost, remove, calls } = await start(dialect, own);
     fake.faults.patch_limit = null;
     fake.faults.restart_after_writes = true;
     remove(worker);
@@ -110,21 +111,23 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("on a host of %
   });
 });
 
-test("the gateway shows what was seen of its host", async () => {
-  const { fake, home, sync } = await start("2026.5.7");
+test("the gateway shows what was seen of its host", async (own) => {
+  const { fake, home, sync } = await start("2026.5.7", own);
   const set = { version: null, connected: false, last_error: "gone" };
   await world.db.update(gateways).set(set).where(eq(gateways.id, home.gateway_id));
   await sync();
   const gateway = async () => (await world.call("GET", `/api/v1/gateways/${home.gateway_id}`, home.owner)).body;
   expect(await gateway()).toMatchObject({ version: "2026.5.7", connected: true, last_error: null });
   fake.fail("health", { message: "missing scope: operator.read" });
-  expect((await sync()).body.errors).toMatchObject([{ error: expect.stringContaining("missing required scope `operator.read`") }]);
+  expect((await sync()).body.errors).toMatchObject([
+    { error: expect.stringContaining("missing required scope `operator.read`") },
+  ]);
   expect(await gateway()).toMatchObject({ connected: true });
 });
 
-test("a sync of many agents costs the database no more statements than one of few", async () => {
-  const few = await start("2026.9.6");
-  const many = await start("2026.9.6");
+test("a sync of many agents costs the database no more statements than one of few", async (own) => {
+  const few = await start("2026.9.6", own);
+  const many = await start("2026.9.6", own);
   for (let n = 1; n <= 4; n++) await many.addAgent(many.home.board_id, `Agent ${n}`);
   const cost = async ({ sync }: SyncStage) => {
     world.statements.length = 0;

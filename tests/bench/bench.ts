@@ -10,6 +10,7 @@ import { sql } from "drizzle-orm";
 import { startPostgres } from "../support/postgres.ts";
 import { load } from "./load.ts";
 import { KEYS, startService } from "./service.ts";
+import { AGENTS, measureSync } from "./sync.ts";
 
 /** `npm run bench [-- name ...]`: figures of this machine with a baseline from the same run; no figure is a test. */
 interface Row {
@@ -203,6 +204,24 @@ const benches: Record<string, () => Promise<Row[]>> = {
     const at = (share: number) => round(waits[Math.floor((waits.length - 1) * share)] ?? Number.NaN);
     const figure = `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${waits.length} of 1000 timed)`;
     return [{ what: "post to notification at 100/s, one agent", figure, baseline: "target p50 1 s, p99 5 s", ratio: "" }];
+  },
+
+  /** All files of many agents over a slow link, against a socket for every call. */
+  async sync() {
+    const sync = await measureSync(api, db);
+    const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
+    const baseline = `a socket per call, one by one: ${seconds(sync.baseline_ms)}`;
+    const shape = `${sync.files_written} files, ${sync.calls} calls, ${sync.sockets} socket, ${sync.patches} config.patch`;
+    const row = (what: string, figure: string, ms: number): Row => ({
+      what: `${what}, ${AGENTS} leads over 20 ms`,
+      figure,
+      baseline,
+      ratio: `${Math.round(sync.baseline_ms / ms)}x`,
+    });
+    return [
+      row("template sync", `${seconds(sync.ms)} (${shape})`, sync.ms),
+      row("the same again", seconds(sync.again_ms), sync.again_ms),
+    ];
   },
 };
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Actor, createPeer, type Peer } from "./peer.ts";
+import type { LogLine } from "../support/world.ts";
+import { type Actor, createPeer, type Peer, until } from "./peer.ts";
 import type { ContractHost } from "./real-host.ts";
 import type { Stage } from "./stage.ts";
 
@@ -13,10 +14,21 @@ export interface ContractOptions {
   patience_ms: number;
 }
 
-const HEARTBEAT = { every: "10m", target: "last", includeReasoning: false };
+/** What every release keeps of it; the newest does not know includeReasoning. */
+const HEARTBEAT = { every: "10m", target: "last" };
 const KEPT = "# Mine\n\nWritten by the agent itself.\n";
 const ATTENTION_MS = 500;
 const SCRIBBLE = "Scribbled over.\n";
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** Warnings of the service during a step. */
+    happened?: string[];
+  }
+}
+
+const told = ({ level, event, message, error, kind }: LogLine): string[] =>
+  level !== "debug" && level !== "info" && /^(jobs|gateway)\./.test(event) ? [`${event} ${kind ?? ""}: ${error ?? message}`] : [];
 
 /**
  * What the service does with a host, from its registration to its removal. Each step builds on those before it and looks
@@ -24,7 +36,13 @@ const SCRIBBLE = "Scribbled over.\n";
  */
 export function hostContract({ release, stage, start, patience_ms }: ContractOptions): void {
   const step = (name: string, work: () => Promise<void>) =>
-    test(name, { concurrent: false, timeout: patience_ms + 60_000 }, work);
+    // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- both are given with each step
+    test(name, { concurrent: false, timeout: patience_ms + 60_000 }, async ({ task }) => {
+      const { log } = stage().world;
+      const first = log.length;
+      // What the service had to put up with belongs to the result, also where it did.
+      await work().finally(() => (task.meta.happened = log.slice(first).flatMap(told)));
+    });
   let host: ContractHost;
   let peer: Peer;
   let owner: string;
@@ -129,18 +147,10 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
 
   step("each file's content is there, also of those that the host refuses", async () => {
     const { lead, ann, main } = cast;
-    for (const name of [
-      "SOUL.md",
-      "IDENTITY.md",
-      "USER.md",
-      "MEMORY.md",
-      "HEARTBEAT.md",
-      "BOOTSTRAP.md",
-      "AGENTS.md",
-      "ROLES.md",
-    ])
+    for (const name of ["SOUL.md", "USER.md", "MEMORY.md", "HEARTBEAT.md", "AGENTS.md"])
       expect(await peer.content(lead, name), name).not.toBe("");
     expect(await peer.content(lead, "ROLES.md")).toContain(lead.id);
+    expect(await peer.content(lead, "BOOTSTRAP.md")).toContain("/api/v1/agent/heartbeat");
     expect(await peer.content(ann, "HEARTBEAT.md")).toContain("HEARTBEAT_OK");
     for (const actor of [lead, ann, main]) {
       expect(await peer.content(actor, "IDENTITY.md")).toContain(actor.id);
@@ -167,10 +177,12 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
     expect(await peer.heard(cast.lead, /WEBHOOK EVENT RECEIVED[^]*vermilion/)).toBe(1);
   });
 
+  const nudge = (actor: Actor, message: string) =>
+    ask("POST", `/api/v1/agent/boards/${board_id}/agents/${actor.id}/nudge`, { message }, { agent: tokens.get(cast.lead.id) });
+
   step("a lead's nudge arrives", async () => {
-    const path = `/api/v1/agent/boards/${board_id}/agents/${cast.ben.id}/nudge`;
-    await ask("POST", path, { message: "Please look at the gate." }, { agent: tokens.get(cast.lead.id) });
-    expect(await peer.heard(cast.ben, "Please look at the gate.")).toBe(1);
+    await nudge(cast.ben, "Please look at the gate.");
+    expect(await peer.heard(cast.ben, /look at the gate/)).toBe(1);
   });
 
   step("a sync renews files, and leaves tokens, settings and what agents keep themselves alone", async () => {
@@ -219,6 +231,8 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
   });
 
   step("a renamed agent has its new name there, its old token and a fresh session", async () => {
+    await nudge(cast.ann, "This is forgotten.");
+    expect(await peer.heard(cast.ann, /forgotten/)).toBe(1);
     await ask("PATCH", `/api/v1/agents/${cast.ann.id}`, { name: "Anna" });
     await settled();
     cast.ann = { ...cast.ann, name: "Anna" };
@@ -226,15 +240,17 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
     expect(await peer.content(cast.ann, "IDENTITY.md")).toContain("Anna");
     expect(await peer.tokens(cast.ann)).toEqual([tokens.get(cast.ann.id)]);
     expect(await peer.heard(cast.ann, /Anna, your workspace was updated/)).toBe(1);
+    expect((await peer.history(cast.ann)).filter(({ text }) => text.includes("forgotten"))).toEqual([]);
     expect(await peer.session(cast.ann)).toMatchObject({ label: "Anna" });
   });
 
   step("what happens while the host is away is told when it is back, once", async () => {
     await host.away(async () => {
       await chat("@ben please oil the hinges");
-      await expect
-        .poll(async () => (await ask("GET", `/api/v1/gateways/${gateway_id}`)).connected, { timeout: 30_000 })
-        .toBe(false);
+      await until(
+        "the gateway is shown as not connected",
+        async () => !(await ask("GET", `/api/v1/gateways/${gateway_id}`)).connected,
+      );
     });
     await settled();
     expect(await peer.heard(cast.ben, /BOARD CHAT MENTION[^]*oil the hinges/)).toBe(1);

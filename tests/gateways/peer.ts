@@ -1,5 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { COORDINATION_RETRY, withRetry } from "@board/core/gateway/retry";
-import { expect } from "vitest";
 import type { World } from "../support/world.ts";
 import type { ContractHost } from "./real-host.ts";
 
@@ -76,25 +76,24 @@ export function createPeer(world: World, { url, token }: ContractHost) {
     },
     history,
     /** Waits until an agent was told something, and has said its piece. Returns how often it was told. */
-    async heard(actor: Actor, words: string | RegExp): Promise<number> {
-      const told = (text: string) => (typeof words === "string" ? text.includes(words) : words.test(text));
-      await expect
-        .poll(async () => (await history(actor)).map(({ role, text }) => (told(text) ? "told" : role)), {
-          timeout: 60_000,
-          interval: 250,
-          message: `${actor.name} hears ${words}`,
-        })
-        .toEqual(expect.arrayContaining(["told", "assistant"]));
-      await expect
-        .poll(async () => (await history(actor)).at(-1)?.role, {
-          timeout: 60_000,
-          interval: 250,
-          message: `${actor.name} answers`,
-        })
-        .toBe("assistant");
-      return (await history(actor)).filter(({ text }) => told(text)).length;
+    async heard(actor: Actor, words: RegExp): Promise<number> {
+      let told = 0;
+      await until(`${actor.name} was told ${words} and answered`, async () => {
+        const said = await history(actor);
+        told = said.filter(({ text }) => words.test(text)).length;
+        return told > 0 && said.at(-1)?.role === "assistant";
+      });
+      return told;
     },
   };
+}
+
+const LOOK_MS = 250;
+
+/** Looks until something is so. Throws after a minute. */
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 60_000; !(await isSo()); await pause(LOOK_MS))
+    if (performance.now() > deadline) throw new Error(`Waited for in vain: ${what}`);
 }
 
 export type Peer = ReturnType<typeof createPeer>;

@@ -55,14 +55,10 @@ export async function startRealHost(release: Release): Promise<RealHost> {
 
   async function start(): Promise<void> {
     const file = openSync(log, "a");
-    child = spawn(
-      nodeForHosts(),
-      [
-        path.join(hostFolder(release), "node_modules/openclaw/openclaw.mjs"),
-        ...["gateway", "run", "--port", String(port), "--bind", "loopback", "--auth", "token", "--token", TOKEN],
-      ],
-      { cwd: state, stdio: ["ignore", file, file], env: environment(release, { state, outside }) },
-    );
+    const command = path.join(hostFolder(release), "node_modules/openclaw/openclaw.mjs");
+    const args = ["gateway", "run", "--port", String(port), "--bind", "loopback", "--auth", "token", "--token", TOKEN];
+    const env = environment(release, { state, outside });
+    child = spawn(nodeForHosts(), [command, ...args], { cwd: state, stdio: ["ignore", file, file], env });
     closeSync(file);
     const gone = once(child, "exit").then(([code]) => {
       throw new Error(`Host ${release} ended with ${code}:\n${tail(log)}`);

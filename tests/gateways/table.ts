@@ -15,11 +15,11 @@ export default class Table implements Reporter {
         .join("  ")
         .trimEnd(),
     );
-    const failures = cases.flatMap((one) => {
-      const [error] = one.result().errors ?? [];
-      return error ? [`${hostOf(one)}, ${one.name}: ${error.message.split("\n", 1)[0]}`] : [];
+    const happened = cases.flatMap((one) => {
+      const errors = (one.result().errors ?? []).map(({ message }) => `failed: ${message.split("\n", 1)[0]}`);
+      return [...(one.meta().happened ?? []), ...errors].map((text) => `${hostOf(one)}, ${one.name}: ${text}`);
     });
-    process.stdout.write(`\n${[...lines, ...(failures.length > 0 ? ["", ...failures] : [])].join("\n")}\n\n`);
+    process.stdout.write(`\n${[...lines, ...(happened.length > 0 ? ["", ...happened] : [])].join("\n")}\n\n`);
   }
 }
 

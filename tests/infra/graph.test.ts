@@ -158,7 +158,8 @@ test("no role may do more than named actions on named resources", () => {
 
 test("only what enqueues may send, and only to the queues that have consumers", () => {
   const sending = allowed().filter(({ actions }) => actions.includes("sqs:SendMessage"));
-  for (const { resources } of sending) expect(resources).toEqual(Object.keys(QUEUES).map((prefix) => expect.stringContaining(`${prefix}Queue`)));
+  for (const { resources } of sending)
+    expect(resources).toEqual(Object.keys(QUEUES).map((prefix) => expect.stringContaining(`${prefix}Queue`)));
   const silent = functions().filter(({ inputs }) => !sending.some(({ role }) => inputs.role.endsWith(role)));
   expect(silent.map(({ name }) => name).toSorted(byName)).toEqual([
     "ApiCustomFieldsFunction",

@@ -1,3 +1,4 @@
+import { skipProvisioning } from "./skip-provisioning.ts";
 import type { Tenant, World } from "./world.ts";
 
 /** One more board of a tenant, with an agent of its own. */
@@ -13,5 +14,6 @@ export async function addBoard(
   };
   const board = await create("/api/v1/boards", { name, description: "Another board", gateway_id: tenant.gateway_id });
   const agent = await create("/api/v1/agents", { name: `${name} agent`, board_id: board.id });
+  await skipProvisioning(world.db);
   return { board_id: board.id, agent: { id: agent.id, token: agent.auth_token } };
 }

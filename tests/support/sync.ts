@@ -26,28 +26,28 @@ export interface SyncStage {
   lead: Subject;
   worker: Subject;
   main: Subject;
-  sync(query?: string, options?: { headers?: Record<string, string> }): Promise<Answer>;
-  run(run_id: string): Promise<Answer>;
-  file(agent: Subject, name: string): string | null;
-  write(agent: Subject, name: string, content: string): void;
-  tokenOnHost(agent: Subject): string | null;
-  calls(method: string): { params: never; connection: number; at: number }[];
+  sync: (query?: string, options?: { headers?: Record<string, string> }) => Promise<Answer>;
+  run: (run_id: string) => Promise<Answer>;
+  file: (agent: Subject, name: string) => string | null;
+  write: (agent: Subject, name: string, content: string) => void;
+  tokenOnHost: (agent: Subject) => string | null;
+  calls: (method: string) => { params: never; connection: number; at: number }[];
   /** Files that were written, as `agent/name`, in order. */
-  written(agent?: Subject): string[];
-  row(agent: Subject): Promise<typeof agents.$inferSelect>;
+  written: (agent?: Subject) => string[];
+  row: (agent: Subject) => Promise<typeof agents.$inferSelect>;
   /** Puts an agent on the host, with its token in TOOLS.md. */
-  install(...list: Subject[]): void;
-  remove(agent: Subject): void;
-  addAgent(board_id: string, name: string, is_board_lead?: boolean): Promise<Subject>;
-  addBoard(name: string): Promise<string>;
+  install: (...list: Subject[]) => void;
+  remove: (agent: Subject) => void;
+  addAgent: (board_id: string, name: string, is_board_lead?: boolean) => Promise<Subject>;
+  addBoard: (name: string) => Promise<string>;
 }
 
-export const RUN_TIMINGS = { restart_delay: 50, downtime: 50, starting: 20 };
+const TIMINGS = { restart_delay: 50, downtime: 50, starting: 20 };
 let tenants = 0;
 
 /** A host and a tenant with a lead, a worker and a main agent that all have their place on it. */
-export async function setStage(world: World, dialect: DialectName = "2026.2.9", timings = {}): Promise<SyncStage> {
-  const fake = await startFakeGateway({ token: "test-token-123", dialect, timings: { ...RUN_TIMINGS, ...timings } });
+export async function setStage(world: World, dialect: DialectName): Promise<SyncStage> {
+  const fake = await startFakeGateway({ token: "test-token-123", dialect, timings: TIMINGS });
   const home = await world.tenant(`sync ${dialect} ${++tenants}`, fake.url);
   const toSubject = (row: { id: string; name: string; openclaw_session_id: string | null }, token: string): Subject => {
     const entry_id = hostAgentId(row.openclaw_session_id!);
@@ -102,13 +102,22 @@ export async function setStage(world: World, dialect: DialectName = "2026.2.9", 
         const files = host.dialect.accepted_files.includes("TOOLS.md")
           ? { "TOOLS.md": tools }
           : { "AGENTS.md": `<!-- file: TOOLS.md -->\n${tools}` };
-        host.files.set(agent.workspace, new Map(Object.entries(files).map(([name, content]) => [name, { content, updatedAtMs: 1 }])));
+        host.files.set(
+          agent.workspace,
+          new Map(Object.entries(files).map(([name, content]) => [name, { content, updatedAtMs: 1 }])),
+        );
       }
     },
     remove({ entry_id, workspace }) {
       const { host } = fake;
       const file = host.config.file();
-      host.config.write(withAgents(file, host.dialect, agentsOf(file, host.dialect).filter(({ id }) => id !== entry_id)));
+      host.config.write(
+        withAgents(
+          file,
+          host.dialect,
+          agentsOf(file, host.dialect).filter(({ id }) => id !== entry_id),
+        ),
+      );
       host.config.reload();
       host.files.delete(workspace);
     },

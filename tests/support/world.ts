@@ -5,7 +5,7 @@ import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { openPglite } from "@board/core/db/pglite";
-import { jobs, organization_members, users } from "@board/core/db/schema";
+import { organization_members, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
@@ -13,10 +13,11 @@ import { relay } from "@board/core/job/job";
 import type { Log } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
 import { type IdentityProvider, startIdentityProvider } from "./identity.ts";
+import { skipProvisioning } from "./skip-provisioning.ts";
 
 export interface LogLine {
   level: keyof Log;
@@ -181,8 +182,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       });
       const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
       const worker = await create("/api/v1/agents", { name: "Worker", board_id: board.id });
-      const provisioning = and(eq(jobs.organization_id, organization.id), eq(jobs.kind, "agent.provision"));
-      await db.delete(jobs).where(provisioning);
+      await skipProvisioning(db);
       const toAgent = (one: { id: string; auth_token: string; openclaw_session_id: string }) => ({
         id: one.id,
         token: one.auth_token,

@@ -12,7 +12,10 @@ const MAX_TRIES = 3;
  * that were left out. A wait that the host asks for beyond the whole budget is the caller's: it rejects at once.
  */
 export async function configureEntries(host: Host, wanted: readonly WantedEntry[]): Promise<string[]> {
-  let entries = wanted;
+  const { unknown_heartbeat_keys } = host.dialect;
+  /** Of these only what is switched on is missed. */
+  const missed = unknown_heartbeat_keys.filter((key) => wanted.some(({ settings }) => settings.heartbeat?.[key]));
+  let entries = wanted.map((entry) => withoutKeys(entry, unknown_heartbeat_keys));
   let left_out: string[] = [];
   let conflicts = 0;
 
@@ -41,7 +44,7 @@ export async function configureEntries(host: Host, wanted: readonly WantedEntry[
       while (!(await tryOnce()));
     }),
   );
-  return left_out;
+  return [...missed, ...left_out];
 }
 
 function withinBudget(error: unknown, { total_ms }: RetryPolicy): unknown {

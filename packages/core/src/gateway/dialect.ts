@@ -12,6 +12,10 @@ export interface HostDialect {
   dies_of_deleting_runs: boolean;
   /** How long a run that was aborted may need to end. */
   abort_ms: number;
+  /** A workspace loses its BOOTSTRAP.md when the host first looks after it and finds that others of its files were changed. */
+  clears_bootstrap: boolean;
+  /** Settings that hosts have given up, and refuse a whole patch for. */
+  unknown_heartbeat_keys: readonly string[];
 }
 
 const THIRD: HostDialect = {
@@ -20,6 +24,8 @@ const THIRD: HostDialect = {
   settle_ms: 750,
   dies_of_deleting_runs: true,
   abort_ms: 5_000,
+  clears_bootstrap: false,
+  unknown_heartbeat_keys: [],
 };
 
 const FOURTH: HostDialect = {
@@ -27,6 +33,8 @@ const FOURTH: HostDialect = {
   config_write_spacing_ms: 0,
   loses_writes: false,
   dies_of_deleting_runs: false,
+  clears_bootstrap: true,
+  unknown_heartbeat_keys: ["includeReasoning"],
 };
 
 /**

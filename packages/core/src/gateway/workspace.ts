@@ -5,6 +5,7 @@ import type { Host } from "./host.ts";
 
 /** Files that take in what the host refuses, in order of preference. */
 const CARRIERS = ["AGENTS.md", "SOUL.md"];
+const BOOTSTRAP = "BOOTSTRAP.md";
 const REQUIRED_OF_LEADS = ["AGENTS.md", "ROLES.md"];
 const REQUIRED_REFUSED = "Gateway rejected required lead workspace files as unsupported";
 
@@ -69,6 +70,12 @@ export async function readHostToken(
   return text === null ? null : parse(text);
 }
 
+/** Has the host see to a workspace, as it would before the agent's next turn: by an update that changes nothing. */
+async function lookAfter(host: Host, agent_id: string): Promise<void> {
+  const { workspace } = record(await host.call("agents.files.list", { agentId: agent_id })) ?? {};
+  if (typeof workspace === "string") await host.inTurn(() => host.call("agents.update", { agentId: agent_id, workspace }));
+}
+
 /**
  * Writes files: TOOLS.md alone and first, then the others in their order, without waiting for one another. What the host
  * refuses goes into a file that it takes (contract gateways.md §10.1). `accepted` is called once the host has TOOLS.md,
@@ -119,10 +126,17 @@ export async function writeFiles(
   }
 
   const held_back = carried !== null && carrier === null ? kept!.name : null;
-  const left = [...given].filter(([name]) => !written.has(name) && !refused.has(name) && name !== held_back);
+  const waiting = host.dialect.clears_bootstrap ? given.get(BOOTSTRAP) : undefined;
+  const left = [...given].filter(
+    ([name]) => !written.has(name) && !refused.has(name) && name !== held_back && !(name === BOOTSTRAP && waiting !== undefined),
+  );
   const ends = await Promise.allSettled(left.map(([name, content]) => write(name, content)));
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) throw failed.reason;
+  if (waiting !== undefined) {
+    await lookAfter(host, agent.id);
+    await write(BOOTSTRAP, waiting);
+  }
 
   const missed = below_minimum && agent.is_lead ? REQUIRED_OF_LEADS.filter((name) => refused.has(name)) : [];
   const moved = [...given.keys()].filter((name) => refused.has(name) && !missed.includes(name));

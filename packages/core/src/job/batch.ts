@@ -95,7 +95,7 @@ export async function noteWaiting(ctx: Context, lanes: readonly string[]): Promi
   for (const { lane } of waiting) note(ctx.outbox, { id: "", lane });
 }
 
-/** Leaves jobs to the queue, from `run_at` on; those that were taken lose the attempt. */
+/** Leaves jobs to the queue, from `run_at` on, as if they had not been taken. */
 export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: Date = ctx.now()): Promise<void> {
   await leave(ctx, ids, { status: "queued", run_at, lease_until: null, attempts: sql`greatest(${jobs.attempts} - 1, 0)` });
 }

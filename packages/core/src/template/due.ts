@@ -14,7 +14,10 @@ export async function startDueSyncs(ctx: Context): Promise<void> {
   do {
     taken = await transaction(ctx, async (ctx) => {
       const due = await takeDueForSync(ctx, BATCH);
-      const busy = await findBusy(ctx, due.map(({ id }) => id));
+      const busy = await findBusy(
+        ctx,
+        due.map(({ id }) => id),
+      );
       const options = { ...SYNC_DEFAULTS, user_id: null };
       for (const gateway of due) if (!busy.has(gateway.id)) await startRun(ctx, gateway, { cause: "schedule", options });
       return due.length;

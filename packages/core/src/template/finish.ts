@@ -9,7 +9,8 @@ import { isMissingSession, isTransient, toGatewayMessage } from "../gateway/fail
 import type { Host } from "../gateway/host.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { inParallel } from "./patience.ts";
-import { type Findings, NOT_PROCESSED, type RunRow } from "./run.ts";
+import type { Findings, RunRow } from "./run.ts";
+import { NOT_PROCESSED } from "./settle.ts";
 import { errorOf } from "./sync-result.ts";
 import { sync_run_agents } from "./sync.sql.ts";
 
@@ -44,7 +45,12 @@ export async function readSynced(ctx: Context, { id, gateway_id }: RunRow): Prom
  * configuration for all agents, and then new sessions, if asked for. Rejects with a GatewayError for what may go better
  * later; what the host refuses for good is among the findings.
  */
-export async function finishSync(host: Host, gateway: GatewayRow, { options }: RunRow, synced: readonly Synced[]): Promise<Findings> {
+export async function finishSync(
+  host: Host,
+  gateway: GatewayRow,
+  { options }: RunRow,
+  synced: readonly Synced[],
+): Promise<Findings> {
   const findings: Findings = { errors: [], warnings: [] };
   await configure(host, gateway, synced, findings);
   if (!options.reset_sessions) return findings;

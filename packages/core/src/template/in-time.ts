@@ -9,18 +9,8 @@ import { abandonJobs, endJobs, noteWaiting, releaseJobs, takeJobs } from "../job
 import { finishSync, readSynced, unfinished } from "./finish.ts";
 import { createPatience, unlessAborted } from "./patience.ts";
 import { type Prepared, prepareSync } from "./prepare.ts";
-import {
-  addAgents,
-  endRun,
-  type Findings,
-  findRun,
-  insertRun,
-  readRunAgents,
-  type RunOptions,
-  type RunRow,
-  settleAgents,
-  stopRun,
-} from "./run.ts";
+import { addAgents, endRun, type Findings, findRun, insertRun, readRunAgents, type RunOptions, type RunRow } from "./run.ts";
+import { settleAgents, stopRun } from "./settle.ts";
 import { errorOf, type TemplateSyncResult, type TemplateSyncRun, toResult, toRun } from "./sync-result.ts";
 import { POLL_MS, type WorkEnd, workOff } from "./worker.ts";
 
@@ -63,8 +53,9 @@ export async function syncInTime(
   const work = { gateway, run, prepared: { ...prepared, targets }, finish_job_id: crypto.randomUUID() };
   try {
     const end = await workOff(ctx, work, signal);
-    if (await recordWork(ctx, work, end)) await finishHere(ctx, work, signal);
-    return await read(ctx, run, signal, end.left.length + end.unfinished.length === 0);
+    const is_last = await recordWork(ctx, work, end);
+    const is_left = is_last ? !(await finishHere(ctx, work, signal)) : end.left.length + end.unfinished.length > 0;
+    return await read(ctx, run, is_left ? AbortSignal.abort() : signal);
   } finally {
     await noteWaiting(ctx, [gateway.id, ...targets.map(({ lane }) => lane)]);
   }
@@ -100,44 +91,44 @@ async function recordWork(ctx: Context, { gateway, run, prepared, finish_job_id 
   });
 }
 
-/** Finishes the run in this process, or leaves it to the queue. */
-async function finishHere(ctx: Context, work: Work, signal: AbortSignal): Promise<void> {
+/** Finishes the run in this process, or leaves it to the queue; returns whether it is finished. */
+async function finishHere(ctx: Context, work: Work, signal: AbortSignal): Promise<boolean> {
   const { gateway, run, finish_job_id: job_id } = work;
   const synced = await readSynced(ctx, run);
   const end = (findings: Findings) =>
     transaction(ctx, async (ctx) => {
       await endJobs(ctx, [job_id]);
       await endRun(ctx, run.id, findings);
+      return true;
     });
+  const later = (ms: number) => new Date(ctx.now().getTime() + ms);
+  const leave = (left: Promise<void>) => left.then(() => false);
   if (synced.length === 0) return end({ errors: [], warnings: [] });
   while ((await takeJobs(ctx, [job_id])).length === 0) {
-    if (signal.aborted) return releaseJobs(ctx, [job_id]);
+    if (signal.aborted) return leave(releaseJobs(ctx, [job_id]));
     await pause(POLL_MS);
   }
   try {
     const findings = await unlessAborted(finishSync(work.prepared.host, gateway, run, synced), signal);
-    if (findings) await end(findings);
-    else await abandonJobs(ctx, [job_id], new Date(ctx.now().getTime() + LAST_PATCH_MS));
+    return await (findings ? end(findings) : leave(abandonJobs(ctx, [job_id], later(LAST_PATCH_MS))));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    if (isUnreached(error)) {
-      await recordReach(ctx, { ...gateway, connected: true }, error);
-      await end(unfinished(toGatewayMessage(error), run, synced));
-    } else await releaseJobs(ctx, [job_id], new Date(ctx.now().getTime() + (error.failure.retry_after_ms ?? 0)));
+    if (!isUnreached(error)) return leave(releaseJobs(ctx, [job_id], later(error.failure.retry_after_ms ?? 0)));
+    await recordReach(ctx, { ...gateway, connected: true }, error);
+    return end(unfinished(toGatewayMessage(error), run, synced));
   }
 }
 
-/** The result of a run that is done; of one that others finish, when they do so in time. */
+/** The result of a run that is done, and of one that others finish, when they do so before the signal aborts. */
 async function read(
   ctx: Context,
   { id, gateway_id }: RunRow,
   signal: AbortSignal,
-  is_waited_for: boolean,
 ): Promise<TemplateSyncResult | TemplateSyncRun> {
   for (;;) {
     const run = await findRun(ctx, gateway_id, id);
     if (!run) throw notFound();
-    if (run.status === "done" || !is_waited_for || signal.aborted) {
+    if (run.status === "done" || signal.aborted) {
       const rows = await readRunAgents(ctx, id);
       return run.status === "done" ? toResult(run, rows) : toRun(run, rows);
     }

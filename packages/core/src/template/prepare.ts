@@ -8,7 +8,15 @@ import { recordReach, storeReach } from "../gateway/reach.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import { checkVersion, readVersion } from "../gateway/version.ts";
 import type { Patience } from "./patience.ts";
-import { ensureMainAgent, entryIdOf, isBoardOf, type SelectedAgent, selectAgents, type SyncTarget, toTargetOf } from "./selection.ts";
+import {
+  ensureMainAgent,
+  entryIdOf,
+  isBoardOf,
+  type SelectedAgent,
+  selectAgents,
+  type SyncTarget,
+  toTargetOf,
+} from "./selection.ts";
 import { errorOf, type SyncError, type SyncQuery } from "./sync-result.ts";
 
 /** A host that answered, and what there is to do on it. */

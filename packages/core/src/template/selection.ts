@@ -42,7 +42,11 @@ export function ensureMainAgent(ctx: Context, gateway: GatewayRow): Promise<bool
 }
 
 export async function isBoardOf(ctx: Context, gateway: GatewayRow, board_id: string): Promise<boolean> {
-  const own = and(eq(boards.id, board_id), eq(boards.gateway_id, gateway.id), eq(boards.organization_id, gateway.organization_id));
+  const own = and(
+    eq(boards.id, board_id),
+    eq(boards.gateway_id, gateway.id),
+    eq(boards.organization_id, gateway.organization_id),
+  );
   const [board] = await ctx.db.select({ id: boards.id }).from(boards).where(own);
   return board !== undefined;
 }

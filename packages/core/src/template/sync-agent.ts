@@ -9,7 +9,7 @@ import { isUnreached } from "../gateway/reach.ts";
 import { replaceSecrets } from "../job/batch.ts";
 import type { TemplateSubject } from "./context.ts";
 import { writeAgentFiles } from "./host-files.ts";
-import { failure, type Outcome } from "./run.ts";
+import { failure, type Outcome } from "./settle.ts";
 import type { SyncQuery } from "./sync-result.ts";
 
 export interface AgentWork {
@@ -41,7 +41,8 @@ export async function syncAgent(ctx: Context, host: Host, subject: TemplateSubje
   if (auth_token === null) return failure(known?.problem ?? unreadableToken(agent));
   const new_token = auth_token === work.token;
   // A job that would put its own token there later, and with that revive it, gets this one.
-  if (new_token) await replaceSecrets(ctx, "agent.provision", hostLane(gateway.id, agent.openclaw_session_id ?? agent.name), auth_token);
+  if (new_token)
+    await replaceSecrets(ctx, "agent.provision", hostLane(gateway.id, agent.openclaw_session_id ?? agent.name), auth_token);
 
   const { below_minimum } = work;
   const first = work.first || entry === "created";

@@ -1,4 +1,3 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../deliver.ts";
 import { GatewayError } from "../gateway/client.ts";
@@ -12,22 +11,9 @@ import { finishSync, readSynced, unfinished } from "./finish.ts";
 import { isBelowMinimum } from "./host-files.ts";
 import { createPatience } from "./patience.ts";
 import { prepareSync } from "./prepare.ts";
-import {
-  addAgents,
-  endRun,
-  failRun,
-  failure,
-  findOpenRun,
-  GONE,
-  noteFindings,
-  type Outcome,
-  type RunAgentRow,
-  settleAgents,
-  stopRun,
-} from "./run.ts";
+import { addAgents, endRun, failRun, findOpenRun, noteFindings } from "./run.ts";
+import { failure, findWaitingAgent, GONE, type Outcome, settleAgents, stopRun, toSettlement } from "./settle.ts";
 import { syncAgent } from "./sync-agent.ts";
-import { sync_run_agents } from "./sync.sql.ts";
-import { toSettlement } from "./worker.ts";
 
 /** How long the host is waited for at first, and how long an attempt puts up with one that restarts; milliseconds. */
 const FIRST_CONTACT_MS = 10_000;
@@ -96,14 +82,6 @@ async function finalOutcome(work: () => Promise<Outcome>): Promise<Outcome> {
     if (!(error instanceof GatewayError) || isTransient(error)) throw error;
     return failure(toGatewayMessage(error));
   }
-}
-
-async function findWaitingAgent(ctx: Context, run_id: string, id: string): Promise<RunAgentRow | null> {
-  const [row] = await ctx.db
-    .select(getTableColumns(sync_run_agents))
-    .from(sync_run_agents)
-    .where(and(eq(sync_run_agents.run_id, run_id), eq(sync_run_agents.id, id), eq(sync_run_agents.status, "waiting")));
-  return row ?? null;
 }
 
 /** Does once for all agents what comes after their files. */

@@ -9,15 +9,16 @@ import { takeJobs } from "../job/batch.ts";
 import { readSubjects, type TemplateSubject } from "./context.ts";
 import { inParallel, unlessAborted } from "./patience.ts";
 import type { Prepared } from "./prepare.ts";
-import { failure, findWaiting, GONE, type Outcome, type RunRow, type Settlement } from "./run.ts";
+import type { RunRow } from "./run.ts";
 import type { SyncTarget } from "./selection.ts";
+import { failure, findWaiting, GONE, type Outcome, type Settlement, toSettlement } from "./settle.ts";
 import { syncAgent } from "./sync-agent.ts";
 
 /**
  * Agents at a time. Their calls share one socket without waiting for one another; more would only fill the host's buffers,
  * as it answers each file with its content.
  */
-const AGENTS_AT_A_TIME = 24;
+const AGENTS_AT_A_TIME = 32;
 /** Between two looks whether others are done with an agent. */
 export const POLL_MS = 200;
 
@@ -71,11 +72,21 @@ export async function workOff(
 
   /** Takes what is free and works on it; returns what others are at. */
   async function workOnFree(wanted: readonly SyncTarget[], known: readonly HostEntry[] | null): Promise<SyncTarget[]> {
-    const ids = new Set(await takeJobs(ctx, wanted.map(({ job_id }) => job_id)));
+    const ids = new Set(
+      await takeJobs(
+        ctx,
+        wanted.map(({ job_id }) => job_id),
+      ),
+    );
     const taken = wanted.filter(({ job_id }) => ids.has(job_id));
     if (taken.length > 0) {
       const present = known ?? (await listEntries(host));
-      const found = await readSubjects(ctx, gateway, taken.map(({ agent }) => agent.id), run.options.user_id);
+      const found = await readSubjects(
+        ctx,
+        gateway,
+        taken.map(({ agent }) => agent.id),
+        run.options.user_id,
+      );
       const subjects = new Map(found.map((subject) => [subject.agent.id, subject]));
       await inParallel(taken, { at_a_time: AGENTS_AT_A_TIME, isOver }, (target) =>
         work(target, subjects.get(target.agent.id), present),
@@ -113,9 +124,3 @@ export async function workOff(
 
 /** Others have been writing to the host's configuration, or have undone what was written: a matter of time. */
 const mayPass = ({ failure: { retryable, code } }: GatewayError): boolean => retryable === true && (code ?? null) === null;
-
-export const toSettlement = (run_agent_id: string, outcome: Outcome, subject?: TemplateSubject): Settlement => ({
-  run_agent_id,
-  outcome,
-  agent: subject ? { id: subject.agent.id, lifecycle_generation: subject.agent.lifecycle_generation } : null,
-});

@@ -4,7 +4,7 @@ import type { Host, Method } from "./host.ts";
 import { admin, read } from "./host.ts";
 import { Refusal } from "./refusal.ts";
 import { flag, shape, text } from "./schema.ts";
-import { seedWorkspace } from "./workspace.ts";
+import { lookAfter, seedWorkspace } from "./workspace.ts";
 
 const MAIN = "main";
 const STATE_FOLDER = "/srv/openclaw";
@@ -103,7 +103,10 @@ export const agentMethods: Record<string, Method> = {
       if (params.workspace !== undefined) change.workspace = absolute(params.workspace);
       if (params.model !== undefined) change.model = params.model;
       writeRoster(host, (entries) => entries.map((entry) => (entry.id === id ? { ...entry, ...change } : entry)));
-      if (params.workspace !== undefined) seedWorkspace(host, absolute(params.workspace), null);
+      if (params.workspace !== undefined) {
+        seedWorkspace(host, absolute(params.workspace), null);
+        lookAfter(host, absolute(params.workspace));
+      }
       return { ok: true, agentId: id };
     },
   },
@@ -121,6 +124,7 @@ export const agentMethods: Record<string, Method> = {
       writeRoster(host, (entries) => entries.filter((candidate) => candidate.id !== id));
       if (params.deleteFiles ?? true) {
         host.files.delete(workspace);
+        host.set_up.delete(workspace);
         for (const key of host.sessions.keys()) if (key.startsWith(`agent:${id}:`)) host.sessions.delete(key);
       }
       return { ok: true, agentId: id, removedBindings: 0, ...(host.dialect.protocol === 4 ? { removed: [], failed: [] } : {}) };

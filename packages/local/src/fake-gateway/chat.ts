@@ -1,9 +1,11 @@
+import { workspaceOf } from "./agents.ts";
 import { agentsOf } from "./config.ts";
 import type { ChatMessage, Host, Method } from "./host.ts";
 import { read, write } from "./host.ts";
 import { Refusal } from "./refusal.ts";
 import { anything, flag, integer, shape, text } from "./schema.ts";
 import { agentOfKey, ensureSession, sessionKeyOf } from "./sessions.ts";
+import { lookAfter } from "./workspace.ts";
 
 const DEFAULT_HISTORY = 200;
 
@@ -33,6 +35,8 @@ export const chatMethods: Record<string, Method> = {
       }
       const run = host.runs.get(runId);
       if (run !== undefined) return { runId, status: run };
+      const entry = agentsOf(host.config.runtime(), host.dialect).find(({ id }) => id === agent);
+      if (entry) lookAfter(host, workspaceOf(host, entry));
       host.runs.set(runId, "in_flight");
       const { message, deliver = false } = params;
       const accepted = { session_key: key, message, deliver, idempotency_key: runId, at: Date.now() };

@@ -24,9 +24,10 @@ export function issuesOf(config: JsonObject, dialect: Dialect, refused: readonly
     dialect.agents === "list"
       ? (Array.isArray(agents.list) ? agents.list : []).map((entry, position) => [`agents.list.${position}`, entry])
       : Object.entries(objectOf(agents.entries)).map(([id, entry]) => [`agents.entries.${id}`, entry]);
-  const without = (known: ReadonlySet<string>) => new Set([...known].filter((key) => !refused.includes(key)));
-  const entry = without(entryKeys);
-  const heartbeat = without(heartbeatKeys);
+  const without = (known: ReadonlySet<string>, unknown: readonly string[]) =>
+    new Set([...known].filter((key) => !unknown.includes(key)));
+  const entry = without(entryKeys, refused);
+  const heartbeat = without(heartbeatKeys, [...refused, ...dialect.refused_heartbeat_keys]);
   return [
     ...unrecognized("", config, rootKeys),
     ...unrecognized("agents", agents, new Set(["defaults", dialect.agents])),

@@ -10,7 +10,7 @@ export type AgentEntry = JsonObject & { id: string };
 export interface ConfigStore {
   /** The file on disk: what config.get shows and config.patch changes. */
   file(): JsonObject;
-  /** What agents.* calls work with; after a write it lags behind the file where the release does. */
+  /** What agents.* calls work with; after a write it lags behind the file where the release does. To read only: every call does. */
   runtime(): JsonObject;
   /** Changes with every write, also with one that changes nothing else. */
   hash(): string;
@@ -28,13 +28,13 @@ export function createConfig(dialect: Dialect, version: string, initial: JsonObj
     file: () => structuredClone(file),
     runtime() {
       if (Date.now() >= lagging_until) runtime = file;
-      return structuredClone(runtime);
+      return runtime;
     },
     hash: () => dialect.hash_prefix + createHash("sha256").update(JSON.stringify(file)).digest("hex"),
     write(next) {
       if (Date.now() >= lagging_until) runtime = file;
       written_at = Math.max(Date.now(), written_at + 1);
-      file = touched(next, version, written_at);
+      file = touched(structuredClone(next), version, written_at);
       lagging_until = Date.now() + stale_ms;
     },
     reload() {

@@ -39,8 +39,12 @@ export interface Dialect {
   patch_limit: number | null;
   issues_in_text: boolean;
 
+  /** Keys of a heartbeat that are unknown to it. */
+  refused_heartbeat_keys: readonly string[];
   accepted_files: readonly string[];
   listed_files: readonly string[];
+  /** Looks after a workspace before a run and at agents.update: BOOTSTRAP.md goes, once, when others were changed. */
+  clears_bootstrap: boolean;
   unknown_agent_text: (id: string) => string;
   reserved_main_text: string;
   main_is_deletable: boolean;
@@ -77,8 +81,10 @@ const first: Dialect = {
   restart_on: { agents: "after_answer", config_patch: "after_answer" },
   patch_limit: null,
   issues_in_text: false,
+  refused_heartbeat_keys: [],
   accepted_files: [...files, "memory.md"],
   listed_files: files,
+  clears_bootstrap: false,
   unknown_agent_text: () => "unknown agent id",
   reserved_main_text: '"main" is reserved',
   main_is_deletable: false,
@@ -126,8 +132,10 @@ const september: Dialect = {
   meta_at_start: true,
   restart_on: { agents: "never", config_patch: "never" },
   patch_limit: 30,
+  refused_heartbeat_keys: ["includeReasoning"],
   accepted_files: ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
   listed_files: ["AGENTS.md", "SOUL.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
+  clears_bootstrap: true,
   unknown_agent_text: (id) => `agent "${id}" not found`,
   reserved_main_text: 'agent "main" already exists',
   main_is_deletable: true,

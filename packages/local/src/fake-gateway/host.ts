@@ -68,6 +68,8 @@ export interface Host {
   devices: DeviceStore;
   /** Workspace path, then file name. Two agents may share a workspace. */
   files: Map<string, Map<string, { content: string; updatedAtMs: number }>>;
+  /** Workspaces whose first conversation is over. */
+  set_up: Set<string>;
   sessions: Map<string, SessionEntry>;
   /** When each agent was created. */
   created: Map<string, number>;

@@ -186,6 +186,7 @@ function createHost(
     config: createConfig(dialect, version, config, options.timings?.stale ?? dialect.stale_ms),
     devices: createDevices(),
     files: new Map(),
+    set_up: new Set(),
     sessions: new Map(),
     created: new Map(),
     runs: new Map(),

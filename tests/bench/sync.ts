@@ -1,0 +1,129 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
+import type { Db } from "@board/core/context";
+import { agents, boards } from "@board/core/db/schema";
+import { createGateways } from "@board/core/gateway/websocket";
+import { toKey } from "@board/core/seal";
+import { withAgents } from "@board/local/fake-gateway/config";
+import { startFakeGateway } from "@board/local/fake-gateway/server";
+import { startSlowLink } from "../support/slow-link.ts";
+import { KEYS } from "./service.ts";
+
+export const AGENTS = 200;
+const ROUND_TRIP_MS = 20;
+/** A lead's nine files, and what is asked before they are written and done after it. */
+const CALLS_OF_AN_AGENT = 14;
+const BASELINE_AGENTS = 5;
+const TOKEN = "test-token-123";
+
+export interface SyncFigures {
+  ms: number;
+  /** Of a second one, which finds the host's configuration as it should be. */
+  again_ms: number;
+  sockets: number;
+  calls: number;
+  patches: number;
+  files_written: number;
+  /** An agent at a time, a socket for every call. */
+  baseline_ms: number;
+}
+
+type Api = <T>(method: string, path: string, body?: object) => Promise<T>;
+interface Result {
+  total_synced: number;
+  total_errors: number;
+  files_written: number;
+}
+
+/** A sync of 200 leads with all their nine files, over a link of 20 ms. */
+export async function measureSync(api: Api, db: Db): Promise<SyncFigures> {
+  const host = await startFakeGateway({ token: TOKEN, insecure_control_ui: true });
+  const link = await startSlowLink(host.port, ROUND_TRIP_MS);
+  try {
+    const url = `ws://127.0.0.1:${link.port}`;
+    const body = { name: "Far away", url, workspace_root: "/srv/agents", token: TOKEN };
+    const gateway = await api<{ id: string; organization_id: string }>("POST", "/api/v1/gateways", body);
+    await furnish(db, host, gateway);
+    // The gateway's own agent is brought there first.
+    while (host.messages.length === 0) await pause(50);
+    await pause(500);
+    const path = `/api/v1/gateways/${gateway.id}/templates/sync?overwrite=true&force_bootstrap=true&include_main=false`;
+    host.calls.length = 0;
+    const first = await timed(() => api<Result>("POST", path));
+    if (first.result.total_synced !== AGENTS || first.result.total_errors > 0) throw new Error(JSON.stringify(first.result));
+    const { calls } = host;
+    const figures = {
+      ms: first.ms,
+      sockets: new Set(calls.map(({ connection }) => connection)).size,
+      calls: calls.length,
+      patches: calls.filter(({ method }) => method === "config.patch").length,
+      files_written: first.result.files_written,
+    };
+    const again = await timed(() => api<Result>("POST", path));
+    return { ...figures, again_ms: again.ms, baseline_ms: ((await callOneByOne(url)) / BASELINE_AGENTS) * AGENTS };
+  } finally {
+    await link.close();
+    await host.close();
+  }
+}
+
+/** A board for each lead; all of them are on the host with a token that the service knows. */
+async function furnish(
+  db: Db,
+  { host }: Awaited<ReturnType<typeof startFakeGateway>>,
+  { id: gateway_id, organization_id }: { id: string; organization_id: string },
+): Promise<void> {
+  const agent_token_hash = await hashToken(mintToken());
+  const pepper = toKey(KEYS.TOKEN_PEPPER);
+  const numbers = Array.from({ length: AGENTS }, (_, n) => n);
+  const made = await db
+    .insert(boards)
+    .values(numbers.map((n) => ({ organization_id, gateway_id, name: `Far ${n}`, slug: `far-${n}`, description: "Bench" })))
+    .returning();
+  const leads = made.map(({ id: board_id }) => ({ board_id, entry_id: `lead-${board_id}`, token: mintToken() }));
+  await db.insert(agents).values(
+    leads.map(({ board_id, entry_id, token }) => ({
+      gateway_id,
+      board_id,
+      name: "Lead",
+      is_board_lead: true,
+      status: "ready" as const,
+      openclaw_session_id: `agent:${entry_id}:main`,
+      agent_token_hash,
+      agent_token_lookup: tokenLookup(pepper, token),
+    })),
+  );
+  const entries = leads.map(({ entry_id }) => ({ id: entry_id, name: "Lead", workspace: `/srv/agents/workspace-${entry_id}` }));
+  host.config.write(withAgents(host.config.file(), host.dialect, [{ id: "main" }, ...entries]));
+  for (const { entry_id, token } of leads)
+    host.files.set(
+      `/srv/agents/workspace-${entry_id}`,
+      new Map([["TOOLS.md", { content: `AUTH_TOKEN=${token}`, updatedAtMs: 0 }]]),
+    );
+}
+
+/** As many calls as some agents need, each over a socket of its own, one after the other. */
+async function callOneByOne(url: string): Promise<number> {
+  const target = { url, token: TOKEN, disable_device_pairing: true, allow_insecure_tls: false };
+  const one = () =>
+    createGateways({
+      device: () => Promise.reject(new Error("No device is needed")),
+      settings: { allowed_hosts: ["127.0.0.0/8"], private_addresses_allowed: true },
+    });
+  const closing: Promise<void>[] = [];
+  const { ms } = await timed(async () => {
+    for (let n = 0; n < BASELINE_AGENTS * CALLS_OF_AN_AGENT; n++) {
+      const gateways = one();
+      await gateways.request(target, "agents.files.list", { agentId: "main" });
+      closing.push(gateways.close());
+    }
+  });
+  await Promise.all(closing);
+  return ms;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T }> {
+  const start = performance.now();
+  const result = await work();
+  return { ms: performance.now() - start, result };
+}

@@ -1,0 +1,38 @@
+import { sendWakeUps } from "@board/functions/queue";
+import type { WakeUp } from "@board/core/job/job";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { LogLine } from "./support/world.ts";
+import { type Sqs, startSqs } from "./support/sqs.ts";
+
+let sqs: Sqs;
+const log: Pick<LogLine, "event" | "queue">[] = [];
+const note = (event: string, _message: string, fields: object = {}) => void log.push({ event, ...fields } as never);
+
+beforeAll(async () => {
+  sqs = await startSqs();
+  // What the client of a function finds in its environment.
+  Object.assign(process.env, sqs.env);
+  await sqs.create("deliveries");
+  await sqs.create("syncs");
+});
+afterAll(() => sqs.close());
+
+const wakeUp = (queue: WakeUp["queue"]): WakeUp => ({ id: crypto.randomUUID(), organization_id: null, delay_seconds: 0, queue });
+const send = (urls: Record<WakeUp["queue"], string>, list: WakeUp[]) =>
+  sendWakeUps(urls, { debug: note, info: note, warn: note, error: note })(list);
+const bodies = async (queue: string) => new Set((await sqs.take(queue)).map(({ Body }) => JSON.parse(Body!).id as string));
+
+test("each wake-up goes to its own queue", async () => {
+  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs")];
+  expect(await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("syncs") }, list)).toEqual({ failed: [] });
+  expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
+  expect(await bodies("syncs")).toEqual(new Set([list[0]!.id, list[2]!.id]));
+});
+
+test("a queue that does not take them keeps the other from nothing", async () => {
+  const list = [wakeUp("syncs"), wakeUp("deliveries")];
+  const { failed } = await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("nowhere") }, list);
+  expect(failed).toEqual([list[0]!.id]);
+  expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
+  expect(log).toEqual([expect.objectContaining({ event: "jobs.relay_failed", queue: "syncs" })]);
+});

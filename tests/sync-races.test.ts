@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { agents, gateways, jobs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { takeJobs } from "@board/core/job/batch";
+import { silent } from "@board/core/log";
+import { scheduled } from "@board/core/schedule";
+import { and, eq, isNotNull } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { rowsOf, runsOf, setStage, type Subject, type SyncStage } from "./support/sync.ts";
+import { createWorld, type World } from "./support/world.ts";
+
+/** On connections of their own, as several consumers and requests have them. */
+let postgres: Postgres;
+let database: Database;
+let world: World;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  database = openPostgres(await postgres.createDatabase("syncs"), { max: 20, log: silent });
+  await database.migrate();
+  world = await createWorld({ database });
+}, 120_000);
+afterAll(async () => {
+  await world?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+beforeEach(async () => {
+  await world.db.delete(jobs);
+});
+
+async function start(more = 0): Promise<SyncStage & { all: Subject[] }> {
+  const stage = await setStage(world, "2026.9.6");
+  onTestFinished(() => stage.fake.close());
+  const added = Array.from({ length: more }, (_, n): Subject => {
+    const id = randomUUID();
+    const entry_id = `mc-${id}`;
+    return {
+      id,
+      name: `Agent ${n}`,
+      token: "",
+      session_key: `agent:${entry_id}:main`,
+      entry_id,
+      workspace: `/srv/agents/workspace-${entry_id}`,
+    };
+  });
+  const { gateway_id, board_id } = stage.home;
+  if (more > 0)
+    await world.db
+      .insert(agents)
+      .values(added.map(({ id, name, session_key }) => ({ id, name, gateway_id, board_id, openclaw_session_id: session_key })));
+  stage.install(...added);
+  return { ...stage, all: [stage.lead, stage.worker, ...added, stage.main] };
+}
+const ASYNC = { headers: { prefer: "respond-async" } };
+const queued = (kind: string) =>
+  world.db
+    .select()
+    .from(jobs)
+    .where(and(eq(jobs.kind, kind), eq(jobs.status, "queued")));
+const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
+
+test("however many consumers work on a run at once, it is finished once, by whoever settles the last agent", async () => {
+  const { sync, run, all, calls, home } = await start(20);
+  const { run_id } = (await sync("rotate_tokens=true", ASYNC)).body;
+  await Promise.all(
+    (await queued("sync.start")).flatMap(({ id }) => [deliver(world.context(), id), deliver(world.context(), id)]),
+  );
+  const list = await queued("sync.agent");
+  expect(list).toHaveLength(all.length);
+  // Every wake-up comes twice, as a queue may deliver it.
+  await Promise.all(list.flatMap(({ id }) => [deliver(world.context(), id), deliver(world.context(), id)]));
+  const finishing = await queued("sync.finish");
+  expect(finishing).toHaveLength(1);
+  await Promise.all([1, 2, 3].map(() => deliver(world.context(), finishing[0]!.id)));
+  const { status, result } = (await run(run_id)).body;
+  expect([status, result.errors, result.total_synced]).toEqual(["done", [], all.length]);
+  expect([calls("config.patch").length, (await runsOf(world, home.gateway_id)).length]).toEqual([1, 1]);
+});
+
+test("a run and requests for the same agents at once leave each agent with the token that is on its host", async () => {
+  const stage = await start();
+  const { sync, all, tokenOnHost, run, fake } = stage;
+  fake.faults.delays_ms = { "agents.files.set": 10 };
+  const { run_id } = (await sync("rotate_tokens=true", ASYNC)).body;
+  await Promise.all([
+    world.drain(),
+    ...[1, 2, 3].map(async () => {
+      const { body } = await sync("rotate_tokens=true");
+      expect([body.errors, body.total_synced]).toEqual([[], 3]);
+    }),
+  ]);
+  await world.drain();
+  expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
+  for (const agent of all) expect(await works(tokenOnHost(agent)!)).toBe(true);
+});
+
+test("agents that are removed during a sync neither stop it nor come back", async () => {
+  const { sync, all, fake, home, run } = await start(10);
+  fake.faults.delays_ms = { "agents.files.set": 30 };
+  const removed = all.slice(2, 8);
+  const remove = ({ id }: Subject) => world.call("DELETE", `/api/v1/agents/${id}`, { token: home.owner.token });
+  /** What the syncs have queued; the clean-ups of removed agents take their time, and have tests of their own. */
+  const deliverSyncs = async () => {
+    for (const kind of ["sync.start", "sync.agent", "sync.finish"])
+      await Promise.all((await queued(kind)).map(({ id }) => deliver(world.context(), id)));
+  };
+  const { run_id } = (await sync("rotate_tokens=true", ASYNC)).body;
+  const [answer] = await Promise.all([sync("rotate_tokens=true"), deliverSyncs(), ...removed.map(remove)]);
+  expect(answer.status).toBe(200);
+  await world.db.delete(jobs).where(eq(jobs.kind, "agent.cleanup"));
+  for (let round = 0; round < 3; round++) await deliverSyncs();
+  const { status, result } = (await run(run_id)).body;
+  expect(status).toBe("done");
+  for (const body of [answer.body, result]) expect(body.total_synced + body.total_errors).toBeLessThanOrEqual(all.length);
+  expect((await rowsOf(world, run_id)).some((row) => row.status === "waiting")).toBe(false);
+  expect(await world.db.$count(agents, eq(agents.gateway_id, home.gateway_id))).toBe(all.length - removed.length);
+});
+
+test("several who take the same jobs share them, one of a lane at a time", async () => {
+  const organization_id = (await start()).home.organization_id;
+  const values = { kind: "notice", payload: {}, organization_id, run_at: world.now(), max_attempts: 1 };
+  const made = await world.db
+    .insert(jobs)
+    .values(Array.from({ length: 40 }, (_, n) => ({ ...values, lane: `lane ${n % 20}` })))
+    .returning();
+  const ids = made.map(({ id }) => id);
+  const taken = (await Promise.all(Array.from({ length: 8 }, () => takeJobs(world.context(), ids)))).flat();
+  expect(new Set(taken).size).toBe(taken.length);
+  while ((await takeJobs(world.context(), ids)).length > 0);
+  const running = (await world.db.select().from(jobs)).filter(({ status }) => status === "running");
+  expect([running.length, new Set(running.map(({ lane }) => lane)).size]).toEqual([20, 20]);
+});
+
+test("however many clocks tick at once, a gateway that is due is synced once", async () => {
+  const { home } = await start();
+  const due = { sync_interval_minutes: 60, sync_due_at: new Date(0) };
+  await world.db.update(gateways).set(due).where(eq(gateways.id, home.gateway_id));
+  await Promise.all(Array.from({ length: 8 }, () => scheduled.sync(world.context())));
+  expect(await runsOf(world, home.gateway_id)).toHaveLength(1);
+  expect(await world.db.$count(jobs, and(eq(jobs.kind, "sync.start"), isNotNull(jobs.gateway_id)))).toBe(1);
+});
