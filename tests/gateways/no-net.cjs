@@ -17,6 +17,8 @@ function refused(host) {
   return Object.assign(new Error(`connect ENETUNREACH ${host}`), { code: "ENETUNREACH", hostname: host });
 }
 
+// It is called on its own socket below.
+// oxlint-disable-next-line typescript/unbound-method
 const { connect } = net.Socket.prototype;
 net.Socket.prototype.connect = function (...args) {
   // Node's own callers pass the arguments as one list.
@@ -46,6 +48,7 @@ for (const method of Object.keys(dns).filter((name) => /^(lookup|resolve|reverse
   };
 }
 
+// oxlint-disable-next-line typescript/unbound-method
 const { send } = dgram.Socket.prototype;
 dgram.Socket.prototype.send = function (...args) {
   const host = args.slice(1).find((arg) => typeof arg === "string");
