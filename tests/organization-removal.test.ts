@@ -123,6 +123,12 @@ async function fill(tenant: Tenant): Promise<void> {
     .returning();
   await db.insert(schema.approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
   await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
+  const [run] = await db
+    .insert(schema.sync_runs)
+    .values({ gateway_id, cause: "request", status: "done", options: {} })
+    .returning();
+  const synced = { run_id: run!.id, agent_id: worker.id, agent_name: "Worker", is_main: false, position: 0 };
+  await db.insert(schema.sync_run_agents).values({ ...synced, status: "success" });
   const about = { organization_id, board_id, task_id, agent_id: worker.id, user_id: owner!.id };
   await db.insert(schema.activity_events).values([
     { ...about, event_type: "task.comment", message: "Done" },

@@ -11,6 +11,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  watch,
   writeFileSync,
 } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -46,10 +47,13 @@ export async function startRealHost(release: Release): Promise<RealHost> {
   const state = realpathSync(mkdtempSync(path.join(tmpdir(), "host-")));
   const port = await freePort();
   const model = await startModel("Understood.");
-  for (const folder of ["home", "tmp", "agents"]) mkdirSync(path.join(state, folder));
+  for (const folder of ["home", "tmp", "agents", "workspaces"]) mkdirSync(path.join(state, folder));
   writeFileSync(path.join(state, "openclaw.json"), JSON.stringify(configOf(release, { state, port, model: model.url }), null, 2));
   const outside = path.join(state, "outside.log");
   const log = path.join(state, "terminal.log");
+  // An agent's database may be gone by the end, and the lock on it not.
+  const agents = new Set<string>();
+  const watcher = watch(path.join(state, "agents"), (_event, name) => void (name && agents.add(name)));
   const kill = () => void child?.kill("SIGKILL");
   let child: ChildProcess | null = null;
 
@@ -81,7 +85,8 @@ export async function startRealHost(release: Release): Promise<RealHost> {
     await stop();
     process.off("exit", kill);
     await model.close();
-    removeLocks(state);
+    watcher.close();
+    removeLocks(state, [...agents]);
     rmSync(state, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -95,7 +100,7 @@ export async function startRealHost(release: Release): Promise<RealHost> {
   return {
     url: `ws://127.0.0.1:${port}`,
     token: TOKEN,
-    workspace_root: path.join(state, "agents"),
+    workspace_root: path.join(state, "workspaces"),
     outside: () => (existsSync(outside) ? [...new Set(readFileSync(outside, "utf8").trim().split("\n"))] : []),
     log: () => tail(log),
     async away(work) {
@@ -205,11 +210,12 @@ function isAdmitting(port: number): Promise<boolean> {
   });
 }
 
-/** Recent ones keep locks beside the state folder, under a digest of the database's path. */
-function removeLocks(state: string): void {
+/** Recent ones keep locks beside the state folder, under a digest of each database's path. */
+function removeLocks(state: string, agents: string[]): void {
   const folder = `/tmp/openclaw-state-locks-${process.getuid?.() ?? ""}`;
   if (!existsSync(folder)) return;
-  const databases = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".sqlite"));
+  const present = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".sqlite"));
+  const databases = [...present, ...agents.map((id) => `agents/${id}/agent/openclaw-agent.sqlite`)];
   const digests = databases.map((file) => createHash("sha256").update(path.join(state, file)).digest("hex").slice(0, 8));
   for (const lock of readdirSync(folder))
     if (digests.includes(lock.split(".")[1] ?? "")) rmSync(path.join(folder, lock), { force: true });
