@@ -4,6 +4,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { actAs } from "./support/main-agent.ts";
+import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
@@ -46,6 +47,7 @@ const onlyMessage = () => {
 const addAgent = async (name: string) => {
   const body = { name, board_id: home.board_id };
   const made = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body;
+  await skipProvisioning(world.db);
   return { id: made.id, token: made.auth_token, session_key: made.openclaw_session_id };
 };
 
