@@ -14,6 +14,7 @@ import { and, asc, eq, gt } from "drizzle-orm";
 import type { Answer } from "./http.ts";
 import { actAs } from "./main-agent.ts";
 import type { TaskRow } from "./task.ts";
+import { skipProvisioning } from "./skip-provisioning.ts";
 import type { Tenant, World } from "./world.ts";
 
 export const STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
@@ -57,6 +58,7 @@ export async function createTeam(world: World, subject: string, gateway_url?: st
 
 export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<Colleague> {
   const made = await world.call("POST", "/api/v1/agents", { token: owner.token, body: { name, board_id } });
+  await skipProvisioning(world.db);
   if (made.status !== 200) throw new Error(`${name}: ${made.status} ${made.text}`);
   return { id: made.body.id, token: made.body.auth_token, session_key: made.body.openclaw_session_id };
 }
