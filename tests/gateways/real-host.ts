@@ -212,7 +212,7 @@ function isAdmitting(port: number): Promise<boolean> {
 
 /** Recent ones keep locks beside the state folder, under a digest of each database's path. */
 function removeLocks(state: string, agents: string[]): void {
-  const folder = `/tmp/openclaw-state-locks-${process.getuid?.() ?? ""}`;
+  const folder = path.join(tmpdir(), `openclaw-state-locks-${process.getuid?.() ?? ""}`);
   if (!existsSync(folder)) return;
   const present = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".sqlite"));
   const databases = [...present, ...agents.map((id) => `agents/${id}/agent/openclaw-agent.sqlite`)];
