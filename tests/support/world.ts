@@ -13,6 +13,8 @@ import { relay } from "@board/core/job/job";
 import type { Log } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
+import { createWeb } from "@board/core/web/https";
+import type { Web } from "@board/core/web/web";
 import { eq } from "drizzle-orm";
 import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
@@ -79,6 +81,8 @@ export interface WorldOptions {
   /** Another database than a fresh copy of the embedded template. */
   database?: Database;
   socketAddress?: () => string;
+  /** How other people's web servers are reached; by default as the service does. */
+  web?: Web;
 }
 
 export const TEST_KEYS = {
@@ -112,7 +116,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     deadlines: { challenge: 300 },
   });
-  const base = { db, gateways, settings, now, log };
+  const base = { db, gateways, web: options.web ?? createWeb(), settings, now, log };
   const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
   const closing = new AbortController();
   const runtime: Runtime = {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "./endpoint.ts";
+import { activity } from "./routes/activity.ts";
 import { agent } from "./routes/agent/all.ts";
 import { agents } from "./routes/agents.ts";
 import { approvals } from "./routes/approvals.ts";
@@ -12,9 +13,13 @@ import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
 import { ingest } from "./routes/ingest.ts";
 import { memory } from "./routes/memory.ts";
+import { metrics } from "./routes/metrics.ts";
 import { onboarding } from "./routes/onboarding.ts";
 import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
+import { skillPacks } from "./routes/skill-packs.ts";
+import { skills } from "./routes/skills.ts";
+import { souls } from "./routes/souls.ts";
 import { tags } from "./routes/tags.ts";
 import { taskComments } from "./routes/task-comments.ts";
 import { tasks } from "./routes/tasks.ts";
@@ -41,6 +46,10 @@ export const groups = {
   ingest,
   agents,
   agent,
+  activity,
+  metrics,
+  skills: [...skills, ...skillPacks],
+  souls,
 } satisfies Record<string, Endpoint[]>;
 
 export const endpoints: Endpoint[] = Object.values(groups).flat();

@@ -1,5 +1,6 @@
 import type { Context } from "./context.ts";
 import { DomainError, unauthenticated } from "./errors.ts";
+import type { Settings } from "./settings.ts";
 
 export type MemberRole = "owner" | "admin" | "member";
 
@@ -60,7 +61,8 @@ export type RoleName =
   | "MAIN"
   | "USER or AGENT"
   | "ADMIN or AGENT"
-  | "ADMIN or LEAD";
+  | "ADMIN or LEAD"
+  | "READER";
 
 /**
  * Who may call something: which credentials are looked at, whether an active organization is needed (it is made on
@@ -71,7 +73,7 @@ export interface Role<A extends Actor = Actor> {
   readonly users: boolean;
   readonly agents: boolean;
   readonly organization: boolean;
-  readonly narrow: (actor: Actor) => A;
+  readonly narrow: (actor: Actor, settings: Settings) => A;
 }
 
 const refuse = (): never => {
@@ -106,25 +108,27 @@ export const agent: Role<Agent> = {
   users: false,
   agents: true,
   organization: false,
-  narrow: (actor) => (actor.type === "agent" ? actor : refuse()),
+  narrow: toAgent,
 };
 
-export const lead: Role<Lead> = {
-  ...agent,
-  name: "LEAD",
-  narrow(actor) {
-    const found = agent.narrow(actor);
-    if (!found.is_board_lead || found.board_id === null)
-      throw new DomainError("forbidden", "Only board leads can perform this action");
-    return found as Lead;
-  },
-};
+function toAgent(actor: Actor): Agent {
+  return actor.type === "agent" ? actor : refuse();
+}
+
+export const lead: Role<Lead> = { ...agent, name: "LEAD", narrow: toLead };
+
+function toLead(actor: Actor): Lead {
+  const found = toAgent(actor);
+  if (!found.is_board_lead || found.board_id === null)
+    throw new DomainError("forbidden", "Only board leads can perform this action");
+  return found as Lead;
+}
 
 export const main: Role<Main> = {
   ...agent,
   name: "MAIN",
   narrow(actor) {
-    const found = agent.narrow(actor);
+    const found = toAgent(actor);
     if (found.board_id !== null || found.openclaw_session_id !== mainSessionKey(found.gateway_id))
       throw new DomainError("forbidden", "Only the gateway main agent can perform this action");
     return found as Main;
@@ -153,12 +157,24 @@ export const adminOrLead: Role<Admin | Lead> = {
   users: true,
   agents: true,
   organization: true,
-  narrow: (actor) => (actor.type === "agent" ? lead.narrow(actor) : toAdmin(actor)),
+  narrow: (actor) => (actor.type === "agent" ? toLead(actor) : toAdmin(actor)),
+};
+
+/** Whoever may read the activity log: agents, and admins or all members as the service is set. */
+export const reader: Role<Member | Agent> = {
+  name: "READER",
+  users: true,
+  agents: true,
+  organization: true,
+  narrow(actor, { activity_readers }) {
+    if (actor.type === "agent") return actor;
+    return activity_readers === "member" ? toMember(actor) : toAdmin(actor);
+  },
 };
 
 /** The session of a gateway's main agent; holding exactly this key is what makes an agent the main one. */
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
 export function as<A extends Actor>(ctx: Context, role: Role<A>): Context<A> {
-  return { ...ctx, actor: role.narrow(ctx.actor) };
+  return { ...ctx, actor: role.narrow(ctx.actor, ctx.settings) };
 }

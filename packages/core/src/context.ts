@@ -5,6 +5,7 @@ import type { Gateways } from "./gateway/client.ts";
 import type { Log } from "./log.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Settings } from "./settings.ts";
+import type { Web } from "./web/web.ts";
 
 /** Any Drizzle Postgres driver (PGlite, node-postgres, Neon's WebSocket pool), or an open transaction on one. */
 export type Db = PgDatabase<PgQueryResultHKT>;
@@ -17,6 +18,7 @@ export interface Context<A extends Actor = Actor> {
   readonly db: Db;
   readonly actor: A;
   readonly gateways: Gateways;
+  readonly web: Web;
   readonly settings: Settings;
   readonly now: () => Date;
   readonly log: Log;

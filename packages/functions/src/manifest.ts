@@ -63,6 +63,12 @@ export const groups = {
   agents: { routes: under("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
   /** Agents wait for what they ask of a host: 25 s at the most. */
   agent: { routes: under("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
+  activity: { routes: under("/api/v1/activity", "/api/activity"), ...ordinary },
+  metrics: { routes: under("/api/v1/metrics"), ...ordinary },
+  /** A host is told while somebody waits, and an archive is read for as long as an answer may take. */
+  skills: { routes: under("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
+  /** The remote directory is given 15 s. */
+  souls: { routes: under("/api/v1/souls-directory", "/api/souls-directory"), memory_mb: 512, timeout_seconds: 20 },
 } as const satisfies Record<string, ApiGroup>;
 
 export type GroupName = keyof typeof groups;

@@ -9,6 +9,7 @@ import { relayAll } from "@board/core/job/job";
 import { errorText } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings } from "@board/core/settings";
+import type { Web } from "@board/core/web/web";
 import * as z from "zod";
 
 /** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
@@ -49,8 +50,11 @@ function lazyGateways(open: () => Promise<Gateways>): Gateways {
   };
 }
 
+/** Loaded when something is fetched. */
+const web: Web = { get: async (...call) => (await import("@board/core/web/https")).createWeb().get(...call) };
+
 function contextFor<A extends Actor>(actor: A): Context<A> {
-  return { db, actor, gateways, settings, now: () => new Date(), log, outbox: createOutbox() };
+  return { db, actor, gateways, web, settings, now: () => new Date(), log, outbox: createOutbox() };
 }
 
 export const systemContext = (): Context<System> => contextFor({ type: "system" });

@@ -16,6 +16,7 @@ import { errorText, type Log } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { scheduled } from "@board/core/schedule";
 import type { DatabaseSettings, Settings } from "@board/core/settings";
+import { createWeb } from "@board/core/web/https";
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
@@ -69,12 +70,14 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
+  const web = createWeb();
   // With PORT=0 the address that agents' files and messages name is known once the server listens.
   let known = settings;
   const contextFor = <A extends Actor>(actor: A): Context<A> => ({
     db,
     actor,
     gateways,
+    web,
     settings: known,
     now,
     log,

@@ -26,13 +26,15 @@ export const activity_events = pgTable(
   },
   (t) => [
     index("activity_by_board").on(t.board_id, t.created_at, t.id),
+    index("activity_by_organization").on(t.organization_id, t.created_at, t.id),
     index("activity_without_board").on(t.organization_id, t.created_at, t.id).where(sql`board_id is null`),
     index("activity_by_agent").on(t.agent_id, t.created_at, t.id),
-    index("activity_by_user").on(t.user_id),
     // For the foreign key alone: without it every removal of a task would read the whole log.
     index("activity_by_task").on(t.task_id),
     index("comments_by_task").on(t.task_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_by_board").on(t.board_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
+    index("comments_by_organization").on(t.organization_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
+    index("comments_in_commit_order").on(t.organization_id, t.tx, t.seq).where(sql`event_type = 'task.comment'`),
     index("activity_in_commit_order").on(t.board_id, t.tx, t.seq),
   ],
 );

@@ -32,7 +32,7 @@ export const json = customType<{ data: unknown; driverData: unknown }>({
 });
 
 /** A transaction id that never wraps; drivers hand it over as text. */
-const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
+export const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 
 /**
  * Where a row stands in commit order. A reader takes rows with (tx, seq) beyond its cursor and tx below the oldest

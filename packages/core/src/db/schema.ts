@@ -1,4 +1,5 @@
 export * from "../activity/activity.sql.ts";
+export * from "../activity/count.sql.ts";
 export * from "../agent/agent.sql.ts";
 export * from "../approval/approval.sql.ts";
 export * from "../board/board.sql.ts";
@@ -11,6 +12,7 @@ export * from "../onboarding/onboarding.sql.ts";
 export * from "../organization/invite.sql.ts";
 export * from "../organization/organization.sql.ts";
 export * from "../skill/pack.sql.ts";
+export * from "../skill/skill.sql.ts";
 export * from "../tag/tag.sql.ts";
 export * from "../task/custom-field.sql.ts";
 export * from "../task/dependency.sql.ts";

@@ -1,5 +1,5 @@
-import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
+import { type Address, addRange, bareHost, isPublic, type Resolve, resolveName } from "../address.ts";
 import { GatewayError } from "./client.ts";
 import { dialUrl } from "./handshake.ts";
 
@@ -9,16 +9,6 @@ export interface AddressRules {
   allowed_hosts: readonly string[];
   private_addresses_allowed: boolean;
 }
-
-export interface Address {
-  address: string;
-  family: 4 | 6;
-}
-
-/** Name resolution; replaced in tests, where names must lead somewhere unusual. */
-export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>;
-
-const resolveName: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /**
  * The addresses behind a gateway's url, every one of them checked. The socket must be connected to one of these
@@ -49,45 +39,6 @@ export async function isAllowedHost(url: string, rules: AddressRules, resolve: R
   }
 }
 
-const special = new BlockList();
-for (const range of [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "168.63.129.16/32", // Azure's host services answer here, outside the link-local range other clouds use.
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.88.99.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/3",
-  "2001::/23", // Teredo carries an IPv4 address inside.
-  "2001:db8::/32",
-  "2002::/16", // So does 6to4.
-  "3fff::/20",
-]) {
-  addRange(special, range);
-}
-
-/** All of IPv6 that is routed publicly; loopback, unique-local, link-local, multicast and translation ranges lie outside. */
-const global6 = new BlockList();
-addRange(global6, "2000::/3");
-const mapped4 = new BlockList();
-addRange(mapped4, "::ffff:0:0/96");
-
-function isPublic(address: string): boolean {
-  // A BlockList reads IPv4-mapped IPv6 as IPv4, but matches nothing when a zone (`%eth0`) follows.
-  const bare = address.split("%", 1)[0] ?? "";
-  const family = isIP(bare);
-  if (family === 4) return !special.check(bare, "ipv4");
-  return family === 6 && (global6.check(bare, "ipv6") || mapped4.check(bare, "ipv6")) && !special.check(bare, "ipv6");
-}
-
 function isListed(hostname: string, address: string, rules: AddressRules): boolean {
   const bare = address.split("%", 1)[0] ?? "";
   return rules.allowed_hosts.some((entry) => {
@@ -96,22 +47,4 @@ function isListed(hostname: string, address: string, rules: AddressRules): boole
     const range = new BlockList();
     return addRange(range, listed) && range.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
   });
-}
-
-/** Adds an address or CIDR range; false when the text is neither. */
-function addRange(list: BlockList, text: string): boolean {
-  const [network = "", prefix] = text.split("/");
-  const family = isIP(network);
-  const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-  if (family === 0 || bits < 0 || bits > (family === 6 ? 128 : 32)) return false;
-  list.addSubnet(network, bits, family === 6 ? "ipv6" : "ipv4");
-  return true;
-}
-
-/** Lower case, without an IPv6 literal's brackets or a name's closing dot. */
-function bareHost(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, "$1")
-    .replace(/\.$/, "");
 }

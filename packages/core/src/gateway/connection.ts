@@ -1,7 +1,8 @@
 import type { LookupFunction, Socket } from "node:net";
 import type { ClientOptions } from "ws";
 import { WebSocket } from "ws";
-import type { Address, AddressRules, Resolve } from "./address.ts";
+import type { Address, Resolve } from "../address.ts";
+import type { AddressRules } from "./address.ts";
 import { resolveHost } from "./address.ts";
 import type { GatewayHello, GatewayTarget } from "./client.ts";
 import { GatewayError } from "./client.ts";

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
-import type { AddressRules, Resolve } from "./address.ts";
+import type { Resolve } from "../address.ts";
+import type { AddressRules } from "./address.ts";
 import type { Gateways, GatewayTarget } from "./client.ts";
 import { GatewayError } from "./client.ts";
 import type { Connection } from "./connection.ts";

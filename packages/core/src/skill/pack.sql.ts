@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { check, index, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
-import { id, timestamps } from "../db/columns.ts";
+import { check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { created, id, instant, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
 export const skill_packs = pgTable(
@@ -21,5 +21,28 @@ export const skill_packs = pgTable(
     unique("skill_packs_url").on(t.organization_id, t.source_url),
     index("skill_packs_by_organization").on(t.organization_id, t.created_at, t.id),
     check("skill_packs_host", sql`${t.source_url} like 'https://github.com/%'`),
+  ],
+);
+
+/** One synchronization of a pack: how far it is, and how it ended. */
+export const skill_pack_syncs = pgTable(
+  "skill_pack_syncs",
+  {
+    ...id,
+    ...created,
+    pack_id: uuid()
+      .notNull()
+      .references(() => skill_packs.id, { onDelete: "cascade" }),
+    status: text().$type<"running" | "done" | "failed">().notNull().default("running"),
+    synced: integer().notNull().default(0),
+    created: integer().notNull().default(0),
+    updated: integer().notNull().default(0),
+    warnings: jsonb().$type<string[]>().notNull().default([]),
+    error: text(),
+    finished_at: instant(),
+  },
+  (t) => [
+    index("skill_pack_syncs_by_pack").on(t.pack_id, t.created_at, t.id),
+    check("skill_pack_syncs_status", sql`${t.status} in ('running', 'done', 'failed')`),
   ],
 );

@@ -1,0 +1,4 @@
+import { souls } from "@board/api/routes/souls";
+import { serve } from "../serve.ts";
+
+export const handler = serve(souls);
