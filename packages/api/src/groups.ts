@@ -21,6 +21,7 @@ import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
 import { souls } from "./routes/souls.ts";
 import { tags } from "./routes/tags.ts";
+import { taskCommentFeed } from "./routes/task-comment-feed.ts";
 import { taskComments } from "./routes/task-comments.ts";
 import { tasks } from "./routes/tasks.ts";
 import { users } from "./routes/users.ts";
@@ -46,7 +47,7 @@ export const groups = {
   ingest,
   agents,
   agent,
-  activity,
+  activity: [...activity, ...taskCommentFeed],
   metrics,
   skills: [...skills, ...skillPacks],
   souls,
