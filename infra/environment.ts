@@ -6,6 +6,7 @@ import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 /** Settings that may differ from their defaults; the CLI reads them from the shell, `.env` and `.env.<stage>`. */
 const OPTIONAL = [
   "ACTIVITY_READERS",
+  "ACTIVITY_RETENTION_DAYS",
   "AUTH_FAILURES_PER_MINUTE",
   "AUTH_MODE",
   "BASE_URL",

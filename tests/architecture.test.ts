@@ -27,7 +27,7 @@ const offenders = (list: Import[], bad: (one: Import) => boolean) =>
 
 /** Who may import whom. */
 const ALLOWED: Record<string, RegExp> = {
-  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$)/,
+  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
   api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|zod$|zod-openapi$|jose$|pino$)/,
   functions: /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|aws-lambda$)/,
   local: /^(packages\/local\/|node:|@board\/(core|api)\/|@board\/functions\/manifest$|@hono\/node-server|croner$|ws$|zod$)/,

@@ -16,7 +16,7 @@ const HOST_TOKEN = "test-token-123";
 /** All tables but those of the service as a whole, and the turns at hosts, which outlive their gateways. */
 const tables = Object.values(schema as Record<string, unknown>)
   .filter((one): one is PgTable => is(one, PgTable))
-  .filter((table) => !["rate_counters", "service_keys", "host_turns"].includes(getTableName(table)));
+  .filter((table) => !["rate_counters", "service_keys", "host_turns", "activity_counted"].includes(getTableName(table)));
 
 let world: World;
 let host: FakeGateway;
@@ -134,6 +134,12 @@ async function fill(tenant: Tenant): Promise<void> {
     { ...about, event_type: "task.comment", message: "Done" },
     { organization_id, event_type: "gateway.connected" },
   ]);
+  await db.insert(schema.activity_counts).values({ board_id, hour: new Date(), events: 1, failed: 0, comments: 1 });
+  const source_url = "https://github.com/acme/skills";
+  const [skill] = await db.insert(schema.marketplace_skills).values({ organization_id, name: "Skill", source_url }).returning();
+  await db.insert(schema.gateway_installed_skills).values({ gateway_id, skill_id: skill!.id });
+  const [pack] = await db.insert(schema.skill_packs).values({ organization_id, name: "Pack", source_url }).returning();
+  await db.insert(schema.skill_pack_syncs).values({ pack_id: pack!.id });
 
   const member_id = await world.join(await world.person("colleague"), organization_id, "member");
   await db

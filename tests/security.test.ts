@@ -48,6 +48,10 @@ beforeAll(async () => {
       .body.id,
     group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
     task_id: (await addTask(world, home)).id,
+    skill_id: (await world.call("POST", "/api/skills/marketplace", { token, body: { source_url: "https://example.com/skill" } }))
+      .body.id,
+    pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
+      .id,
     tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
     approval_id: (
       await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
@@ -81,8 +85,8 @@ const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
 /** An agent of the home organization, or of the other one, that the operation is for. */
 const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
   forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
-/** A session key is no id: it names what is on a host, and any text can be one. */
-const hasId = (_endpoint: Endpoint, path: string) => /\{(?!session_id\})/.test(path);
+/** A session key is no id: it names what is on a host, and any text can be one. Nor is a soul's name, which is the same for all. */
+const hasId = (_endpoint: Endpoint, path: string) => /\{(?!(?:session_id|handle|slug)\})/.test(path);
 
 test.each(having(needsSignIn))(
   "$title: without a credential 401, before the path and the body are looked at",

@@ -185,6 +185,17 @@ export function hostContract({ release, stage, start, patience_ms }: ContractOpt
     expect(await peer.heard(cast.ben, /look at the gate/)).toBe(1);
   });
 
+  step("its main agent is told to install a skill, and to remove it", async () => {
+    const source_url = "https://example.com/skills/paint";
+    const { id } = await ask("POST", "/api/v1/skills/marketplace", { source_url, name: "Paint" });
+    const tell = (order: string) => ask("POST", `/api/v1/skills/marketplace/${id}/${order}?gateway_id=${gateway_id}`);
+    expect((await tell("install")).installed).toBe(true);
+    const told = new RegExp(`SKILL INSTALL REQUEST[^]*BEGIN STRUCTURED DATA[^]*${source_url}[^]*${host.workspace_root}/skills`);
+    expect(await peer.heard(cast.main, told)).toBe(1);
+    expect((await tell("uninstall")).installed).toBe(false);
+    expect(await peer.heard(cast.main, /SKILL UNINSTALL REQUEST[^]*BEGIN STRUCTURED DATA/)).toBe(1);
+  });
+
   step("a sync renews files, and leaves tokens, settings and what agents keep themselves alone", async () => {
     const { ann } = cast;
     await peer.write(ann, "USER.md", KEPT);

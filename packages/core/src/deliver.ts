@@ -16,6 +16,7 @@ import { errorText } from "./log.ts";
 import { note } from "./outbox.ts";
 import { deliverNotice } from "./notice/notice.ts";
 import { unseal } from "./seal.ts";
+import { syncPackLater } from "./skill/sync-job.ts";
 import { beginSync, finishRun, syncOneAgent } from "./template/sync-jobs.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
 
@@ -50,6 +51,7 @@ const handlers: { [K in JobKind]: JobHandler<K> } = {
   "config.heartbeat": configureHeartbeats,
   "gateway.probe": probeHost,
   notice: deliverNotice,
+  "pack.sync": syncPackLater,
   "sync.agent": syncOneAgent,
   "sync.finish": finishRun,
   "sync.start": beginSync,

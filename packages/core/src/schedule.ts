@@ -1,3 +1,5 @@
+import { removeOldEvents } from "./activity/remove.ts";
+import { countNewEvents } from "./activity/sweep.ts";
 import type { System } from "./actor.ts";
 import { sweepAgents } from "./agent/sweep.ts";
 import type { Context } from "./context.ts";
@@ -5,6 +7,7 @@ import { enqueueProbes } from "./gateway/probe.ts";
 import { removeOldTurns } from "./gateway/turn.ts";
 import { removeOldJobs } from "./job/job.ts";
 import { removeOldCounters } from "./rate.ts";
+import { removeOldPackSyncs } from "./skill/run.ts";
 import { startDueSyncs } from "./template/due.ts";
 import { removeOldRuns } from "./template/run.ts";
 
@@ -15,6 +18,7 @@ export const scheduled = {
   },
   async lifecycle(ctx: Context<System>) {
     await sweepAgents(ctx);
+    await countNewEvents(ctx);
   },
   async probe(ctx: Context<System>) {
     await enqueueProbes(ctx);
@@ -27,6 +31,8 @@ export const scheduled = {
     await removeOldCounters(ctx);
     await removeOldTurns(ctx);
     await removeOldRuns(ctx);
+    await removeOldPackSyncs(ctx);
+    await removeOldEvents(ctx);
   },
 };
 

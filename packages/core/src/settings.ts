@@ -26,6 +26,10 @@ const httpUrl = z
     error: "must be an absolute http or https URL",
   })
   .transform((text) => text.replace(/\/+$/, ""));
+/** An address in the public internet that the service itself fetches from. */
+const httpsUrl = httpUrl.refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), {
+  error: "must be an absolute https URL without credentials",
+});
 /** Kept as written: `iss` is compared letter by letter, a final slash included. */
 const issuer = z.string().refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
   error: "must be an absolute http or https URL",
@@ -57,6 +61,7 @@ const Environment = z.object({
     .describe("PostgreSQL or Neon; unset: the embedded database under DATA_DIR."),
   DATABASE_DRIVER: z.enum(["pglite", "postgres", "neon"]).optional().describe("Driver; by the URL when unset."),
   BASE_URL: httpUrl.optional().describe("Public address of the service, for links and agents' files."),
+  STREAM_URL: httpUrl.optional().describe("Public address of the streams, where they are not at BASE_URL."),
   AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How people sign in."),
   LOCAL_AUTH_TOKEN: z
     .string()
@@ -77,10 +82,11 @@ const Environment = z.object({
   ),
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest gateway that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: list.describe("Private hosts, addresses or CIDRs that gateways may have."),
-  SOULS_DIRECTORY_URL: httpUrl.optional().describe("Remote souls directory; the built-in one when unset."),
+  SOULS_DIRECTORY_URL: httpsUrl.optional().describe("Remote souls directory; the built-in one when unset."),
   ENCRYPTION_KEY: key.describe("32 bytes in Base64: seals secrets in the database."),
   TOKEN_PEPPER: key.describe("32 bytes in Base64: keys the look-up digest of agent tokens."),
   ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Who reads the activity list."),
+  ACTIVITY_RETENTION_DAYS: count(0, 36_500).describe("How long events other than comments are kept, 0 = for ever."),
   SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS: header("nosniff").describe("`off` leaves it out."),
   SECURITY_HEADER_X_FRAME_OPTIONS: header("DENY").describe("`off` leaves it out."),
   SECURITY_HEADER_REFERRER_POLICY: header("strict-origin-when-cross-origin").describe("`off` leaves it out."),
@@ -95,6 +101,8 @@ export interface Settings {
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   /** Null when BASE_URL is unset: then `endpoint_url` is null too. */
   readonly base_url: string | null;
+  /** Where the OpenAPI document says that streams are; null for the same address as all else. */
+  readonly stream_url: string | null;
   /** What files and messages name: BASE_URL, or the local listener. */
   readonly service_url: string;
   readonly auth: LocalAuth | OidcAuth;
@@ -111,6 +119,8 @@ export interface Settings {
   readonly encryption_key: KeyObject;
   readonly token_pepper: KeyObject;
   readonly activity_readers: "admin" | "member";
+  /** 0 keeps events for ever. */
+  readonly activity_retention_days: number;
   /** Header name to value; those switched off are absent. */
   readonly security_headers: Readonly<Record<string, string>>;
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
@@ -148,6 +158,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     base_url: env.BASE_URL ?? null,
+    stream_url: env.STREAM_URL ?? null,
     service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
@@ -162,6 +173,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     encryption_key: env.ENCRYPTION_KEY,
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
+    activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
     security_headers: withoutNulls({
       "X-Content-Type-Options": env.SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS,
       "X-Frame-Options": env.SECURITY_HEADER_X_FRAME_OPTIONS,

@@ -4,11 +4,9 @@ import { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "@board/core/temp
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
+import { prefersAsync } from "../prefer.ts";
 
 const path = "/api/v1/gateways/{gateway_id}/templates/sync";
-
-/** `Prefer: respond-async` (RFC 7240), alone or among others. */
-const prefersAsync = (headers: Headers): boolean => /(^|,)\s*respond-async\s*(;|,|$)/i.test(headers.get("prefer") ?? "");
 
 /** Workspace files of a gateway's agents. */
 export const gatewaySync = [

@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
@@ -82,19 +82,6 @@ export async function recordEvent(ctx: Context, event_type: EventType, event: Ne
 
 /** The insert of one or more events, for `writeTogether`. Streams show them in this order. */
 export const newEvents = (ctx: Context, events: readonly TypedEvent[]) => ctx.db.insert(activity_events).values([...events]);
-
-/** Removes the comments of a task that goes. */
-export async function removeComments(ctx: Context, board_id: string, task_id: string): Promise<void> {
-  await ctx.db
-    .delete(activity_events)
-    .where(
-      and(
-        eq(activity_events.task_id, task_id),
-        eq(activity_events.board_id, board_id),
-        eq(activity_events.event_type, "task.comment" satisfies EventType),
-      ),
-    );
-}
 
 /**
  * Writes what a job tells when it ends: by then anything may be gone. The event of a removed board or organization is

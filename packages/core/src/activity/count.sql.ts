@@ -10,7 +10,7 @@ export const activity_counts = pgTable(
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Start of the hour. */
+    /** Start of the hour. The row of `-infinity` holds the sum of all hours, so that a total costs one row of a board. */
     hour: instant().notNull(),
     events: integer().notNull(),
     /** Of these, types that end with `failed`. */

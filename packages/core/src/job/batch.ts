@@ -27,7 +27,7 @@ export async function storeJobs<K extends JobKind>(
   ctx: Context,
   kind: K,
   list: readonly BatchJob<K>[],
-  { queued, ...whose }: { organization_id: string; gateway_id: string; queued: boolean },
+  { queued, ...whose }: { organization_id: string; gateway_id: string | null; queued: boolean },
 ): Promise<void> {
   if (!inTransaction(ctx)) throw new Error(`storeJobs("${kind}") outside a transaction`);
   for (let at = 0; at < list.length; at += BATCH)

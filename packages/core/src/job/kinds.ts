@@ -68,6 +68,8 @@ export interface JobPayloads {
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
   "gateway.probe": { gateway_id: string };
   notice: NoticePayload;
+  /** Reads a pack of skills whose request did not wait for it. */
+  "pack.sync": { run_id: string };
   /** Looks which agents a template sync is for, and makes a job for each. */
   "sync.start": { run_id: string };
   /** The job's secret is the agent's new token, if it gets one. */
@@ -96,6 +98,8 @@ export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
+  // What fails is told by the run, and whoever waits for it syncs again.
+  "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   // A restart of the host is sat out within an attempt. Four of them span minutes: whoever waits for a run should rather
   // be told that the host is away, and sync again later, than wait on.
   "sync.start": { attempts: 4, first_seconds: 5, max_seconds: 60 },
@@ -117,4 +121,4 @@ export function backoff(policy: RetryPolicy, attempt: number, random: () => numb
 export type QueueName = "deliveries" | "syncs";
 
 /** The queue that wakes up for jobs of a kind. */
-export const queueOf = (kind: string): QueueName => (kind.startsWith("sync.") ? "syncs" : "deliveries");
+export const queueOf = (kind: string): QueueName => (/^(sync\.|pack\.sync$)/.test(kind) ? "syncs" : "deliveries");

@@ -1,7 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
-import { newEvents, removeComments } from "../activity/activity.ts";
+import { newEvents } from "../activity/activity.ts";
+import { whileNotCounting } from "../activity/lock.ts";
+import { removeComments } from "../activity/remove.ts";
 import { releaseTask } from "../approval/release.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
@@ -25,7 +27,7 @@ export async function removeTask(ctx: Context<User | Lead>, board_id: string, ta
     const doomed = and(eq(tasks.id, row.id), eq(tasks.board_id, board.id));
     await releaseTask(ctx, row.id);
     // From here on nothing can refer to it, so that no comment comes late.
-    await ctx.db.select({ id: tasks.id }).from(tasks).where(doomed).for("update");
+    await ctx.db.select({ id: tasks.id, held: whileNotCounting }).from(tasks).where(doomed).for("update");
     await removeComments(ctx, board.id, row.id);
     await ctx.db.delete(tasks).where(doomed);
     const updated = `Dependency removed: ${row.title}.`;

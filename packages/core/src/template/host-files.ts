@@ -7,6 +7,8 @@ import { listFiles, writeFiles } from "../gateway/workspace.ts";
 import type { TemplateSubject } from "./context.ts";
 import { PRESERVED, roleOf } from "./files.ts";
 import { renderFiles, type RenderedFile } from "./render.ts";
+import { findRoleSoul } from "./role-soul.ts";
+import { roleName } from "./values.ts";
 
 export interface FilesResult {
   files_written: number;
@@ -51,7 +53,9 @@ export async function writeAgentFiles(
     if (name === "BOOTSTRAP.md") return first || force_bootstrap;
     return !(PRESERVED.has(name) && kept?.has(name));
   };
-  const files = renderFiles(subject, { auth_token, base_url: ctx.settings.service_url }).filter(isDue);
+  const hasRoleSoul = roleOf(agent) === "worker" && !agent.soul_template?.trim();
+  const role_soul = hasRoleSoul ? await findRoleSoul(ctx, roleName(agent.identity_profile)) : null;
+  const files = renderFiles(subject, { auth_token, base_url: ctx.settings.service_url, role_soul }).filter(isDue);
   return writeFiles(host, { id, is_lead: roleOf(agent) === "lead" }, files, {
     below_minimum,
     ...(new_token ? { accepted: () => replaceToken(ctx, agent, auth_token) } : {}),

@@ -38,21 +38,32 @@ export function createWeb({ locate = locatePublic(), ca }: WebOptions = {}): Web
       const url = URL.parse(text);
       if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
         throw new WebError("refused_address", "Only https addresses without credentials are fetched");
-      const connecting = new AbortController();
-      const late = AbortSignal.timeout(limits.total_ms);
-      const patience = setTimeout(() => connecting.abort(), limits.connect_ms);
-      const signal = AbortSignal.any([connecting.signal, late]);
+      const { signal, connected, end } = startClock(limits);
       try {
         const { addresses, port } = await orAborted(locate(url), signal);
-        const response = await send(url, { addresses, port, signal, ca, onConnect: () => clearTimeout(patience) });
-        return toAnswer(url, response, limits);
+        const response = await send(url, { addresses, port, signal, ca, onConnect: connected });
+        response.once("close", end);
+        return toAnswer(url, response, limits, signal);
       } catch (error) {
+        end();
         throw toWebError(url, error, signal.aborted);
-      } finally {
-        clearTimeout(patience);
       }
     },
   };
+}
+
+/** Aborts when either time is over; that for connecting counts until `connected`, that in all until `end`. */
+function startClock({ connect_ms, total_ms }: Limits) {
+  const clock = new AbortController();
+  const abort = () => clock.abort();
+  const connecting = setTimeout(abort, connect_ms);
+  const all = setTimeout(abort, total_ms);
+  const connected = () => clearTimeout(connecting);
+  const end = () => {
+    connected();
+    clearTimeout(all);
+  };
+  return { signal: clock.signal, connected, end };
 }
 
 interface Dial {
@@ -68,6 +79,8 @@ function send(url: URL, { addresses, port, signal, ca, ...dial }: Dial): Promise
   const outgoing = request(
     {
       host: bareHost(url.hostname),
+      // The name that the certificate must be for; none is asked for by address.
+      servername: isIP(bareHost(url.hostname)) === 0 ? bareHost(url.hostname) : "",
       port,
       path: url.pathname + url.search,
       // Compressed answers would pass a size limit and unfold behind it.
@@ -86,35 +99,48 @@ function send(url: URL, { addresses, port, signal, ca, ...dial }: Dial): Promise
   );
   outgoing.on("socket", (socket) => socket.once("secureConnect", () => dial.onConnect()));
   outgoing.on("error", reject);
+  // An answer that changes the protocol ends without an error; after any other there is nothing left to reject.
+  outgoing.on("close", () => reject(new Error("closed without an answer")));
   outgoing.end();
   return promise;
 }
 
-function toAnswer(url: URL, response: IncomingMessage, { max_bytes }: Limits): WebAnswer {
-  const announced = Number(response.headers["content-length"] ?? 0);
-  async function* body(): AsyncGenerator<Uint8Array, void> {
-    let size = 0;
-    try {
-      if (announced > max_bytes) throw tooLarge(url, max_bytes);
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        if (size > max_bytes) throw tooLarge(url, max_bytes);
-        yield chunk;
-      }
-    } catch (error) {
-      throw toWebError(url, error, isAbort(error));
-    } finally {
-      response.destroy();
-    }
-  }
-  // A body that nobody reads would keep its socket; an error of it is told by the body alone.
+function toAnswer(url: URL, response: IncomingMessage, limits: Limits, signal: AbortSignal): WebAnswer {
+  // What goes wrong with the body is told to whoever reads it, and to nobody else.
   response.on("error", () => {});
-  return { status: response.statusCode ?? 0, headers: response.headers, body: body() };
+  const body = readParts(url, response, limits, signal);
+  const end = body.return.bind(body);
+  // A generator that was not begun has nothing to clean up when it ends: the connection would stay until the time is over.
+  body.return = (value) => {
+    response.destroy();
+    return end(value);
+  };
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
+}
+
+async function* readParts(
+  url: URL,
+  response: IncomingMessage,
+  { max_bytes }: Limits,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const announced = Number(response.headers["content-length"] ?? 0);
+  let size = 0;
+  try {
+    if (announced > max_bytes) throw tooLarge(url, max_bytes);
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > max_bytes) throw tooLarge(url, max_bytes);
+      yield chunk;
+    }
+  } catch (error) {
+    throw toWebError(url, error, signal.aborted);
+  } finally {
+    response.destroy();
+  }
 }
 
 const tooLarge = (url: URL, max_bytes: number) => new WebError("too_large", `${url.hostname} sent more than ${max_bytes} bytes`);
-
-const isAbort = (error: unknown) => error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 
 function toWebError(url: URL, error: unknown, late: boolean): WebError {
   if (error instanceof WebError) return error;

@@ -1,0 +1,39 @@
+import type { Directory } from "./directory.ts";
+import type { SoulName } from "./name.ts";
+
+const HANDLE = "board";
+
+type Load = () => Promise<{ soul: string }>;
+
+/** The souls that come with the service. Each text is a module of its own, so that one costs what one weighs. */
+const TEXTS: ReadonlyMap<string, Load> = new Map<string, Load>([
+  ["lead-coordinator", () => import("./texts/lead-coordinator.ts")],
+  ["engineer", () => import("./texts/engineer.ts")],
+  ["backend-engineer", () => import("./texts/backend-engineer.ts")],
+  ["frontend-engineer", () => import("./texts/frontend-engineer.ts")],
+  ["code-reviewer", () => import("./texts/code-reviewer.ts")],
+  ["qa-engineer", () => import("./texts/qa-engineer.ts")],
+  ["devops-engineer", () => import("./texts/devops-engineer.ts")],
+  ["security-engineer", () => import("./texts/security-engineer.ts")],
+  ["product-designer", () => import("./texts/product-designer.ts")],
+  ["data-analyst", () => import("./texts/data-analyst.ts")],
+  ["researcher", () => import("./texts/researcher.ts")],
+  ["writer", () => import("./texts/writer.ts")],
+  ["customer-support-specialist", () => import("./texts/customer-support-specialist.ts")],
+]);
+
+const NAMES: readonly SoulName[] = [...TEXTS.keys()].map((slug) => ({ handle: HANDLE, slug }));
+
+/** The built-in directory; `base_url` is the service's own address, without a slash at its end. */
+export function openBuiltIn(base_url: string): Directory {
+  const pageUrl = ({ handle, slug }: SoulName) => `${base_url}/api/souls-directory/${handle}/${slug}`;
+  return {
+    list: async () => NAMES,
+    async find({ handle, slug }) {
+      const load = handle === HANDLE ? TEXTS.get(slug) : undefined;
+      return load ? (await load()).soul : null;
+    },
+    pageUrl,
+    markdownUrl: (name) => `${pageUrl(name)}.md`,
+  };
+}

@@ -1,0 +1,81 @@
+import type { Database } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { marketplace_skills, skill_pack_syncs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { silent } from "@board/core/log";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { archivePath, type CodeHost, packOf, SKILL, startCodeHost } from "./support/code-host.ts";
+import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
+
+/** On connections of their own, as several consumers and requests have them. */
+let postgres: Postgres;
+let database: Database;
+let host: CodeHost;
+let world: World;
+let home: Tenant;
+let packs: ReturnType<typeof packOf>;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  database = openPostgres(await postgres.createDatabase("packs"), { max: 20, log: silent });
+  await database.migrate();
+  host = await startCodeHost();
+  world = await createWorld({ database, web: host.web });
+  home = await world.tenant("home");
+  packs = packOf(world, home);
+}, 120_000);
+afterAll(async () => {
+  await world?.close();
+  await host?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+
+const runsOf = (id: string) => world.db.select().from(skill_pack_syncs).where(eq(skill_pack_syncs.pack_id, id));
+
+test("of many who sync a pack at once one does it, and the others get its run", async () => {
+  const { id } = await packs.add("acme/raced");
+  await host.publish("acme/raced", { "a/SKILL.md": SKILL("a") });
+  const ready = host.answers.get(archivePath("acme/raced"))!;
+  const go_on = Promise.withResolvers<void>();
+  host.answers.set(archivePath("acme/raced"), (...http) => void go_on.promise.then(() => ready(...http)));
+  let answered = 0;
+  const all = Array.from({ length: 8 }, async () => {
+    const answer = await packs.sync(id);
+    answered += 1;
+    if (answered === 7) go_on.resolve();
+    return answer;
+  });
+  const answers = await Promise.all(all);
+  const of = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
+  expect([of(200), of(202)]).toEqual([1, 7]);
+  const [run, ...more] = await runsOf(id);
+  expect([more, run!.status, run!.created]).toEqual([[], "done", 1]);
+  expect(new Set(answers.flatMap(({ body }) => body.run_id ?? []))).toEqual(new Set([run!.id]));
+  expect(host.requests).toEqual([archivePath("acme/raced")]);
+});
+
+test("a wake-up that comes twice, while people register the same skills, stores each skill once and counts it once", async () => {
+  const names = Array.from({ length: 300 }, (_, n) => `s${n}`);
+  const { id } = await packs.add("acme/doubled");
+  await host.publish("acme/doubled", Object.fromEntries(names.map((name) => [`${name}/SKILL.md`, SKILL(name)])));
+  const { run_id } = (await packs.sync(id, { headers: { prefer: "respond-async" } })).body;
+  const job = await packs.job(run_id);
+  const register = async (name: string) => {
+    const body = { source_url: `https://github.com/acme/doubled/tree/main/${name}`, name: "By hand" };
+    const answer = await world.call("POST", "/api/skills/marketplace", { token: home.owner.token, body });
+    expect(answer.status).toBe(200);
+  };
+  await Promise.all([
+    deliver(world.context(), job.id),
+    deliver(world.context(), job.id),
+    ...names.slice(-40).toReversed().map(register),
+  ]);
+  const { body } = await packs.run(id, run_id);
+  expect([body.status, body.synced]).toEqual(["done", 300]);
+  expect(body.created).toBeLessThanOrEqual(300);
+  expect(await world.db.$count(marketplace_skills)).toBe(301);
+  expect((await packs.sync(id)).body).toMatchObject({ synced: 300, created: 0 });
+});

@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { jobs } from "@board/core/db/schema";
+import { createWeb, type Locate } from "@board/core/web/https";
+import type { Web } from "@board/core/web/web";
+import { packTar, type TarEntry } from "modern-tar";
+import { makeCertificate } from "./certificate.ts";
+import type { Answer } from "./http.ts";
+import type { Tenant, World } from "./world.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Stands in for the code host, on loopback and over https. */
+export interface CodeHost {
+  /** Reaches this host, whatever name is asked for. */
+  web: Web;
+  /** Trusts this host, and looks names up in another way. */
+  webBy(locate: Locate): Web;
+  /** Paths that were asked for, in order. */
+  requests: string[];
+  /** What is answered at a path; anything else is not found. */
+  answers: Map<string, Handler>;
+  /** Makes a repository's branch have these files, and be the default one. */
+  publish(repository: string, files: Record<string, string>, branch?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startCodeHost(): Promise<CodeHost> {
+  const { key, cert } = makeCertificate("codeload.github.com");
+  const answers = new Map<string, Handler>();
+  const requests: string[] = [];
+  const server = createServer({ key, cert }, (request, response) => {
+    requests.push(request.url!);
+    const answer = answers.get(request.url!);
+    if (answer) return answer(request, response);
+    response.writeHead(404).end("404: Not Found");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const webBy = (locate: Locate) => createWeb({ locate, ca: cert });
+  return {
+    web: webBy(async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port })),
+    webBy,
+    requests,
+    answers,
+    async publish(repository, files, branch = "main") {
+      const archive = await packed(files, `${repository.split("/")[1]}-${branch.replaceAll("/", "-")}`);
+      for (const ref of [`refs/heads/${branch}`, "HEAD"]) answers.set(archivePath(repository, ref), sends(archive));
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export const archivePath = (repository: string, ref = "refs/heads/main") => `/${repository}/tar.gz/${ref}`;
+
+export const sends =
+  (body: Uint8Array, status = 200, headers: Record<string, string> = {}): Handler =>
+  (_request, response) => {
+    response.writeHead(status, headers).end(body);
+  };
+
+/** An archive as the code host makes them: everything in one folder. */
+export async function packed(files: Record<string, string>, root = "repo-main"): Promise<Buffer> {
+  const entries = Object.entries(files).map(([name, text]) => fileEntry(`${root}/${name}`, text));
+  return gzipSync(await packTar([{ header: { name: `${root}/`, size: 0, type: "directory" } }, ...entries]));
+}
+
+export const fileEntry = (name: string, text: string): TarEntry => ({
+  header: { name, size: Buffer.byteLength(text), type: "file" },
+  body: text,
+});
+
+export const SKILL = (name: string, description = `What ${name} does`) =>
+  `---\nname: ${name}\ndescription: ${description}\n---\n`;
+
+/** What the owner of a tenant does with a pack. */
+export function packOf(world: World, { owner: { token } }: Tenant, base = "/api/v1/skills") {
+  return {
+    add: async (repository: string, more: object = {}): Promise<{ id: string }> =>
+      (await world.call("POST", `${base}/packs`, { token, body: { source_url: `https://github.com/${repository}`, ...more } }))
+        .body,
+    sync: (id: string, options: { headers?: Record<string, string> } = {}): Promise<Answer> =>
+      world.call("POST", `${base}/packs/${id}/sync`, { token, ...options }),
+    run: (id: string, run_id: string): Promise<Answer> => world.call("GET", `${base}/packs/${id}/sync/${run_id}`, { token }),
+    get: (id: string): Promise<Answer> => world.call("GET", `${base}/packs/${id}`, { token }),
+    /** The job that does a run. */
+    async job(run_id: string) {
+      const all = await world.db.select().from(jobs);
+      return all.find(({ payload }) => (payload as { run_id?: string }).run_id === run_id)!;
+    },
+    /** The skills of a pack by url. */
+    async skills(id: string) {
+      const { body } = await world.call("GET", `${base}/marketplace?pack_id=${id}`, { token });
+      return (body as { source_url: string; [field: string]: unknown }[]).toSorted((a, b) =>
+        a.source_url < b.source_url ? -1 : 1,
+      );
+    },
+  };
+}
