@@ -9,10 +9,11 @@ export default $config({
   },
   async run() {
     const { api } = await import("./infra/api.ts");
+    const { streams } = await import("./infra/stream.ts");
     await import("./infra/deliveries.ts");
     await import("./infra/syncs.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
-    return { url: api.url };
+    return { url: api.url, streams: streams.url };
   },
 });

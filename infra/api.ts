@@ -5,6 +5,7 @@ import { common, sized } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
 import { mayEnqueue } from "./queue.ts";
 import { stageOf } from "./stage.ts";
+import { streams } from "./stream.ts";
 
 const { caps } = stageOf($app.stage);
 
@@ -18,7 +19,7 @@ for (const [name, group] of Object.entries<ApiGroup>(groups)) {
     ...sized(group),
     handler: `packages/functions/src/api/${name}.handler`,
     description: `API: ${name}`,
-    environment,
+    environment: { ...environment, STREAM_URL: streams.url },
     permissions: group.enqueues === false ? [] : mayEnqueue,
     ...(caps && group.max_concurrency ? { concurrency: { reserved: group.max_concurrency } } : {}),
     transform: afterMigration,

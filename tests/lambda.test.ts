@@ -6,7 +6,8 @@ import { backoff, POLICIES } from "@board/core/job/kinds";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Cloud, QUEUE, startCloud } from "./support/cloud.ts";
-import { apiGatewayEvent, scheduleEvent, sqsEvent } from "./support/events.ts";
+import { apiGatewayEvent, functionUrlEvent, scheduleEvent, sqsEvent } from "./support/events.ts";
+import { parseEvents } from "./support/sse.ts";
 import type { Tenant } from "./support/world.ts";
 
 let cloud: Cloud;
@@ -175,6 +176,47 @@ test("a stream behind API Gateway gives what is there and ends, and its client g
   const [, id] = /^id: ([\w-]+)\nretry: 2000\n\n$/.exec(await first.text())!;
   const entry = (await cloud.world.call("POST", path, { token: home.owner.token, body: { content: "Grüße" } })).body;
   expect(await (await ask(id)).text()).toContain(`event: memory\ndata: ${JSON.stringify({ memory: entry })}\n\nid: `);
+});
+
+test("the stream function sends what is said as it is said, ends by itself, and loses nothing until its client is back", async () => {
+  const streams = await cloud.lambda("stream", { env: { STREAM_MAX_SECONDS: "4" } });
+  const authorization = `Bearer ${home.owner.token}`;
+  const path = `/api/v1/boards/${home.board_id}/tasks`;
+  const task = (await cloud.world.call("POST", path, { token: home.owner.token, body: { title: "Talk" } })).body;
+  const say = async (message: string) =>
+    (await cloud.world.call("POST", `${path}/${task.id}/comments`, { token: home.owner.token, body: { message } })).body;
+  const feed = "/api/activity/task-comments/stream";
+  const follow = (onHead: () => void, last?: string) =>
+    streams.stream(functionUrlEvent("GET", feed, { headers: { authorization, ...(last ? { "last-event-id": last } : {}) } }), {
+      onHead,
+    });
+
+  let first!: ReturnType<typeof follow>;
+  await new Promise<void>((opened) => (first = follow(opened)));
+  await say("one");
+  const { head, body, error } = await first;
+  expect([head.statusCode, head.headers["content-type"], error]).toEqual([200, "text/event-stream; charset=utf-8", null]);
+  expect(parseEvents(body).map(({ event, data }) => [event, data.comment.message])).toEqual([["comment", "one"]]);
+  expect(body).toMatch(/id: [\w-]+\nretry: 2000\n\n$/);
+  const last = [...body.matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+
+  await say("while away");
+  const second = await follow(() => {}, last);
+  expect(parseEvents(second.body).map(({ data }) => data.comment.message)).toEqual(["while away"]);
+});
+
+test("the stream function answers as the rest of the service what it does not stream", async () => {
+  const streams = await cloud.lambda("stream");
+  const ask = async (method: string, url: string, headers: Record<string, string> = {}) => {
+    const { head, body } = await streams.stream(functionUrlEvent(method, url, { headers }));
+    return [head.statusCode, body];
+  };
+  const authorization = `Bearer ${home.owner.token}`;
+  expect(await ask("GET", "/api/activity/task-comments/stream")).toEqual([401, '{"detail":"Not authenticated"}']);
+  expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", { authorization })).toEqual([422, expect.any(String)]);
+  expect(await ask("HEAD", "/api/v1/agents/stream", { authorization })).toEqual([200, ""]);
+  expect(await ask("GET", "/api/v1/tags", { authorization })).toEqual([404, '{"detail":"Not Found"}']);
+  expect(await ask("POST", "/api/v1/agents/stream", { authorization })).toEqual([405, '{"detail":"Method Not Allowed"}']);
 });
 
 test("connections that died while the sandbox was frozen are replaced without the caller noticing", async () => {

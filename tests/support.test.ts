@@ -209,7 +209,7 @@ describe("the Lambda host", () => {
   test("a streamed response is seen piece by piece, and an error in its middle is told", async () => {
     const lambda = await start("bundle.stream");
     const pieces: string[] = [];
-    const whole = await lambda.stream(functionUrlEvent("GET", "/events"), (piece) => pieces.push(piece));
+    const whole = await lambda.stream(functionUrlEvent("GET", "/events"), { onChunk: (piece) => void pieces.push(piece) });
     expect(whole).toMatchObject({ head: { statusCode: 200, headers: { "content-type": "text/event-stream" } }, error: null });
     expect(pieces).toEqual(["id: 1\n\n", "id: 2\n\n"]);
     const broken = await lambda.stream(functionUrlEvent("GET", "/broken"));

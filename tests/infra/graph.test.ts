@@ -3,7 +3,17 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { type ApiGroup, deliveries, groups, migrate, type Queue, scheduled, schedules, syncs } from "@board/functions/manifest";
+import {
+  type ApiGroup,
+  deliveries,
+  groups,
+  migrate,
+  type Queue,
+  scheduled,
+  schedules,
+  stream,
+  syncs,
+} from "@board/functions/manifest";
 import { root } from "../support/bundle.ts";
 import type { Resource } from "./mocks.ts";
 
@@ -104,9 +114,9 @@ test("every group of the manifest has one function with its size, and exactly it
     });
 });
 
-test("no function exists beside the API groups, the consumers, the scheduler and the migrator", () => {
+test("no function exists beside the API groups, the streams, the consumers, the scheduler and the migrator", () => {
   const others = functions().filter((resource) => !resource.name.startsWith("Api"));
-  expect(others).toHaveLength(2 + Object.keys(QUEUES).length);
+  expect(others).toHaveLength(3 + Object.keys(QUEUES).length);
   for (const [prefix, { memory_mb, timeout_seconds }] of Object.entries(QUEUES))
     expect(consumersOf(prefix).map(({ inputs }) => [inputs.memorySize, inputs.timeout])).toEqual([[memory_mb, timeout_seconds]]);
   expect(functionOf("Scheduled").inputs).toMatchObject({ memorySize: scheduled.memory_mb, timeout: scheduled.timeout_seconds });
@@ -165,6 +175,7 @@ test("only what enqueues may send, and only to the queues that have consumers", 
     "ApiCustomFieldsFunction",
     "ApiReferenceFunction",
     "MigrateFunction",
+    "StreamFunction",
   ]);
 });
 
@@ -186,6 +197,23 @@ test("every schedule runs the scheduler at its rate, tells it the time, and is r
   expect(
     all("aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig").map(({ inputs }) => inputs.maximumRetryAttempts),
   ).toEqual([2]);
+});
+
+test("streams leave a function URL piece by piece, for as long as Lambda lets them, and cannot take all concurrency", () => {
+  const [url, ...rest] = all("aws:lambda/functionUrl:FunctionUrl");
+  expect(rest).toEqual([]);
+  const fn = one(functions(), url?.inputs.functionName);
+  expect([fn.name, url?.inputs.invokeMode, url?.inputs.authorizationType]).toEqual(["StreamFunction", "RESPONSE_STREAM", "NONE"]);
+  // The service answers preflights itself, by its own setting.
+  expect(url?.inputs.cors ?? {}).toEqual({});
+  expect(fn.inputs).toMatchObject({
+    memorySize: stream.memory_mb,
+    timeout: stream.timeout_seconds,
+    reservedConcurrentExecutions: stream.max_concurrency,
+  });
+  expect(stream.max_seconds).toBeLessThan(stream.timeout_seconds);
+  for (const { inputs } of functions().filter(({ name }) => name.startsWith("Api")))
+    expect(inputs.environment.variables.STREAM_URL).toMatch(/^https:/);
 });
 
 test("a deployment migrates first: every other function waits for the invocation of the migrator", () => {

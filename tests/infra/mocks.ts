@@ -39,6 +39,7 @@ export const mocks = {
         name: id,
         arn: `arn:aws:${service}:${REGION}:${ACCOUNT}:${kind}${id}`,
         url: `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${id}`,
+        functionUrl: `https://${id}.lambda-url.${REGION}.on.aws/`,
         apiEndpoint: `https://${id}.execute-api.${REGION}.amazonaws.com`,
         executionArn: `arn:aws:execute-api:${REGION}:${ACCOUNT}:${id}`,
         base64: "AAAA",

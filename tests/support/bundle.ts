@@ -36,6 +36,7 @@ const entry = (name: string, source: string, files: Entry["files"] = []): Entry 
 /** Every function of the manifest. API groups keep their names; no group is called like one of the others. */
 export const entries: readonly Entry[] = [
   ...Object.entries<ApiGroup>(groups).map(([name, group]) => entry(name, `api/${name}`, group.files)),
+  entry("stream", "stream"),
   entry("deliveries", "deliveries"),
   entry("syncs", "syncs"),
   entry("schedule", "schedule"),

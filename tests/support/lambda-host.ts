@@ -24,6 +24,8 @@ export interface LambdaOptions {
   nodeOptions?: string;
 }
 
+export type StreamListeners = Pick<Invocation, "onHead" | "onChunk">;
+
 export interface Lambda {
   readonly pid: number;
   /** From the start of the process to the first request for work. */
@@ -32,8 +34,8 @@ export interface Lambda {
   readonly logs: readonly string[];
   /** Invokes and gives back what the handler returned; throws a `LambdaError` for what it threw. */
   invoke<Result = unknown>(event: unknown): Promise<Result>;
-  /** The same for a streaming handler. `onChunk` sees the body as it arrives. */
-  stream(event: unknown, onChunk?: (chunk: string) => void): Promise<StreamedResponse>;
+  /** The same for a streaming handler. Its listeners see the answer as it arrives. */
+  stream(event: unknown, listeners?: StreamListeners): Promise<StreamedResponse>;
   /** Ends the sandbox; SIGKILL is how a crash looks. What is under way fails. */
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
@@ -103,7 +105,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   });
   const initMs = performance.now() - startedAt;
 
-  function run(event: unknown, onChunk?: (chunk: string) => void): Promise<unknown> {
+  function run(event: unknown, listeners: StreamListeners = {}): Promise<unknown> {
     if (gone) return Promise.reject(gone);
     const answer = Promise.withResolvers<unknown>();
     let timer: NodeJS.Timeout | undefined;
@@ -117,7 +119,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
           child.kill("SIGKILL");
         }, timeoutMs);
       },
-      ...(onChunk ? { onChunk } : {}),
+      ...listeners,
     };
     api.enqueue(invocation);
     return answer.promise.finally(() => clearTimeout(timer));
@@ -128,7 +130,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     initMs,
     logs,
     invoke: <Result>(event: unknown) => run(event) as Promise<Result>,
-    stream: (event, onChunk) => run(event, onChunk) as Promise<StreamedResponse>,
+    stream: (event, listeners) => run(event, listeners) as Promise<StreamedResponse>,
     stop,
   };
 }

@@ -35,6 +35,8 @@ export interface Invocation {
   reject(error: Error): void;
   /** Called when the runtime takes the invocation. */
   onStart?(): void;
+  /** Called when the head of a streamed answer is there. */
+  onHead?(head: StreamHead): void;
   /** Called for each piece of a streamed body, the head excluded. */
   onChunk?(chunk: string): void;
 }
@@ -137,6 +139,7 @@ async function readStream(request: IncomingMessage, invocation: Invocation): Pro
       const end = before.indexOf(HEAD_END);
       if (end < 0) continue;
       head = { headers: {}, cookies: [], ...(JSON.parse(before.toString("utf8", 0, end)) as { statusCode: number }) };
+      invocation.onHead?.(head);
       chunk = before.subarray(end + HEAD_END.length);
     }
     const piece = decoder.decode(chunk, { stream: true });

@@ -1,13 +1,19 @@
+import type { Settings } from "@board/core/settings";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
-import { type AgentHints, type Endpoint, placeholders } from "./endpoint.ts";
+import { type AgentHints, type Endpoint, isStream, placeholders } from "./endpoint.ts";
 
-let last: { endpoints: readonly Endpoint[]; base_url: string | null; document: Record<string, unknown> } | undefined;
+/** Where the service is; null where the document itself was found. `stream_url` is null when streams are there too. */
+type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
-/** The document, made once: table and address do not change while a process lives. */
-export function openApiDocument(endpoints: readonly Endpoint[], base_url: string | null): Record<string, unknown> {
-  if (last?.endpoints !== endpoints || last.base_url !== base_url)
-    last = { endpoints, base_url, document: describe(endpoints, base_url) };
+let last: { endpoints: readonly Endpoint[]; addresses: Addresses; document: Record<string, unknown> } | undefined;
+
+/** The document, made once: table and addresses do not change while a process lives. */
+export function openApiDocument(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): Record<string, unknown> {
+  if (last?.endpoints !== endpoints || last.addresses.base_url !== base_url || last.addresses.stream_url !== stream_url) {
+    const addresses = { base_url, stream_url };
+    last = { endpoints, addresses, document: describe(endpoints, addresses) };
+  }
   return last.document;
 }
 
@@ -15,13 +21,14 @@ export function openApiDocument(endpoints: readonly Endpoint[], base_url: string
  * The OpenAPI 3.1 document of the route table. The schemas are those that validate, so it cannot say anything else than
  * what the service does.
  */
-function describe(endpoints: readonly Endpoint[], base_url: string | null): Record<string, unknown> {
+function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): Record<string, unknown> {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
     if (endpoint.spec.hidden) continue;
     for (const path of endpoint.paths) {
       const item = (paths[path] ??= {});
-      item[endpoint.method.toLowerCase() as "get"] = toOperation(endpoint, path);
+      const elsewhere = stream_url !== null && isStream(endpoint) ? { servers: [{ url: stream_url }] } : {};
+      item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...elsewhere };
     }
   }
   return createDocument({

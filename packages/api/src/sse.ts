@@ -38,6 +38,17 @@ const MAX_WAITING_BYTES = 65_536;
 
 const encoder = new TextEncoder();
 
+/** Frames as they go out: made once, however many clients get them. */
+const frames = new WeakMap<StreamEvent, Uint8Array>();
+
+function encoded(event: StreamEvent): Uint8Array {
+  const known = frames.get(event);
+  if (known) return known;
+  const bytes = encoder.encode(frame(event));
+  frames.set(event, bytes);
+  return bytes;
+}
+
 /** The body of a stream, and its client as the hub sees it. */
 export interface Connection extends Client {
   body: ReadableStream<Uint8Array>;
@@ -49,9 +60,22 @@ export function openConnection(ping_ms: number, on: { room(): void; gone(): void
   const isNew = createMemory();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
+  /** Events of one moment, which go out as one piece: a socket is written to once. */
+  let gathered: Uint8Array[] = [];
+  let gathered_bytes = 0;
 
-  const ready = () => open && (controller.desiredSize ?? 0) > 0;
+  const ready = () => open && (controller.desiredSize ?? 0) > gathered_bytes;
   const write = (text: string) => controller.enqueue(encoder.encode(text));
+  const gather = (bytes: Uint8Array) => {
+    if (gathered.length === 0) queueMicrotask(flush);
+    gathered.push(bytes);
+    gathered_bytes += bytes.length;
+  };
+  const flush = () => {
+    if (open && gathered.length > 0) controller.enqueue(gathered.length === 1 ? gathered[0]! : Buffer.concat(gathered));
+    gathered = [];
+    gathered_bytes = 0;
+  };
   const ping = setInterval(() => ready() && write(PING), ping_ms).unref();
   const over = () => {
     open = false;
@@ -60,6 +84,7 @@ export function openConnection(ping_ms: number, on: { room(): void; gone(): void
   };
   const close = (last = "") => {
     if (!open) return;
+    flush();
     over();
     if (last) write(last);
     controller.close();
@@ -68,6 +93,8 @@ export function openConnection(ping_ms: number, on: { room(): void; gone(): void
     {
       start: (given) => {
         controller = given;
+        // Lambda sends the headers with the first write, and the first event may be long in coming.
+        controller.enqueue(new Uint8Array());
       },
       pull: () => on.room(),
       cancel: () => {
@@ -79,7 +106,7 @@ export function openConnection(ping_ms: number, on: { room(): void; gone(): void
   return {
     body,
     ready,
-    send: (event) => isNew(event) && write(frame(event)),
+    send: (event) => isNew(event) && gather(encoded(event)),
     end: () => close(),
     close,
   };

@@ -73,6 +73,19 @@ export const groups = {
 
 export type GroupName = keyof typeof groups;
 
+/**
+ * All streams, behind a function URL: API Gateway passes an answer on only when it is whole. A stream has a sandbox to
+ * itself for as long as it lives, so the least memory in which a database connection is comfortable. It ends by itself
+ * well before Lambda would end it, since nobody tells the function that a client has left.
+ */
+export const stream = {
+  memory_mb: 256,
+  timeout_seconds: 900,
+  max_seconds: 600,
+  /** Streams at a time, in production: what they may cost at the most. */
+  max_concurrency: 100,
+} as const;
+
 /** SQS carries job ids. */
 export interface Queue {
   /** Messages that a consumer gets at a time; it works on all of them at once. */

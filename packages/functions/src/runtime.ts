@@ -71,6 +71,8 @@ export async function relayJobs(ctx: Context): Promise<void> {
   }
 }
 
+const NEVER = new AbortController().signal;
+
 export const runtime: Runtime = {
   settings,
   context: () => contextFor({ type: "public" }),
@@ -79,5 +81,8 @@ export const runtime: Runtime = {
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
   asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
   // API Gateway passes an answer on when it is whole: streams end at once, and their clients come back for more.
-  streams: { max_seconds: 0, stopping: new AbortController().signal },
+  streams: { max_seconds: 0, stopping: NEVER },
 };
+
+/** Where answers are streamed: they end after so many seconds. */
+export const streaming = (max_seconds: number): Runtime => ({ ...runtime, streams: { max_seconds, stopping: NEVER } });

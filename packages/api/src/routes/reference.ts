@@ -40,7 +40,7 @@ export const reference = [
     async (ctx) => {
       // Loaded when somebody asks: the schema converter would slow down every cold start.
       const [{ openApiDocument }, { endpoints }] = await Promise.all([import("../openapi.ts"), import("../groups.ts")]);
-      return openApiDocument(endpoints, ctx.settings.base_url);
+      return openApiDocument(endpoints, ctx.settings);
     },
   ),
   endpoint(
