@@ -226,15 +226,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-/** The database as code, compiled once per process: the files of a worker share it. */
-let wasm: Promise<WebAssembly.Module> | undefined;
-const compileDatabase = () =>
-  (wasm ??= WebAssembly.compile(readFileSync(new URL("pglite.wasm", import.meta.resolve("@electric-sql/pglite")))));
-
 /** A fresh copy of the migrated database. */
 export async function openTemplate(statements: string[] = []): Promise<Database> {
-  const dump = new Blob([readFileSync(inject("template"))]);
-  return openPglite({ dump, wasm: await compileDatabase(), onQuery: (query) => statements.push(query) });
+  return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
 }
 
 function collect(lines: LogLine[]): Log {

@@ -3,24 +3,16 @@ import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import { type Database, migrationsFolder } from "./database.ts";
 
-interface Options {
-  folder?: string;
-  /** A dumped data folder to start from. */
-  dump?: Blob;
-  /** The compiled database, for a process that opens several. */
-  wasm?: WebAssembly.Module;
-  onQuery?: (query: string) => void;
-}
-
 /**
  * PostgreSQL inside this process, on a folder or in memory. It is one connection, and a folder belongs to one process:
  * the owner takes a lock file first.
  */
-export async function openPglite(options: Options = {}): Promise<Database & { client: PGlite }> {
+export async function openPglite(
+  options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void } = {},
+): Promise<Database & { client: PGlite }> {
   const client = await PGlite.create({
     ...(options.folder ? { dataDir: options.folder } : {}),
     ...(options.dump ? { loadDataDir: options.dump } : {}),
-    ...(options.wasm ? { pgliteWasmModule: options.wasm } : {}),
   });
   const { onQuery } = options;
   const db = drizzle(client, onQuery ? { logger: { logQuery: onQuery } } : {});
