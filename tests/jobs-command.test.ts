@@ -8,7 +8,7 @@ import { silent } from "@board/core/log";
 import { asc } from "drizzle-orm";
 import { afterEach, describe, expect, inject, test, vi } from "vitest";
 import { startPostgres } from "./support/postgres.ts";
-import { cleanUp, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
+import { cleanUp, dataFolder, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
 
 // Each test starts programs, each with a database of its own.
 vi.setConfig({ testTimeout: 90_000 });
@@ -95,7 +95,7 @@ describe("on the embedded database", () => {
   });
 
   test("while the service has the folder, the command says to stop it and leaves it alone", async () => {
-    const folder = temporaryFolder();
+    const folder = dataFolder();
     const server = startProgram("main", { DATA_DIR: folder, PORT: "0" });
     const [, url] = await server.says(/ready at (\S+)/);
     const refused = await runProgram("jobs", { DATA_DIR: folder });

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "./support/http.ts";
-import { cleanUp, type Program, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
+import { cleanUp, dataFolder, type Program, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
 
 // Each test starts servers, some of them several times.
 vi.setConfig({ testTimeout: 120_000 });
@@ -55,7 +55,7 @@ describe("the folder", () => {
   });
 
   test("a folder left by kill -9 is taken over, also when the number of that process is another one's by now", async () => {
-    const folder = temporaryFolder();
+    const folder = dataFolder();
     await (await start(folder)).stop("SIGKILL");
     for (const file of ["lock", "lock.pid"]) writeFileSync(path.join(folder, file), String(process.pid));
     const next = await start(folder);
@@ -101,7 +101,7 @@ describe("what stops a start", () => {
   });
 
   test("a taken port is named in one line, and the folder is free again", async () => {
-    const { url } = await start(temporaryFolder());
+    const { url } = await start(dataFolder());
     const folder = temporaryFolder();
     const { port } = new URL(url);
     const refused = await runProgram("main", { DATA_DIR: folder, PORT: port });
@@ -136,7 +136,7 @@ describe("a crash", () => {
   /** A server with a board, a lead and a webhook on a gateway that works. */
   async function furnish(): Promise<Desk> {
     gateway = await startFakeGateway({ token: TOKEN });
-    const folder = temporaryFolder();
+    const folder = dataFolder();
     const server = await start(folder);
     const create = async (at: string, body: object) => (await server.call("POST", at, { body })).body;
     const host = await create("/api/v1/gateways", {

@@ -5,7 +5,7 @@ import { redriveJobs, relay } from "@board/core/job/job";
 import { unseal } from "@board/core/seal";
 import { and, count, eq, getTableName, is, isNull } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { agentsOf } from "../packages/local/src/fake-gateway/config.ts";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addJob } from "./support/jobs.ts";
@@ -44,10 +44,25 @@ const hostIds = (rows: { openclaw_session_id: string | null }[]) =>
 /** Has the host run the agents of a gateway, as if they had been provisioned. */
 async function settle(gateway_id: string): Promise<string[]> {
   const ids = hostIds(await agentsOn(gateway_id));
-  const target = { url: host.url, token: HOST_TOKEN, disable_device_pairing: false, allow_insecure_tls: false };
   for (const name of ids)
-    await world.context().gateways.request(target, "agents.create", { name, workspace: `/srv/agents/${name}` });
+    await world.context().gateways.request(target(), "agents.create", { name, workspace: `/srv/agents/${name}` });
   return ids;
+}
+
+const target = () => ({ url: host.url, token: HOST_TOKEN, disable_device_pairing: false, allow_insecure_tls: false });
+
+/** Stops the host, until the service knows: a connection that it still believes in would have it wait for a restart. */
+async function stopHost(): Promise<void> {
+  await host.stop();
+  const isGone = () =>
+    world
+      .context()
+      .gateways.hello(target())
+      .then(
+        () => false,
+        () => true,
+      );
+  await vi.waitUntil(isGone, { timeout: 10_000, interval: 5 });
 }
 
 const cleanups = () => world.db.select().from(schema.jobs).where(eq(schema.jobs.kind, "agent.cleanup"));
@@ -247,7 +262,7 @@ describe("deleting an organization", () => {
   test("a host that is down is cleaned when it is back", async () => {
     const home = await world.tenant("home", host.url);
     await settle(home.gateway_id);
-    await host.stop();
+    await stopHost();
     expect((await removeActive(home.owner)).status).toBe(200);
     await work();
     expect((await cleanups()).map(({ status, attempts }) => [status, attempts])).toEqual(Array(3).fill(["queued", 1]));
@@ -271,7 +286,7 @@ describe("deleting an organization", () => {
   test("a clean-up that waited from before still finds the host", async () => {
     const home = await world.tenant("home", host.url);
     const all = await settle(home.gateway_id);
-    await host.stop();
+    await stopHost();
     const board = await world.call("DELETE", `/api/v1/boards/${home.board_id}`, token(home));
     expect(board.status).toBe(200);
     expect((await cleanups()).map(({ secret_sealed }) => secret_sealed)).toEqual([null, null]);

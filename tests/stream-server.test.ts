@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, expect, test } from "vitest";
 import { call } from "./support/http.ts";
-import { cleanUp, type Program, startProgram, temporaryFolder } from "./support/program.ts";
+import { cleanUp, dataFolder, type Program, startProgram } from "./support/program.ts";
 import { listen } from "./support/sse.ts";
 
 /** Streams of the real program, over real sockets. */
@@ -34,7 +34,7 @@ async function furnish(server: Awaited<ReturnType<typeof start>>): Promise<strin
 }
 
 test("headers arrive before any event, events follow, SIGTERM ends open streams at once, and the next start resumes them", async () => {
-  const folder = temporaryFolder();
+  const folder = dataFolder();
   let server = await start(folder);
   const board_id = await furnish(server);
   const path = `/api/v1/boards/${board_id}/memory`;
@@ -67,7 +67,7 @@ test("headers arrive before any event, events follow, SIGTERM ends open streams 
 }, 60_000);
 
 test("a client that reads nothing for a while gets everything in order once it reads", async () => {
-  const server = await start(temporaryFolder());
+  const server = await start(dataFolder());
   const board_id = await furnish(server);
   const path = `/api/v1/boards/${board_id}/memory`;
   const abort = new AbortController();

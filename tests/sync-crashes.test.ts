@@ -1,7 +1,7 @@
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "./support/http.ts";
-import { cleanUp, startProgram, temporaryFolder } from "./support/program.ts";
+import { cleanUp, dataFolder, startProgram } from "./support/program.ts";
 
 // Each test starts servers, and has agents brought onto a host.
 vi.setConfig({ testTimeout: 150_000 });
@@ -31,7 +31,7 @@ test.each([
   host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
   // Nothing restarts on it, and yet the token has a file of its own.
   host.host.dialect = { ...host.host.dialect, accepted_files: [...host.host.dialect.accepted_files, "TOOLS.md"] };
-  const folder = temporaryFolder();
+  const folder = dataFolder();
   let server = await start(folder);
   const create = async (at: string, body: object) => (await server.ask("POST", at, { body })).body;
   const gateway = await create("/api/v1/gateways", { name: "Host", url: host.url, token: TOKEN, workspace_root: "/srv/agents" });

@@ -1,9 +1,9 @@
 /** Programs of the service as an operator starts them: processes of their own, with an environment of their own. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { vi } from "vitest";
+import { inject, vi } from "vitest";
 
 const SOURCES = path.resolve(import.meta.dirname, "../../packages/local/src");
 /** A start makes a database; on a busy machine that takes its time. */
@@ -74,6 +74,13 @@ const folders: string[] = [];
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "board-program-"));
   folders.push(folder);
+  return folder;
+}
+
+/** A data folder as an earlier start left it, with an empty database: a first start makes one, which takes seconds. */
+export function dataFolder(): string {
+  const folder = temporaryFolder();
+  cpSync(inject("templateFolder"), path.join(folder, "database"), { recursive: true });
   return folder;
 }
 

@@ -7,8 +7,8 @@ import { countJobs, type JobRow, listJobs, redriveJobs } from "@board/core/job/j
 import { errorText, silent } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/settings";
+import { databaseFolder, openDatabase } from "./database.ts";
 import { FolderInUse, lockFolder } from "./lock.ts";
-import { databaseFolder, openDatabase } from "./server.ts";
 import { fail, say } from "./terminal.ts";
 
 const HELP = `Shows background jobs (notifications of agents and the like) and gives dead ones a new life.

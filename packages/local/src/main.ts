@@ -2,12 +2,13 @@ import { createLog } from "@board/api/log";
 import { errorText } from "@board/core/log";
 import { parseSettings } from "@board/core/settings";
 import { withSecrets } from "./secrets.ts";
-import { startServer } from "./server.ts";
 import { fail, say, whyNotStarted } from "./terminal.ts";
 
 async function main(): Promise<void> {
   const started = performance.now();
   const settings = parseSettings(withSecrets(process.env), "local");
+  // Loading all of the service takes a second, which whoever has to mend a setting need not wait for.
+  const { startServer } = await import("./server.ts");
   const starting = startServer(settings, createLog(settings.log_level));
   let stopping: Promise<void> | undefined;
   for (const signal of ["SIGINT", "SIGTERM"] as const)

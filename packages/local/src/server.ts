@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import path from "node:path";
@@ -15,12 +15,13 @@ import { recoverJobs } from "@board/core/job/job";
 import { errorText, type Log } from "@board/core/log";
 import { createOutbox } from "@board/core/outbox";
 import { scheduled } from "@board/core/schedule";
-import type { DatabaseSettings, Settings } from "@board/core/settings";
+import type { Settings } from "@board/core/settings";
 import { createWeb } from "@board/core/web/https";
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
 import { type Consumer, startConsumer } from "./consumer.ts";
+import { openDatabase } from "./database.ts";
 import { lockFolder } from "./lock.ts";
 
 export interface LocalServer {
@@ -45,22 +46,6 @@ export async function startServer(settings: Settings, log: Log): Promise<LocalSe
     await stop();
     throw error;
   }
-}
-
-/** Where the embedded database is. */
-export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.resolve(data_dir, "database");
-
-/** The driver by the settings; each is loaded only when used. */
-export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
-  const { driver, url } = settings.database;
-  if (driver === "pglite") {
-    const folder = databaseFolder(settings);
-    // The database's own files are open to every user of the machine; their folder is not.
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    return (await import("@board/core/db/pglite")).openPglite({ folder });
-  }
-  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, log });
-  return (await import("@board/core/db/postgres")).openPostgres(url, { log });
 }
 
 async function serve(settings: Settings, log: Log, { db }: Database, stops: (() => unknown)[]): Promise<string> {
