@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { archivePath, type CodeHost, packOf, SKILL, startCodeHost } from "./support/code-host.ts";
+import { archivePath, type CodeHost, indexPath, packOf, SKILL, startCodeHost } from "./support/code-host.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let host: CodeHost;
@@ -242,6 +242,25 @@ test("a skill that its pack has no more stays, marked as vanished, until it is b
   await host.publish(repository, { "a/SKILL.md": SKILL("a"), "b/SKILL.md": SKILL("b") });
   expect(told(await packs.sync(id))).toEqual([200, result(2, 0, 1)]);
   expect((await marks())[1]).toEqual(["b", undefined]);
+});
+
+test("an index is asked for by itself: the archive of a repository that has one is not fetched", async () => {
+  await host.publish(repository, index([{ path: "skills/paint" }]));
+  expect(told(await packs.sync(id))).toEqual([200, result(1, 1, 0)]);
+  expect(host.requests).toEqual([]);
+  // Where it cannot be had by itself, the one in the archive serves.
+  host.answers.delete(indexPath(repository));
+  expect(told(await packs.sync(id))).toEqual([200, result(1, 0, 0)]);
+  expect(host.requests).toEqual([archivePath(repository)]);
+});
+
+test("an index that its host breaks off is read from the archive", async () => {
+  await host.publish(repository, index([{ path: "skills/paint" }]));
+  host.answers.set(indexPath(repository), (_request, response) => {
+    response.writeHead(200, { "content-length": "1000" }).write("[");
+    response.destroy();
+  });
+  expect(told(await packs.sync(id))).toEqual([200, result(1, 1, 0)]);
 });
 
 test("of a branch that is not there the default branch takes the place, with a warning", async () => {

@@ -18,7 +18,7 @@ export interface CodeHost {
   web: Web;
   /** Trusts this host, and looks names up in another way. */
   webBy(locate: Locate): Web;
-  /** Paths that were asked for, in order. */
+  /** Paths that were asked for, in order; without those of indexes by themselves. */
   requests: string[];
   /** What is answered at a path; anything else is not found. */
   answers: Map<string, Handler>;
@@ -28,11 +28,11 @@ export interface CodeHost {
 }
 
 export async function startCodeHost(): Promise<CodeHost> {
-  const { key, cert } = makeCertificate("codeload.github.com");
+  const { key, cert } = makeCertificate("codeload.github.com", "raw.githubusercontent.com");
   const answers = new Map<string, Handler>();
   const requests: string[] = [];
   const server = createServer({ key, cert }, (request, response) => {
-    requests.push(request.url!);
+    if (!request.url!.endsWith("/skills_index.json")) requests.push(request.url!);
     const answer = answers.get(request.url!);
     if (answer) return answer(request, response);
     response.writeHead(404).end("404: Not Found");
@@ -48,6 +48,9 @@ export async function startCodeHost(): Promise<CodeHost> {
     async publish(repository, files, branch = "main") {
       const archive = await packed(files, `${repository.split("/")[1]}-${branch.replaceAll("/", "-")}`);
       for (const ref of [`refs/heads/${branch}`, "HEAD"]) answers.set(archivePath(repository, ref), sends(archive));
+      const index = files["skills_index.json"];
+      if (index === undefined) answers.delete(indexPath(repository, branch));
+      else answers.set(indexPath(repository, branch), sends(Buffer.from(index)));
     },
     async close() {
       server.closeAllConnections();
@@ -57,6 +60,8 @@ export async function startCodeHost(): Promise<CodeHost> {
 }
 
 export const archivePath = (repository: string, ref = "refs/heads/main") => `/${repository}/tar.gz/${ref}`;
+
+export const indexPath = (repository: string, branch = "main") => `/${repository}/refs/heads/${branch}/skills_index.json`;
 
 export const sends =
   (body: Uint8Array, status = 200, headers: Record<string, string> = {}): Handler =>

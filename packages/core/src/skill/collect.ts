@@ -1,7 +1,7 @@
 import { DomainError } from "../errors.ts";
-import { type Web, type WebAnswer, WebError } from "../web/web.ts";
+import { readBody, type Web, type WebAnswer, WebError } from "../web/web.ts";
 import { MAX_URL } from "../wire.ts";
-import type { FoundSkill, Place } from "./found.ts";
+import { type FoundSkill, INDEX_FILE, type Place, Warnings } from "./found.ts";
 
 /** What reading a pack may cost (contract skills-souls.md §2); the bytes hold for the download and for what is in it. */
 export const PACK_LIMITS = {
@@ -16,18 +16,51 @@ export type PackLimits = typeof PACK_LIMITS;
 const SKILL_BYTES = 32 * 1024;
 const INDEX_BYTES = 16 * 1024 * 1024;
 
+/** Limits, and when the time is over on the clock of `performance.now()`. */
+type Fetching = PackLimits & { deadline: number };
+
 export interface Collected {
   skills: FoundSkill[];
   warnings: string[];
 }
 
-/** Reads a pack from its code host: the skills that its index lists, else those of its files. Throws a DomainError, or a WebError of the host. */
+/**
+ * Reads a pack from its code host: the skills that its index lists, else those of its files. The index is asked for by
+ * itself first, since the archives of large collections are beyond every limit. Throws a DomainError, or a WebError of the
+ * host.
+ */
 export async function collectSkills(web: Web, pack: Place, limits: PackLimits = PACK_LIMITS): Promise<Collected> {
   const deadline = performance.now() + limits.total_ms;
+  const index = await fetchIndex(web, pack, { ...limits, deadline });
+  const listed = index === null ? null : await readIndexAlone(index, pack, limits);
+  return listed ?? readRepository(web, pack, limits, deadline);
+}
+
+/** The text of the branch's index; null when it has none, or none that can be had by itself. */
+async function fetchIndex(web: Web, { source_url, branch }: Place, limits: Fetching): Promise<string | null> {
+  const url = `https://raw.githubusercontent.com${pathOf(source_url)}/refs/heads/${branch}/${INDEX_FILE}`;
+  try {
+    const answer = await web.get(url, { ...timeLeft(limits), max_bytes: INDEX_BYTES });
+    if (answer.status === 200) return new TextDecoder().decode(await readBody(answer));
+    await answer.body.return();
+  } catch (error) {
+    // The archive has it too, and what is wrong with the code host is told when that cannot be read either.
+    if (!(error instanceof WebError)) throw error;
+  }
+  return null;
+}
+
+async function readIndexAlone(text: string, pack: Place, { files }: PackLimits): Promise<Collected | null> {
+  const { readIndex } = await import("./index-file.ts");
+  const warnings = new Warnings();
+  const skills = readIndex(text, pack, files, warnings);
+  return skills && { skills, warnings: warnings.list() };
+}
+
+async function readRepository(web: Web, pack: Place, limits: PackLimits, deadline: number): Promise<Collected> {
   // Loaded where a pack is read: the readers of YAML and of archives are for nothing else.
-  const [{ readArchive }, { Warnings }, { INDEX_FILE, readIndex }, { readSkillFile, SKILL_FILE }] = await Promise.all([
+  const [{ readArchive }, { readIndex }, { readSkillFile, SKILL_FILE }] = await Promise.all([
     import("./archive.ts"),
-    import("./found.ts"),
     import("./index-file.ts"),
     import("./skill-file.ts"),
   ]);
@@ -61,21 +94,26 @@ export async function collectSkills(web: Web, pack: Place, limits: PackLimits = 
 async function openArchive(
   web: Web,
   { source_url, branch }: Place,
-  { connect_ms, max_bytes, deadline }: PackLimits & { deadline: number },
+  limits: Fetching,
 ): Promise<{ answer: WebAnswer; branch: string }> {
-  const repository = new URL(source_url).pathname;
   for (const [ref, name] of [
     [`refs/heads/${branch}`, branch],
     ["HEAD", "HEAD"],
   ] as const) {
-    const total_ms = Math.max(1, Math.round(deadline - performance.now()));
-    const url = `https://codeload.github.com${repository}/tar.gz/${ref}`;
-    const answer = await web.get(url, { connect_ms: Math.min(connect_ms, total_ms), total_ms, max_bytes });
+    const url = `https://codeload.github.com${pathOf(source_url)}/tar.gz/${ref}`;
+    const answer = await web.get(url, { ...timeLeft(limits), max_bytes: limits.max_bytes });
     if (answer.status === 200) return { answer, branch: name };
     await answer.body.return();
     if (answer.status !== 404) throw new DomainError("unavailable", `The code host answered with status ${answer.status}`);
   }
   throw new DomainError("unavailable", "The code host has no public repository of this name");
+}
+
+const pathOf = (source_url: string): string => new URL(source_url).pathname;
+
+function timeLeft({ connect_ms, deadline }: Fetching): { connect_ms: number; total_ms: number } {
+  const total_ms = Math.max(1, Math.round(deadline - performance.now()));
+  return { connect_ms: Math.min(connect_ms, total_ms), total_ms };
 }
 
 /** What whoever asked for a sync is told of its failure; null for what is no failure of the pack or its host. */

@@ -1,6 +1,9 @@
 import { cut } from "../text.ts";
 import { MAX_NAME, oneLine } from "../wire.ts";
 
+/** In the root of a repository, the list of its skills. */
+export const INDEX_FILE = "skills_index.json";
+
 /** A skill as it was found in a pack. */
 export interface FoundSkill {
   name: string;

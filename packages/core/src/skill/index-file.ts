@@ -2,6 +2,7 @@ import { MAX_URL } from "../wire.ts";
 import {
   type FoundSkill,
   folderName,
+  INDEX_FILE,
   type Place,
   storable,
   toDescription,
@@ -11,8 +12,6 @@ import {
   type Warnings,
 } from "./found.ts";
 import { decoded } from "./url.ts";
-
-export const INDEX_FILE = "skills_index.json";
 
 /**
  * The skills that a pack's index lists (contract skills-souls.md §2), in its order, at most `max`. Null, with a warning,
