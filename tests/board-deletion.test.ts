@@ -1,4 +1,5 @@
 import {
+  activity_counts,
   activity_events,
   agents,
   approval_task_links,
@@ -104,6 +105,7 @@ async function fillBoard(): Promise<string> {
     { organization_id, board_id, task_id, agent_id: agent.id, event_type: "task.comment", message: "A comment" },
     { organization_id, board_id, event_type: "agent.connected" },
   ]);
+  await insert(activity_counts).values({ board_id, hour: new Date(), events: 2, failed: 0, comments: 1 });
   await insert(organization_board_access).values({
     organization_member_id: reader_member_id,
     board_id,

@@ -15,7 +15,7 @@ let world: World;
 let people = 0;
 
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld({ streams: { max_seconds: 0 } });
 });
 afterAll(() => world.close());
 

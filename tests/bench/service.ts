@@ -8,6 +8,7 @@ import path from "node:path";
 export interface Service {
   url: string;
   token: string;
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -44,6 +45,7 @@ export async function startService(environment: Record<string, string>): Promise
   return {
     url,
     token,
+    pid: child.pid!,
     async stop() {
       child.kill("SIGTERM");
       await once(child, "exit");

@@ -18,15 +18,17 @@ const INSTALL = ["ci", "--ignore-scripts", "--omit=peer", "--omit=optional", "--
 
 /** Installs what is not there yet, one after the other: each is some 400 MB. */
 export default async function install(): Promise<void> {
-  for (const release of RELEASES) {
-    const folder = hostFolder(release);
-    const stamp = path.join(folder, "node_modules/.installed");
-    const lock = readFileSync(path.join(folder, "package-lock.json"), "utf8");
-    if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) continue;
-    process.stdout.write(`Installing host ${release}\n`);
-    await npm(INSTALL, folder);
-    writeFileSync(stamp, lock);
-  }
+  for (const release of RELEASES) await installLocked(hostFolder(release), `host ${release}`);
+}
+
+/** Installs what the lock file of a folder names, once. */
+export async function installLocked(folder: string, what: string): Promise<void> {
+  const stamp = path.join(folder, "node_modules/.installed");
+  const lock = readFileSync(path.join(folder, "package-lock.json"), "utf8");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
+  process.stdout.write(`Installing ${what}\n`);
+  await npm(INSTALL, folder);
+  writeFileSync(stamp, lock);
 }
 
 async function npm(args: string[], cwd: string): Promise<void> {

@@ -5,7 +5,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { silent } from "@board/core/log";
 import { deliveries, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { bundleFunctions } from "./bundle.ts";
+import { type Bundle, bundleFunctions } from "./bundle.ts";
 import { type EventSource, mapQueue } from "./event-source.ts";
 import { apiGatewayEvent, type HttpOptions, toResponse } from "./events.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda-host.ts";
@@ -35,6 +35,14 @@ export interface Cloud {
   environment: Record<string, string>;
   emptyDatabase(name: string): Promise<string>;
   close(): Promise<void>;
+}
+
+/** Bundled when first asked for: most tests need few of the functions. */
+const bundled = new Map<string, Promise<Bundle>>();
+function bundleOnce(name: string): Promise<Bundle> {
+  const bundle = bundled.get(name) ?? bundleFunctions([name]).then((bundles) => bundles[name]!);
+  bundled.set(name, bundle);
+  return bundle;
 }
 
 export const QUEUE = "deliveries";
@@ -77,12 +85,11 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
     CLOCK_FILE: clock,
   };
-  const bundles = await bundleFunctions();
   const running = new Map<string, Promise<Lambda>>();
   const extra: Lambda[] = [];
-  const start = (name: string, more: Partial<LambdaOptions> = {}) =>
+  const start = async (name: string, more: Partial<LambdaOptions> = {}) =>
     startLambda({
-      folder: bundles[name]!.folder,
+      folder: (await bundleOnce(name)).folder,
       nodeOptions: `--require ${path.join(import.meta.dirname, "clock.cjs")}`,
       ...more,
       env: { ...environment, ...more.env },

@@ -81,6 +81,8 @@ export interface WorldOptions {
   /** Another database than a fresh copy of the embedded template. */
   database?: Database;
   socketAddress?: () => string;
+  /** The clock that `elapse` moves; by default the real one. */
+  clock?: () => Date;
   /** How other people's web servers are reached; by default as the service does. */
   web?: Web;
 }
@@ -110,7 +112,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const lines: LogLine[] = [];
   const log = collect(lines);
   let offset = 0;
-  const now = () => new Date(Date.now() + offset);
+  const { clock = () => new Date() } = options;
+  const now = () => new Date(clock().getTime() + offset);
   const gateways = createGateways({
     device: () => readDevice({ db, settings }),
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },

@@ -3,19 +3,31 @@ import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
 import { unauthenticated } from "@board/core/errors";
-import { ensureActiveOrganization, type Identity, LOCAL_IDENTITY, recheckUser, resolveUser } from "@board/core/organization/user";
+import {
+  ensureActiveOrganization,
+  type Identity,
+  LOCAL_IDENTITY,
+  recheckUsers,
+  resolveUser,
+} from "@board/core/organization/user";
 import { countDown, countUp, tooMany } from "@board/core/rate";
 import type { Settings } from "@board/core/settings";
 
+/** Who an access token belongs to, and when it ends; null for never. */
+export interface SignedIn {
+  identity: Identity;
+  until: Date | null;
+}
+
 /** Tells who an access token belongs to; null for nobody. */
-export type VerifyUser = (token: string) => Promise<Identity | null>;
+export type VerifyUser = (token: string) => Promise<SignedIn | null>;
 
 /** The way people sign in, by the settings. The OIDC code is loaded only where it is used. */
 export function userVerifier(settings: Settings, log: Context["log"]): VerifyUser {
   const { auth } = settings;
   if (auth.mode === "local") {
     const expected = digest(auth.token);
-    return async (token) => (timingSafeEqual(digest(token), expected) ? LOCAL_IDENTITY : null);
+    return async (token) => (timingSafeEqual(digest(token), expected) ? { identity: LOCAL_IDENTITY, until: null } : null);
   }
   let oidc: Promise<VerifyUser> | undefined;
   return async (token) => {
@@ -50,14 +62,57 @@ export async function authenticate(
   return refuse(ctx, role.agents ? bearer : null);
 }
 
-/** Asks again whether the credential of an open stream is good. Nothing is written, and a failure counts against nobody. */
-export async function reauthenticate(ctx: Context, role: Role, headers: Headers, verifyUser: VerifyUser): Promise<Actor> {
-  const { agentToken, bearer = "" } = credentials(role, headers);
-  const identity = role.users && !agentToken ? await verifyUser(bearer) : null;
-  const user = identity && (await recheckUser(ctx, identity));
-  const actor = user ?? (role.agents ? await recheckAgentToken(ctx, agentToken || bearer) : null);
-  if (!actor) throw unauthenticated();
-  return actor;
+/** The request of an open stream, with what its token said when its signature was last checked. */
+export interface OpenRequest {
+  readonly headers: Headers;
+  checked?: SignedIn & { again: Date };
+}
+
+/**
+ * Asks again whether the credentials of open streams are good: null for one that is not. Nothing is written, and a failure
+ * counts against nobody. People are looked up together.
+ */
+export async function reauthenticate(
+  ctx: Context,
+  role: Role,
+  requests: readonly OpenRequest[],
+  verifyUser: VerifyUser,
+): Promise<(Actor | null)[]> {
+  const sent = requests.map(({ headers }) => credentials(role, headers));
+  const subjects = await Promise.all(
+    sent.map(async ({ agentToken, bearer }, index) => {
+      const asksUser = role.users && !agentToken && bearer;
+      return asksUser ? ((await verifyAgain(ctx, requests[index]!, bearer, verifyUser))?.identity.subject ?? null) : null;
+    }),
+  );
+  const users = await recheckUsers(
+    ctx,
+    subjects.filter((subject) => subject !== null),
+  );
+  const actors: (Actor | null)[] = [];
+  for (const [index, { agentToken, bearer }] of sent.entries()) {
+    const user = users.get(subjects[index] ?? "");
+    const token = agentToken || bearer;
+    actors.push(user ?? (role.agents && token ? await recheckAgentToken(ctx, token) : null));
+  }
+  return actors;
+}
+
+/** Signatures are dear: a thousand of them are a fifth of a second. One that was good stays so while the issuer's keys do. */
+const SIGNATURE_MS = 60_000;
+
+/** The time of a token is held against the clock always, its signature after half a minute to a minute. */
+async function verifyAgain(ctx: Context, request: OpenRequest, bearer: string, verifyUser: VerifyUser): Promise<SignedIn | null> {
+  const now = ctx.now();
+  const { checked } = request;
+  if (checked && now < checked.again) return checked.until && checked.until <= now ? null : checked;
+  const signedIn = await verifyUser(bearer);
+  if (signedIn) {
+    // Streams that were opened together are not checked together.
+    const again = new Date(now.getTime() + SIGNATURE_MS * (0.5 + Math.random() / 2));
+    request.checked = { ...signedIn, again };
+  }
+  return signedIn;
 }
 
 /** What the role looks at; blank or ill-formed is as good as nothing. */
@@ -69,9 +124,9 @@ function credentials(role: Role, headers: Headers): { agentToken: string | undef
 }
 
 async function asUser(ctx: Context, role: Role, token: string, verifyUser: VerifyUser): Promise<User | null> {
-  const identity = await verifyUser(token);
-  if (!identity) return null;
-  const user = await resolveUser(ctx, identity);
+  const signedIn = await verifyUser(token);
+  if (!signedIn) return null;
+  const user = await resolveUser(ctx, signedIn.identity);
   if (!role.organization || user.active) return user;
   return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
 }

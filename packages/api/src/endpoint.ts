@@ -2,7 +2,7 @@ import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
-import type { Follow } from "./streams.ts";
+import type { Follow, FollowTogether } from "./streams.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -30,7 +30,7 @@ export interface Http<A extends Actor = Actor> {
   /** A static file of the reference page. */
   asset(name: string): Promise<Uint8Array>;
   /** Answers with a stream of what `follow` names, from `since` on. */
-  stream(since: Date | null, follow: Follow<A>): Promise<Response>;
+  stream(since: Date | null, follow: Follow<A> | FollowTogether<A>): Promise<Response>;
 }
 
 type Name<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | Name<Rest> : never;
@@ -98,6 +98,8 @@ export function endpoint<
   const erased = { spec, run } as unknown as Pick<Endpoint, "spec" | "run">;
   return { method, paths, params: paramsSchema(paths[0]!, spec.lenient_params ?? false), ...erased };
 }
+
+export const isStream = ({ spec }: Endpoint): boolean => spec.media_type === "text/event-stream";
 
 /** The same path under several prefixes. */
 export const under = <const Prefixes extends readonly string[], const Rest extends string>(prefixes: Prefixes, rest: Rest) =>

@@ -3,6 +3,7 @@ import { errorText } from "@board/core/log";
 import type { Identity } from "@board/core/organization/user";
 import type { OidcAuth } from "@board/core/settings";
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
+import type { VerifyUser } from "./authenticate.ts";
 
 /** Asymmetric only: with a shared-secret algorithm the public key of the issuer would be the forger's key. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
@@ -12,7 +13,7 @@ const REFETCH_MS = 30_000;
 const KEY_SET_MS = 10 * 60_000;
 
 /** Checks tokens of an identity provider: who signed in, or null. */
-export function oidcVerifier(settings: OidcAuth, log: Log): (token: string) => Promise<Identity | null> {
+export function oidcVerifier(settings: OidcAuth, log: Log): VerifyUser {
   const keys = createRemoteJWKSet(new URL(settings.jwks_url), {
     cooldownDuration: REFETCH_MS,
     cacheMaxAge: KEY_SET_MS,
@@ -29,7 +30,8 @@ export function oidcVerifier(settings: OidcAuth, log: Log): (token: string) => P
       });
       const parties = settings.authorized_parties;
       if (parties.length > 0 && !(typeof payload["azp"] === "string" && parties.includes(payload["azp"]))) return null;
-      return toIdentity(payload);
+      const identity = toIdentity(payload);
+      return identity && { identity, until: new Date((payload.exp! + SKEW_SECONDS) * 1000) };
     } catch (error) {
       if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout)
         log.error("auth.keys_unreachable", "The identity provider's keys cannot be read", { error: errorText(error) });

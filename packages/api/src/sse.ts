@@ -64,7 +64,12 @@ export function openConnection(ping_ms: number, on: { room(): void; gone(): void
   let gathered: Uint8Array[] = [];
   let gathered_bytes = 0;
 
-  const ready = () => open && (controller.desiredSize ?? 0) > gathered_bytes;
+  const ready = () => {
+    if (!open) return false;
+    // Whoever reads as fast as is written has room again at once.
+    if (controller.desiredSize! <= gathered_bytes) flush();
+    return controller.desiredSize! > 0;
+  };
   const write = (text: string) => controller.enqueue(encoder.encode(text));
   const gather = (bytes: Uint8Array) => {
     if (gathered.length === 0) queueMicrotask(flush);

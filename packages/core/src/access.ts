@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
+import { rowsOf } from "./db/database.ts";
 import { boardDenied, notFound } from "./errors.ts";
 import { organization_board_access, organization_members } from "./organization/organization.sql.ts";
 
@@ -68,6 +69,39 @@ export function readableBoards(actor: Member): SQL {
     sql`exists (select 1 from ${organization_board_access} as access where access.organization_member_id = ${member_id}
       and access.board_id = ${boards}.id and (access.can_read or access.can_write))`,
   )!;
+}
+
+/** What a member sees of the active organization: all boards, or those with these ids, in the order of the ids. */
+export type Sight = "all" | readonly string[];
+
+/**
+ * What each of these members may read at this moment, of all boards or of the one that is asked for: one statement for any
+ * number of members, and none for those who have a right to all boards.
+ */
+export async function readSights(ctx: Context, members: readonly Member[], board_id?: string): Promise<Sight[]> {
+  const seesAll = ({ active }: Member) => board_id === undefined && (active.all_boards_read || active.all_boards_write);
+  const asked = members.filter((member) => !seesAll(member)).map(({ active }) => active.member_id);
+  const found = asked.length > 0 ? await readSighted(ctx, asked, board_id) : new Map<string, string[]>();
+  return members.map((member) => (seesAll(member) ? "all" : (found.get(member.active.member_id) ?? [])));
+}
+
+async function readSighted(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
+  const member = sql`${organization_members} as member`;
+  const access = sql`${organization_board_access} as access on access.organization_member_id = member.id`;
+  const granted = sql`(access.can_read or access.can_write)`;
+  const ofThese = sql`member.id = any(${sql.param(member_ids)}::uuid[])`;
+  const sighted = board_id
+    ? sql`${boards} as board join ${member} on member.organization_id = board.organization_id
+        left join ${access} and access.board_id = board.id
+        where board.id = ${board_id} and ${ofThese} and (member.all_boards_read or member.all_boards_write or ${granted})`
+    : sql`${member} join ${access}
+        join ${boards} as board on board.id = access.board_id and board.organization_id = member.organization_id
+        where ${ofThese} and ${granted}`;
+  const found = await ctx.db.execute(sql`
+    select member.id as member_id, array_agg(board.id order by board.id) as board_ids from ${sighted} group by member.id`);
+  return new Map(
+    rowsOf<{ member_id: string; board_ids: string[] }>(found).map(({ member_id, board_ids }) => [member_id, board_ids]),
+  );
 }
 
 /** Boards that a person may read, whichever organization is active, as a condition on `boards`. */

@@ -3,6 +3,7 @@ import { AgentCreated, AgentRead, CreateAgent, createAgent, getAgent, listAgents
 import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireOwn } from "@board/core/agent/check-in";
 import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
+import { AgentEvent, AgentStreamQuery, followAgents } from "@board/core/agent/stream";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
 import { pageOf, pageQuery } from "@board/core/page";
 import { Id, Ok, ok, QueryBoolean } from "@board/core/wire";
@@ -25,6 +26,20 @@ export const agents = [
     "/api/v1/agents",
     { as: admin, summary: "List agents", query: AgentQuery, returns: pageOf(AgentRead) },
     (ctx, { query }) => listAgents(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/agents/stream",
+    {
+      as: admin,
+      summary: "Follow agents",
+      description:
+        "Server-sent events `agent`, one per visible change. A deleted agent has none. Resumes after the event named by Last-Event-ID.",
+      query: AgentStreamQuery,
+      returns: AgentEvent,
+      media_type: "text/event-stream",
+    },
+    (_ctx, { query, http }) => http.stream(query.since, { together: (ctx, admins) => followAgents(ctx, admins, query.board_id) }),
   ),
   endpoint(
     "POST",

@@ -1,3 +1,34 @@
-import type { Endpoint } from "../endpoint.ts";
+import { FeedComment, FeedQuery, listFeed } from "@board/core/activity/feed";
+import { FeedEvent, FeedStreamQuery, followFeed } from "@board/core/activity/feed-stream";
+import { member } from "@board/core/actor";
+import { pageOf } from "@board/core/page";
+import { endpoint } from "../endpoint.ts";
 
-export const taskCommentFeed: Endpoint[] = [];
+const feed = {
+  as: member,
+  summary: "List task comments of all boards",
+  description: "On the boards that you may read, newest first.",
+  returns: pageOf(FeedComment),
+};
+
+/** What is said about tasks, across boards. */
+export const taskCommentFeed = [
+  endpoint("GET", "/api/v1/activity/task-comments", { ...feed, query: FeedQuery() }, (ctx, { query }) => listFeed(ctx, query)),
+  endpoint("GET", "/api/activity/task-comments", { ...feed, query: FeedQuery(50, 100) }, (ctx, { query }) =>
+    listFeed(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    ["/api/v1/activity/task-comments/stream", "/api/activity/task-comments/stream"],
+    {
+      as: member,
+      summary: "Follow task comments of all boards",
+      description:
+        "Server-sent events `comment`, one per new comment, on the boards that you may read at that moment. Resumes after the event named by Last-Event-ID.",
+      query: FeedStreamQuery,
+      returns: FeedEvent,
+      media_type: "text/event-stream",
+    },
+    (_ctx, { query, http }) => http.stream(query.since, { together: (ctx, members) => followFeed(ctx, members, query.board_id) }),
+  ),
+];

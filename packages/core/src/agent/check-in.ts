@@ -110,9 +110,11 @@ function record(ctx: Context<Admin | Agent>, agent_id: string, status: Status): 
     const events = eventsOf(ctx, before, changes.status, seen);
     if (events.length > 0) await newEvents(ctx, events);
     if (isEmpty(changes)) return toAgent(before, now);
+    // The end of a wake cycle alone is not shown to anybody.
+    const isVisible = changes.status !== undefined || seen;
     const [row] = await ctx.db
       .update(agents)
-      .set({ ...changes, ...(seen ? {} : { updated_at: sql`${agents.updated_at}` }), ...changedNow })
+      .set({ ...changes, ...(seen ? {} : { updated_at: sql`${agents.updated_at}` }), ...(isVisible ? changedNow : {}) })
       .where(eq(agents.id, before.id))
       .returning();
     return toAgent(row!, now);

@@ -35,6 +35,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
   const seenIsStale = agent.last_seen_at === null || agent.last_seen_at <= staleBefore;
   if (!comesOnline && !wakeIsOpen && !seenIsStale) return false;
   const stale = sql`(${agents.last_seen_at} is null or ${agents.last_seen_at} <= ${staleBefore.toISOString()}::timestamptz)`;
+  const awake = and(ne(agents.status, "online"), notInArray(agents.status, [...HELD]));
   const write = (ctx: Context) =>
     ctx.db
       .update(agents)
@@ -44,13 +45,15 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
         updated_at: sql`case when ${stale} then now() else ${agents.updated_at} end`,
         wake_attempts: 0,
         checkin_deadline_at: null,
-        ...changedNow,
+        // The end of a wake cycle alone is not shown to anybody.
+        change_tx: sql`case when ${stale} or ${awake} then ${changedNow.change_tx} else ${agents.change_tx} end`,
+        change_seq: sql`case when ${stale} or ${awake} then ${changedNow.change_seq} else ${agents.change_seq} end`,
       })
       .where(
         and(
           eq(agents.id, agent.agent_id),
           or(
-            and(ne(agents.status, "online"), notInArray(agents.status, [...HELD])),
+            awake,
             isNull(agents.last_seen_at),
             lte(agents.last_seen_at, staleBefore),
             ne(agents.wake_attempts, 0),

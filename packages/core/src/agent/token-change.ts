@@ -1,5 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import type { Context } from "../context.ts";
+import { changedNow } from "../db/columns.ts";
 import { agents } from "./agent.sql.ts";
 import { storedToken, tokenLookup } from "./token.ts";
 
@@ -24,6 +25,7 @@ export async function replaceToken(
   const [known] = await ctx.db.select({ lookup: agents.agent_token_lookup }).from(agents).where(current);
   if (known?.lookup === tokenLookup(ctx.settings.token_pepper, token)) return;
   const stored = await storedToken(ctx.settings.token_pepper, token);
-  const replaced = known ? await ctx.db.update(agents).set(stored).where(current).returning({ id: agents.id }) : [];
+  const changes = { ...stored, ...changedNow };
+  const replaced = known ? await ctx.db.update(agents).set(changes).where(current).returning({ id: agents.id }) : [];
   if (replaced.length === 0) throw new Superseded();
 }

@@ -36,6 +36,15 @@ export interface Identity {
 /** The one person of local mode. */
 export const LOCAL_IDENTITY: Identity = { subject: "local-auth-user", email: "admin@home.local", name: "Local User" };
 
+/** Without the long texts: this is read with every request, and of many people at once for open streams. */
+const identityColumns = {
+  id: users.id,
+  auth_subject: users.auth_subject,
+  email: users.email,
+  name: users.name,
+  preferred_name: users.preferred_name,
+};
+
 const membershipColumns = {
   member_id: organization_members.id,
   organization_id: organization_members.organization_id,
@@ -58,23 +67,29 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
   return toActor({ ...user, email, name }, found.active);
 }
 
-/** The same for a connection that is already open: nothing is written, and whoever was deleted is nobody. */
-export async function recheckUser(ctx: Context, identity: Identity): Promise<UserActor | null> {
-  const found = await readBySubject(ctx, identity.subject);
-  return found && toActor(found.user, found.active);
+/**
+ * The same for connections that are already open, by subject: one statement for all of them. Nothing is written, and
+ * whoever was deleted is nobody.
+ */
+export async function recheckUsers(ctx: Context, subjects: readonly string[]): Promise<Map<string, UserActor>> {
+  if (subjects.length === 0) return new Map();
+  const found = await selectUsers(ctx).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
+  return new Map(found.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
 }
 
 async function readBySubject(ctx: Context, auth_subject: string) {
-  const [found] = await ctx.db
-    .select({ user: users, active: membershipColumns })
+  const [found] = await selectUsers(ctx).where(eq(users.auth_subject, auth_subject));
+  return found ?? null;
+}
+
+const selectUsers = (ctx: Context) =>
+  ctx.db
+    .select({ user: identityColumns, active: membershipColumns })
     .from(users)
     .leftJoin(
       organization_members,
       and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
-    )
-    .where(eq(users.auth_subject, auth_subject));
-  return found ?? null;
-}
+    );
 
 async function createUser(ctx: Context, identity: Identity) {
   const values = { auth_subject: identity.subject, email: identity.email, name: identity.name };
@@ -86,7 +101,7 @@ async function createUser(ctx: Context, identity: Identity) {
   return other;
 }
 
-function toActor(user: typeof users.$inferSelect, active: Membership | null): UserActor {
+function toActor(user: Pick<typeof users.$inferSelect, keyof typeof identityColumns>, active: Membership | null): UserActor {
   return { type: "user", user_id: user.id, display_name: user.preferred_name || user.name || "User", active };
 }
 

@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import type { DomainError } from "../errors.ts";
 import { BEGINNING, type Cursor, isBeyond, parseCursor } from "./cursor.ts";
 import { type Batch, readHorizon, type Source, type StreamEvent } from "./source.ts";
 
@@ -11,12 +12,17 @@ export interface Client {
   end(): void;
 }
 
+/** What somebody may follow at a moment: a source, silence for now, or nothing any more and why. */
+export type Granted = Source | DomainError | null;
+
 /** What a caller may follow, to be asked again and again. */
 export interface Grant {
   /** Followers with the same key have the same credential and ask for the same: one answer does for all of them. */
   key: string;
-  /** Null is silence for now. Throws a `DomainError` when there is no right to follow any more. */
-  renew(): Promise<Source | null>;
+  /** Grants of the same kind ask for the same, with different credentials. */
+  kind: string;
+  /** What each of these grants, all of its kind, allows at this moment: many together are asked for in few statements. */
+  renew(grants: readonly Grant[]): Promise<Granted[]>;
 }
 
 /** Where somebody stands in a stream. */

@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { errorText } from "../log.ts";
 import { type Cursor, isBeyond } from "./cursor.ts";
-import { catchUp, type Follower, hand, type Read } from "./follower.ts";
+import { catchUp, type Follower, type Granted, hand, type Read } from "./follower.ts";
 import { readBatch, readHorizon, type Source } from "./source.ts";
 import { takeTurns } from "./turns.ts";
 
@@ -20,9 +21,15 @@ export interface Hub {
 /** However many streams are polled at once, this many connections are enough, and the others are left to requests. */
 const MOST_AT_A_TIME = 4;
 
+/** Grants of a kind in one go: few statements, and none that keeps the process busy for long. */
+const RENEWED_TOGETHER = 100;
+
+/** Writing to a thousand sockets takes a while: after so many, requests have their turn. */
+const HANDED_AT_ONCE = 50;
+
 /**
  * Polls for all streams of a process: one statement for the horizon, one per source in which something may be new, and
- * one renewal per grant. Between polls nothing is held, and without followers nothing runs.
+ * a renewal of all grants, many at a time. Between polls nothing is held, and without followers nothing runs.
  */
 export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followers = new Set<Follower>();
@@ -66,7 +73,10 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     const renewed = await renewAll(group, source);
     while (batch) {
       const receivers = live.filter((one) => renewed.has(one) && one.live && one.source === source);
-      for (const one of receivers) hand(one, batch);
+      for (const some of inPortions(receivers, HANDED_AT_ONCE)) {
+        for (const one of some) hand(one, batch);
+        await setImmediate();
+      }
       batch = batch.complete || receivers.length === 0 ? null : await read(source, { after: batch.reached, since: null });
     }
     for (const one of renewed) readAlone(one, async () => below);
@@ -75,22 +85,25 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   /** Those who still have access; whoever has lost it is gone. One whose grant could not be renewed waits for the next round. */
   async function renewAll(group: Follower[], source: Source | null): Promise<Set<Follower>> {
     const renewed = new Set<Follower>();
-    const renew = async (same: Follower[]): Promise<void> => {
-      try {
-        const granted = await turn(() => same[0]!.grant.renew());
-        for (const one of same) {
+    const holders = [...Map.groupBy(group, ({ grant }) => grant.key).values()];
+    const renew = async (some: Follower[][]): Promise<void> => {
+      const grants = some.map(([first]) => first!.grant);
+      const granted = await turn(() => grants[0]!.renew(grants));
+      for (const [index, same] of some.entries()) settle(same, granted[index]!);
+    };
+    const settle = (same: Follower[], granted: Granted): void => {
+      for (const one of same)
+        if (granted instanceof DomainError) {
+          remove(one);
+          one.client.end();
+        } else {
           one.source = granted?.key === source?.key ? source : granted;
           renewed.add(one);
         }
-      } catch (error) {
-        if (!(error instanceof DomainError)) return failed(error);
-        for (const one of same) {
-          remove(one);
-          one.client.end();
-        }
-      }
     };
-    await Promise.all([...Map.groupBy(group, (one) => one.grant.key).values()].map(renew));
+    const kinds = Map.groupBy(holders, ([first]) => first!.grant.kind);
+    const portions = [...kinds.values()].flatMap((kind) => inPortions(kind, RENEWED_TOGETHER));
+    await Promise.all(portions.map((some) => renew(some).catch(failed)));
     return renewed;
   }
 
@@ -98,10 +111,16 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   function readAlone(follower: Follower, horizon: () => Promise<bigint>): void {
     if (follower.live || reading.has(follower) || !followers.has(follower)) return;
     reading.add(follower);
-    void horizon()
-      .then((below) => catchUp(follower, readBelow(below)))
-      .catch(failed)
-      .finally(() => reading.delete(follower));
+    const read = async () => catchUp(follower, readBelow(await horizon()));
+    const goOn = () => {
+      reading.delete(follower);
+      // Room that came up at the very end was not waited for.
+      if (follower.client.ready()) readAlone(follower, horizon);
+    };
+    void read().then(goOn, (error: unknown) => {
+      reading.delete(follower);
+      failed(error);
+    });
   }
 
   const readBelow =
@@ -127,6 +146,9 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
 
 /** Silence is a group of its own. */
 const keyOf = ({ source }: Follower) => source?.key ?? "";
+
+const inPortions = <T>(all: T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
 
 const lowest = (group: Follower[]): Cursor =>
   group.map(({ after }) => after).reduce((least, after) => (isBeyond(least, after) ? after : least));

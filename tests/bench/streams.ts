@@ -1,0 +1,146 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { boards, organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { openPostgres } from "@board/core/db/postgres";
+import { silent } from "@board/core/log";
+import { eq } from "drizzle-orm";
+import { startIdentityProvider } from "../support/identity.ts";
+import type { Postgres } from "../support/postgres.ts";
+import { follow, type Stream } from "./follow.ts";
+import { type Service, startService } from "./service.ts";
+import { type Share, shareOf, type State, watch } from "./watch.ts";
+
+export const STREAMS = 1_000;
+const DATABASE = "streams";
+/** Streams of which each event is timed; of the others events are counted. */
+const TIMED = 20;
+/** How long a comment may take to be received by all. */
+const PATIENCE_MS = 30_000;
+
+export interface StreamFigures {
+  what: string;
+  without: State;
+  with_streams: State;
+  /** From the answer to a comment until it is received, over some of the streams. */
+  delay_ms: Share;
+  /** Comments that a stream has not received, or received twice, over all streams. */
+  wrong: number;
+}
+
+type Headers = Record<string, string>;
+interface Place {
+  organization_id: string;
+  comments: string;
+}
+
+/** The comment feed of one organization, followed by a thousand clients of one and of a thousand people. */
+export async function measureStreams(postgres: Postgres): Promise<StreamFigures[]> {
+  const url = await postgres.createDatabase(DATABASE);
+  const figures: StreamFigures[] = [];
+  const alone = await startService({ DATABASE_URL: url });
+  let place: Place;
+  try {
+    const own = { authorization: `Bearer ${alone.token}` };
+    place = await furnish(alone, own);
+    figures.push(await measure("of one credential", postgres, alone, place, Array(STREAMS).fill(own)));
+  } finally {
+    await alone.stop();
+  }
+  const provider = await startIdentityProvider();
+  const { issuer } = provider;
+  const oidc = { AUTH_MODE: "oidc", OIDC_ISSUER: issuer, OIDC_JWKS_URL: `${issuer}keys` };
+  const names = Array.from({ length: STREAMS }, (_, n) => `person-${n}`);
+  const people = await Promise.all(
+    names.map(async (name): Promise<Headers> => ({ authorization: `Bearer ${await provider.token(name)}` })),
+  );
+  const service = await startService({ DATABASE_URL: url, ...oidc });
+  try {
+    await addPeople(url, place, names);
+    figures.push(await measure("of as many people, with a right to all boards", postgres, service, place, people));
+    await restrict(url, place);
+    figures.push(await measure("of as many people, with grants", postgres, service, place, people));
+  } finally {
+    await service.stop();
+    await provider.close();
+  }
+  return figures;
+}
+
+async function send<T>({ url }: Service, path: string, headers: Headers, body: object): Promise<T> {
+  const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+async function furnish(service: Service, own: Headers): Promise<Place> {
+  const create = (path: string, body: object) => send<{ id: string; organization_id: string }>(service, path, own, body);
+  const host = { name: "Streams", url: "ws://127.0.0.1:9", workspace_root: "/srv", token: "test-token-123" };
+  const gateway = await create("/api/v1/gateways", host);
+  const board = await create("/api/v1/boards", { name: "Streams", description: "Streams", gateway_id: gateway.id });
+  const task = await create(`/api/v1/boards/${board.id}/tasks`, { title: "Streams" });
+  return { organization_id: board.organization_id, comments: `/api/v1/boards/${board.id}/tasks/${task.id}/comments` };
+}
+
+async function addPeople(url: string, { organization_id }: Place, names: string[]): Promise<void> {
+  const database = openPostgres(url, { log: silent });
+  const { db } = database;
+  const made = await db
+    .insert(users)
+    .values(names.map((name) => ({ auth_subject: name, name, active_organization_id: organization_id })))
+    .returning();
+  const member = { organization_id, role: "member" as const, all_boards_write: true };
+  await db.insert(organization_members).values(made.map(({ id }) => ({ ...member, user_id: id })));
+  await database.close();
+}
+
+/** A grant on the one board there is takes the place of everybody's right to all of them. */
+async function restrict(url: string, { organization_id }: Place): Promise<void> {
+  const database = openPostgres(url, { log: silent });
+  const { db } = database;
+  const own = eq(organization_members.organization_id, organization_id);
+  const [board] = await db.select().from(boards).where(eq(boards.organization_id, organization_id));
+  const members = await db
+    .update(organization_members)
+    .set({ all_boards_read: false, all_boards_write: false })
+    .where(own)
+    .returning();
+  const grant = { board_id: board!.id, can_read: true, can_write: true };
+  await db.insert(organization_board_access).values(members.map(({ id }) => ({ ...grant, organization_member_id: id })));
+  await database.close();
+}
+
+async function measure(
+  what: string,
+  postgres: Postgres,
+  service: Service,
+  { comments }: Place,
+  readers: Headers[],
+): Promise<StreamFigures> {
+  const own = readers[0]!;
+  const written = new Map<string, number>();
+  const write = async () => {
+    const message = crypto.randomUUID();
+    await send(service, comments, own, { message });
+    written.set(message, performance.now());
+  };
+  const look = () => watch({ postgres, database: DATABASE, service, headers: own, write });
+  const without = await look();
+  written.clear();
+  const streams: Stream[] = [];
+  const open = (headers: Headers) => follow(`${service.url}/api/v1/activity/task-comments/stream`, headers);
+  for (let at = 0; at < readers.length; at += TIMED)
+    streams.push(...(await Promise.all(readers.slice(at, at + TIMED).map(open))));
+  const timed = [...streams.slice(0, TIMED / 2), ...streams.slice(-TIMED / 2)];
+  for (const stream of timed) stream.received = new Map();
+  // What opening them cost is over.
+  await pause(5_000);
+  const with_streams = await look();
+  const enough = performance.now() + PATIENCE_MS;
+  while (performance.now() < enough && streams.some(({ events }) => events < written.size)) await pause(100);
+  for (const stream of streams) stream.close();
+  const delays = timed.flatMap(({ received }) =>
+    [...written].map(([message, at]) => (received!.get(message) ?? Number.POSITIVE_INFINITY) - at),
+  );
+  const wrong = streams.reduce((sum, { events }) => sum + Math.abs(events - written.size), 0);
+  await pause(1_000);
+  return { what, without, with_streams, delay_ms: shareOf(delays), wrong };
+}
