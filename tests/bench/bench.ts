@@ -8,8 +8,11 @@ import { toKey } from "@board/core/seal";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
 import { sql } from "drizzle-orm";
 import { startPostgres } from "../support/postgres.ts";
+import { emptyLog, EVENTS, fillLog, measurePlain, narrow } from "./activity.ts";
 import { load } from "./load.ts";
+import { BOARDS, measureMetrics } from "./metrics.ts";
 import { KEYS, startService } from "./service.ts";
+import { measureStreams, STREAMS } from "./streams.ts";
 import { AGENTS, measureSync } from "./sync.ts";
 
 /** `npm run bench [-- name ...]`: figures of this machine with a baseline from the same run; no figure is a test. */
@@ -46,7 +49,7 @@ const gateway = await api("POST", "/api/v1/gateways", {
   token: "test-token-123",
 });
 const board = await api("POST", "/api/v1/boards", { name: "Bench", description: "Bench", gateway_id: gateway.id });
-const lead = await api<{ auth_token: string }>("POST", "/api/v1/agents", {
+const lead = await api<{ id: string; auth_token: string }>("POST", "/api/v1/agents", {
   name: "Lead",
   board_id: board.id,
   is_board_lead: true,
@@ -149,6 +152,33 @@ const benches: Record<string, () => Promise<Row[]>> = {
     ];
   },
 
+  /** Pages of the activity list, full ones, whose total has to be found. */
+  async activity() {
+    await fillLog(db, { gateway_id: gateway.id, agent_id: lead.id });
+    const plain = await measurePlain(db, CONNECTIONS, 100);
+    const page = "/api/v1/activity?limit=50";
+    const row = (reader: string, figures: Parameters<typeof rate>[0]): Row => ({
+      what: `activity, 50 of ${EVENTS} events, ${reader}`,
+      figure: rate(figures),
+      baseline: `sort and count at the database, without HTTP: ${round(plain)}/s`,
+      ratio: `${(figures.per_second / plain).toFixed(1)}x`,
+    });
+    await get(page, { authorization }, 500);
+    const all = await get(page, { authorization }, 2_000);
+    const deep = await get(`${page}&offset=9000`, { authorization }, 500);
+    await narrow(db, true);
+    const granted = await get(page, { authorization }, 2_000);
+    await narrow(db, false);
+    const own = await get(page, { "x-agent-token": lead.auth_token }, 2_000);
+    await emptyLog(db);
+    return [
+      row("an owner of all boards", all),
+      row("the same at offset 9,000", deep),
+      row("rights on 20 boards", granted),
+      row("an agent", own),
+    ];
+  },
+
   async ingestion() {
     const body = JSON.stringify({
       ref: "refs/heads/main",
@@ -204,6 +234,31 @@ const benches: Record<string, () => Promise<Row[]>> = {
     const at = (share: number) => round(waits[Math.floor((waits.length - 1) * share)] ?? Number.NaN);
     const figure = `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${waits.length} of 1000 timed)`;
     return [{ what: "post to notification at 100/s, one agent", figure, baseline: "target p50 1 s, p99 5 s", ratio: "" }];
+  },
+
+  /** The dashboard over a day and a month, against plain statements for each of its buckets. */
+  async metrics() {
+    const place = { url: service.url, authorization, gateway_id: gateway.id, connections: CONNECTIONS };
+    const figures = await measureMetrics(db, place);
+    return figures.map(({ range, events, transitions, alone, together, plain_ms }) => ({
+      what: `dashboard ${range}, ${events} events, ${transitions} moves, ${BOARDS} boards`,
+      figure: `${rate(together)}; alone p50 ${round(alone.p50_ms)} ms`,
+      baseline: `plain SQL for each bucket ${round(plain_ms)} ms`,
+      ratio: `${round(plain_ms / alone.p50_ms)}x`,
+    }));
+  },
+
+  /** Open comment streams beside plain requests and new comments, against the same without the streams. */
+  async streams() {
+    const figures = await measureStreams(postgres);
+    const state = ({ request_ms, memory_mb, statements_per_second, connections }: (typeof figures)[number]["without"]) =>
+      `list boards p50 ${round(request_ms.p50)} ms, p99 ${round(request_ms.p99)} ms; ${round(memory_mb)} MB, ${round(statements_per_second)} statements/s, ${connections} connections at work`;
+    return figures.map(({ what, without, with_streams, delay_ms, wrong }) => ({
+      what: `${STREAMS} streams ${what}`,
+      figure: `${state(with_streams)}; comments received after p50 ${round(delay_ms.p50)} ms, p99 ${round(delay_ms.p99)} ms, ${wrong} lost or doubled`,
+      baseline: `none: ${state(without)}`,
+      ratio: `p99 ${(with_streams.request_ms.p99 / without.request_ms.p99).toFixed(2)}x`,
+    }));
   },
 
   /** All files of many agents over a slow link, against a socket for every call. */

@@ -1,0 +1,64 @@
+import { and, desc, eq, sql } from "drizzle-orm";
+import * as z from "zod";
+import { approvals } from "../approval/approval.sql.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { tasks } from "../task/task.sql.ts";
+import { Id, Instant } from "../wire.ts";
+import { among } from "./scope.ts";
+
+const MAX_ITEMS = 10;
+
+export const PendingApprovals = z
+  .object({
+    total: z.int().describe("How many approvals wait for a decision."),
+    items: z
+      .array(
+        z.object({
+          approval_id: Id.describe("Id of the approval."),
+          board_id: Id.describe("Board that it belongs to."),
+          board_name: z.string().describe("Name of that board."),
+          action_type: z.string().describe("What is to be approved."),
+          confidence: z.number().describe("How sure the agent is, 0 to 100; 0 when it did not say."),
+          created_at: Instant.describe("When it was asked for."),
+          task_title: z.string().nullable().describe("Title of the first task it is about."),
+        }),
+      )
+      .describe(`The newest ${MAX_ITEMS} of them, newest first.`),
+  })
+  .meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
+export type PendingApprovals = z.infer<typeof PendingApprovals>;
+
+/** Which are the newest is told by an index alone, however many wait; only those are read. */
+export async function readPendingApprovals(ctx: Context, board_ids: readonly string[]): Promise<PendingApprovals> {
+  const newestFirst = [desc(approvals.created_at), desc(approvals.id)];
+  const newest = ctx.db
+    .select({ id: approvals.id, total: sql<number>`count(*) over ()`.mapWith(Number).as("total") })
+    .from(approvals)
+    .where(and(eq(approvals.board_id, among(board_ids)), eq(approvals.status, "pending")))
+    .orderBy(...newestFirst)
+    .limit(MAX_ITEMS)
+    .as("newest");
+  const rows = await ctx.db
+    .select({
+      approval_id: approvals.id,
+      board_id: approvals.board_id,
+      board_name: boards.name,
+      action_type: approvals.action_type,
+      confidence: approvals.confidence,
+      created_at: approvals.created_at,
+      task_title: tasks.title,
+      total: newest.total,
+    })
+    .from(newest)
+    .innerJoin(approvals, eq(approvals.id, newest.id))
+    .innerJoin(boards, eq(boards.id, approvals.board_id))
+    .leftJoin(tasks, eq(tasks.id, approvals.task_id))
+    .orderBy(...newestFirst);
+  const items = rows.map(({ total: _total, ...row }) => ({
+    ...row,
+    confidence: row.confidence ?? 0,
+    created_at: row.created_at.toISOString(),
+  }));
+  return { total: rows[0]?.total ?? 0, items };
+}
