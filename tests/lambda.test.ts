@@ -191,8 +191,9 @@ test("the stream function sends what is said as it is said, ends by itself, and 
       onHead,
     });
 
-  let first!: ReturnType<typeof follow>;
-  await new Promise<void>((opened) => (first = follow(opened)));
+  const opened = Promise.withResolvers<void>();
+  const first = follow(() => opened.resolve());
+  await opened.promise;
   await say("one");
   const { head, body, error } = await first;
   expect([head.statusCode, head.headers["content-type"], error]).toEqual([200, "text/event-stream; charset=utf-8", null]);
