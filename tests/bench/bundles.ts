@@ -24,6 +24,7 @@ const ENV = {
   TOKEN_PEPPER: Buffer.alloc(32).toString("base64"),
 };
 const IMPORT = `
+  globalThis.awslambda = { streamifyResponse: (handler) => handler };
   const start = performance.now();
   await import(process.argv[1]);
   process.stdout.write(String(performance.now() - start), () => process.exit(0));
