@@ -110,7 +110,7 @@ export const deliveries = {
 } as const satisfies Queue;
 
 /**
- * What template syncs leave after their request. As patient as the deliveries; but many agents of one run wait for their
+ * What syncs of templates and of skill packs leave after their request. As patient as the deliveries; but many agents of one run wait for their
  * turn at one host, so that more of them at a time would only wait longer.
  */
 export const syncs = {

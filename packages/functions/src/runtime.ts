@@ -15,7 +15,7 @@ import * as z from "zod";
 /** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
 const Edge = z.object({
   DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups for what agents are told."),
-  SYNCS_QUEUE_URL: z.url().describe("Queue of the wake-ups for template syncs."),
+  SYNCS_QUEUE_URL: z.url().describe("Queue of the wake-ups for syncs of templates and of skill packs."),
   NEON_PROXY: z
     .string()
     .optional()
