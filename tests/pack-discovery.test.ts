@@ -263,6 +263,12 @@ test("an index that its host breaks off is read from the archive", async () => {
   expect(told(await packs.sync(id))).toEqual([200, result(1, 1, 0)]);
 });
 
+test("an index that its host never sends leaves time for the archive", async () => {
+  await host.publish(repository, index([{ path: "skills/paint" }]));
+  host.answers.set(indexPath(repository), () => {});
+  expect(told(await packs.sync(id))).toEqual([200, result(1, 1, 0)]);
+});
+
 test("of a branch that is not there the default branch takes the place, with a warning", async () => {
   await host.publish(repository, { "a/SKILL.md": SKILL("a") }, "trunk");
   expect(told(await packs.sync(id))).toEqual([200, result(1, 1, 0, [expect.stringContaining("main")])]);

@@ -15,6 +15,8 @@ export type PackLimits = typeof PACK_LIMITS;
 /** Front matter, heading and first line stand at the beginning of a SKILL.md. */
 const SKILL_BYTES = 32 * 1024;
 const INDEX_BYTES = 16 * 1024 * 1024;
+/** Of the whole time, for an index by itself: a host that never sends it must leave enough for the archive. */
+const INDEX_SHARE = 0.25;
 
 /** Limits, and when the time is over on the clock of `performance.now()`. */
 type Fetching = PackLimits & { deadline: number };
@@ -30,8 +32,9 @@ export interface Collected {
  * host.
  */
 export async function collectSkills(web: Web, pack: Place, limits: PackLimits = PACK_LIMITS): Promise<Collected> {
-  const deadline = performance.now() + limits.total_ms;
-  const index = await fetchIndex(web, pack, { ...limits, deadline });
+  const started = performance.now();
+  const deadline = started + limits.total_ms;
+  const index = await fetchIndex(web, pack, { ...limits, deadline: started + INDEX_SHARE * limits.total_ms });
   const listed = index === null ? null : await readIndexAlone(index, pack, limits);
   return listed ?? readRepository(web, pack, limits, deadline);
 }
