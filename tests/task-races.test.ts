@@ -239,3 +239,19 @@ describe("everything at once", () => {
     }
   });
 });
+
+test("a task can be moved and deleted while more and more tasks come to wait for it", async () => {
+  const crew = await addCrew(world, home, 0);
+  const [wanted] = (await crew.tasks(1)) as [string];
+  let going = true;
+  const writers = times(16, async () => {
+    while (going) expect([200, 404]).toContain((await crew.create({ title: "Waits", depends_on_task_ids: [wanted] })).status);
+  });
+  const answers: Answer[] = [];
+  for (const status of times(20, (index) => STATUSES[index % STATUSES.length]!))
+    answers.push(await crew.patch(wanted, { status }));
+  answers.push(await crew.remove(wanted));
+  going = false;
+  await Promise.all(writers);
+  expectOnly(answers, [200]);
+});

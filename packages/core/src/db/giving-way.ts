@@ -28,19 +28,25 @@ export async function transactionGivingWay<C extends Context, T>(ctx: C, work: (
 
 const REPEATS = 5;
 
-/** Thrown in a repeatable transaction that has found, before it wrote anything, that it holds too little. */
+/**
+ * Thrown in a repeatable transaction that has found, before it wrote anything, that it holds too little. The next attempt
+ * must keep others from adding to it: they may well be faster every time.
+ */
 export class StartOver extends Error {
   override name = "StartOver";
 }
 
 /**
  * A transaction that locks several rows which others lock in another order, now and then. Of two that wait for each other
- * the database ends one after a second; it has changed nothing, and starts over.
+ * the database ends one after a second; it has changed nothing, and starts over. `again` tells the work that it does.
  */
-export async function repeatableTransaction<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
+export async function repeatableTransaction<C extends Context, T>(
+  ctx: C,
+  work: (ctx: C, again: boolean) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(ctx, work);
+      return await transaction(ctx, (ctx) => work(ctx, attempt > 1));
     } catch (error) {
       if (attempt === REPEATS || !(lostLock(error) || error instanceof StartOver)) throw error;
     }

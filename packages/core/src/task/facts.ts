@@ -114,7 +114,8 @@ const columns = { now, dependencies, dependents, tag_ids, pending_approval, appr
 /**
  * Everything around a task that decides about its change, in one statement. Read after the task was locked, and not with
  * it: what others committed while the lock was waited for is seen only by a later statement. A task that has come to wait
- * for this one meanwhile is not held, and out of turn it would be waited for: then everything starts over.
+ * for this one meanwhile is not held, and out of turn it would be waited for: then everything starts over, and keeps the
+ * board's dependencies as they are.
  */
 export async function readFacts(ctx: Context, { task, held }: HeldTask) {
   const late = sql<boolean>`exists (

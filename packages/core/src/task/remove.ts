@@ -8,6 +8,7 @@ import { releaseTask } from "../approval/release.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
+import { lockDependencies } from "./dependency.ts";
 import { taskEvent } from "./events.ts";
 import { holdTask, readFacts } from "./facts.ts";
 import { tasks } from "./task.sql.ts";
@@ -19,8 +20,9 @@ import { newTransitions } from "./transition.ts";
  */
 export async function removeTask(ctx: Context<User | Lead>, board_id: string, task_id: string): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
-  await repeatableTransaction(ctx, async (ctx) => {
+  await repeatableTransaction(ctx, async (ctx, again) => {
     const { actor } = ctx;
+    if (again) await lockDependencies(ctx, board);
     const held = await holdTask(ctx, board, task_id, { dependents: true });
     const { dependents } = await readFacts(ctx, held);
     const row = held.task;

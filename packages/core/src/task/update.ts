@@ -41,8 +41,8 @@ export async function updateTask(ctx: Acting, board_id: string, task_id: string,
   const claims = moverOf(ctx.actor, board) === "worker" && (wish.status ?? wish.assigned_agent_id) !== undefined;
   // Read before anything is waited for: a task that was free then, and is not under the lock, was lost to somebody faster.
   const seen_free = claims && (await readHolder(ctx, board, task_id)) === null;
-  return repeatableTransaction(ctx, async (ctx) => {
-    if (wish.depends_on_task_ids) await lockDependencies(ctx, board);
+  return repeatableTransaction(ctx, async (ctx, again) => {
+    if (wish.depends_on_task_ids || again) await lockDependencies(ctx, board);
     const held = await holdTask(ctx, board, task_id, { also: wish.depends_on_task_ids, dependents: wish.status !== undefined });
     const before = held.task;
     const facts = await readFacts(ctx, held);
