@@ -10,7 +10,9 @@ import { deliver } from "@board/core/deliver";
 import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
 import { relay } from "@board/core/job/job";
+import { createLocalBus } from "@board/core/local-bus";
 import type { Log } from "@board/core/log";
+import { unmetered } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
 import { createWeb } from "@board/core/web/https";
@@ -119,7 +121,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     deadlines: { challenge: 300 },
   });
-  const base = { db, gateways, web: options.web ?? createWeb(), settings, now, log };
+  const bus = createLocalBus();
+  const base = { db, gateways, web: options.web ?? createWeb(), bus, settings, now, log, meter: unmetered, trace_id: null };
   const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
   const closing = new AbortController();
   const runtime: Runtime = {

@@ -1,8 +1,10 @@
 import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor } from "./actor.ts";
+import type { EventBus } from "./bus.ts";
 import type { Gateways } from "./gateway/client.ts";
 import type { Log } from "./log.ts";
+import type { Meter } from "./meter.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Settings } from "./settings.ts";
 import type { Web } from "./web/web.ts";
@@ -19,9 +21,13 @@ export interface Context<A extends Actor = Actor> {
   readonly actor: A;
   readonly gateways: Gateways;
   readonly web: Web;
+  readonly bus: EventBus;
   readonly settings: Settings;
   readonly now: () => Date;
   readonly log: Log;
+  readonly meter: Meter;
+  /** Follows work from its request through the queue to the consumer; null for what nobody asked for. */
+  readonly trace_id: string | null;
   /** Filled by `enqueue`: whoever owns the request relays once it has committed. Shared by every copy of this context. */
   readonly outbox: Outbox;
 }

@@ -6,7 +6,9 @@ import type { Context } from "@board/core/context";
 import { openNeon } from "@board/core/db/neon";
 import type { Gateways } from "@board/core/gateway/client";
 import { relayAll } from "@board/core/job/job";
+import { createLocalBus } from "@board/core/local-bus";
 import { errorText } from "@board/core/log";
+import { unmetered } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings } from "@board/core/settings";
 import type { Web } from "@board/core/web/web";
@@ -53,8 +55,22 @@ function lazyGateways(open: () => Promise<Gateways>): Gateways {
 /** Loaded when something is fetched. */
 const web: Web = { get: async (...call) => (await import("@board/core/web/https")).createWeb().get(...call) };
 
+const bus = createLocalBus();
+
 function contextFor<A extends Actor>(actor: A): Context<A> {
-  return { db, actor, gateways, web, settings, now: () => new Date(), log, outbox: createOutbox() };
+  return {
+    db,
+    actor,
+    gateways,
+    web,
+    bus,
+    settings,
+    now: () => new Date(),
+    log,
+    meter: unmetered,
+    trace_id: null,
+    outbox: createOutbox(),
+  };
 }
 
 export const systemContext = (): Context<System> => contextFor({ type: "system" });

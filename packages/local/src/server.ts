@@ -12,7 +12,9 @@ import type { Database } from "@board/core/db/database";
 import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
 import { recoverJobs } from "@board/core/job/job";
+import { createLocalBus } from "@board/core/local-bus";
 import { errorText, type Log } from "@board/core/log";
+import { unmetered } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
 import { scheduled } from "@board/core/schedule";
 import type { Settings } from "@board/core/settings";
@@ -56,6 +58,7 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
   const web = createWeb();
+  const bus = createLocalBus();
   // With PORT=0 the address that agents' files and messages name is known once the server listens.
   let known = settings;
   const contextFor = <A extends Actor>(actor: A): Context<A> => ({
@@ -63,9 +66,12 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     actor,
     gateways,
     web,
+    bus,
     settings: known,
     now,
     log,
+    meter: unmetered,
+    trace_id: null,
     outbox: createOutbox(),
   });
   const system = () => contextFor({ type: "system" } as const);

@@ -38,6 +38,7 @@ export async function storeJobs<K extends JobKind>(
         kind,
         secret_sealed: secret === null ? null : seal(ctx.settings.encryption_key, secret),
         run_at: ctx.now(),
+        trace_id: ctx.trace_id,
         max_attempts: POLICIES[kind].attempts,
       })),
     );

@@ -20,6 +20,8 @@ export const jobs = pgTable(
     secret_sealed: bytes(),
     dedupe_key: text(),
     run_at: instant().notNull(),
+    /** Of the request that the job comes from. */
+    trace_id: text(),
     /** When a wake-up was sent to the queue; null while none is on its way. */
     sent_at: instant(),
     attempts: integer().notNull().default(0),

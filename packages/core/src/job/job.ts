@@ -73,6 +73,7 @@ function toRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$i
     dedupe_key: options.dedupe_key ?? null,
     secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
     run_at: options.run_at ?? ctx.now(),
+    trace_id: ctx.trace_id,
     max_attempts: POLICIES[kind].attempts,
   };
 }
