@@ -31,6 +31,17 @@ export class DomainError extends Error {
   }
 }
 
+/**
+ * Something outside of the service failed, or refused: nothing of ours to mend. A job that ends with one is tried again as
+ * the policy of its kind says; any other error of a job is a bug.
+ */
+export class ExpectedFailure extends Error {
+  /** How long whoever failed asks to be left alone, in milliseconds; null when it did not say. */
+  get retry_after_ms(): number | null {
+    return null;
+  }
+}
+
 export interface FieldProblem {
   type: string;
   loc: (string | number)[];

@@ -1,4 +1,5 @@
-import type { BoardEvent, EventBus } from "./bus.ts";
+import type { BoardEvent } from "./board-event/detail.ts";
+import type { EventBus } from "./bus.ts";
 
 export type Subscriber = (event: BoardEvent) => void;
 

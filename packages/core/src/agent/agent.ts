@@ -2,6 +2,7 @@ import { and, count, desc, eq, getTableColumns, isNull, or } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Lead } from "../actor.ts";
+import { toBoardEvents } from "../board-event/board-event.ts";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapConflict } from "../db/conflict.ts";
@@ -10,6 +11,7 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Blankable, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, rule } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
+import { newAgentBoardEvents } from "./board-events.ts";
 import { leadSessionKey, ownSessionKey } from "./host.ts";
 import { actingUser, enqueueProvision } from "./lifecycle.ts";
 import { shownStatus } from "./presence.ts";
@@ -111,7 +113,8 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
         .returning(),
     );
     const { organization_id } = board;
-    await enqueueProvision(ctx, row!, { organization_id, user_id: actingUser(ctx), reset: true, auth_token });
+    const told = toBoardEvents(ctx, newAgentBoardEvents(organization_id, row!));
+    await enqueueProvision(ctx, row!, { organization_id, user_id: actingUser(ctx), reset: true, auth_token }, told);
     return { ...toAgent(row!, ctx.now()), auth_token };
   });
 }

@@ -8,7 +8,7 @@ import { trackingReach } from "../gateway/reach.ts";
 import type { RetryPolicy } from "../gateway/retry.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
-import { enqueue } from "../job/job.ts";
+import { enqueueAll, type NewJob } from "../job/job.ts";
 import { agents } from "./agent.sql.ts";
 import { hostAgentId, workspacePath } from "./host.ts";
 
@@ -25,13 +25,19 @@ interface Host {
   organization_id: string;
 }
 
-/** Has the host take over the agents' heartbeat settings, as one job in the transaction that changes them. */
+/**
+ * Has the host take over the agents' heartbeat settings, as one job in the transaction that changes them, and none for no
+ * agent. `others` are jobs that are stored by the same statement.
+ */
 export async function enqueueHeartbeatConfig(
   ctx: Context,
   { gateway_id, organization_id }: Host,
   agent_ids: string[],
+  others: readonly NewJob[] = [],
 ): Promise<void> {
-  await enqueue(ctx, "config.heartbeat", { gateway_id, agent_ids }, { organization_id, gateway_id, lane: gateway_id });
+  const options = { organization_id, gateway_id, lane: gateway_id };
+  const config: NewJob = { kind: "config.heartbeat", payload: { gateway_id, agent_ids }, options };
+  await enqueueAll(ctx, [...(agent_ids.length > 0 ? [config] : []), ...others]);
 }
 
 /** Writes the settings as they are stored now. Agents that are gone by now are left out. */

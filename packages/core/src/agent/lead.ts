@@ -1,8 +1,10 @@
 import { and, eq } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
+import { toBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { nameTaken } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
+import { newAgentBoardEvents } from "./board-events.ts";
 import { leadSessionKey } from "./host.ts";
 import { actingUser, enqueueProvision } from "./lifecycle.ts";
 import { mintToken, storedToken } from "./token.ts";
@@ -47,7 +49,8 @@ export async function ensureLead(
     .returning();
   if (made) {
     const { organization_id } = board;
-    await enqueueProvision(ctx, made, { organization_id, user_id: actingUser(ctx), reset: false, auth_token });
+    const told = toBoardEvents(ctx, newAgentBoardEvents(organization_id, made));
+    await enqueueProvision(ctx, made, { organization_id, user_id: actingUser(ctx), reset: false, auth_token }, told);
     return { agent: made, created: true };
   }
   const other = await findLead(ctx, board.id);

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { enqueue } from "../job/job.ts";
+import { enqueueAll, type NewJob } from "../job/job.ts";
 import { hostLane } from "./host.ts";
 
 /** An agent whose host is to be told of it. */
@@ -22,29 +22,39 @@ interface Options {
 /** Whose profile the files show when this caller causes them: an agent acts for nobody in particular. */
 export const actingUser = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
 
-/** Has a new agent made on its host with its first token, in the transaction that makes its row. */
-export async function enqueueProvision(ctx: Context, agent: Subject, options: Options & { auth_token: string }): Promise<void> {
-  const job = toJob(agent, options);
-  if (job) await enqueue(ctx, "agent.provision", job.payload, { ...job.options, secret: options.auth_token });
+/**
+ * Has a new agent made on its host with its first token, in the transaction that makes its row. `others` are jobs that are
+ * stored by the same statement.
+ */
+export async function enqueueProvision(
+  ctx: Context,
+  agent: Subject,
+  { auth_token, ...options }: Options & { auth_token: string },
+  others: readonly NewJob[] = [],
+): Promise<void> {
+  const provision = toJobs(agent, options).map(
+    (job): NewJob => ({ kind: "agent.provision", ...job, options: { ...job.options, secret: auth_token } }),
+  );
+  await enqueueAll(ctx, [...provision, ...others]);
 }
 
 /** Has the files of an agent rewritten on its host, in the transaction that changes what they say. The token stays. */
 export async function enqueueUpdate(
   ctx: Context,
   agent: Subject,
-  options: Options & { force_bootstrap?: boolean },
+  { force_bootstrap = false, ...options }: Options & { force_bootstrap?: boolean },
+  others: readonly NewJob[] = [],
 ): Promise<void> {
-  const job = toJob(agent, options);
-  const { force_bootstrap = false } = options;
-  if (job) await enqueue(ctx, "agent.update", { ...job.payload, force_bootstrap }, job.options);
+  const update = toJobs(agent, options).map(
+    (job): NewJob => ({ kind: "agent.update", ...job, payload: { ...job.payload, force_bootstrap } }),
+  );
+  await enqueueAll(ctx, [...update, ...others]);
 }
 
-/** An agent without a session has no place on a host. */
-function toJob(agent: Subject, { organization_id, user_id, reset, wake = true, deliver = false }: Options) {
+/** None for an agent without a session, which has no place on a host. */
+function toJobs(agent: Subject, { organization_id, user_id, reset, wake = true, deliver = false }: Options) {
   const { id: agent_id, gateway_id, openclaw_session_id, lifecycle_generation: generation } = agent;
-  if (!openclaw_session_id) return null;
-  return {
-    payload: { agent_id, generation, user_id, reset, wake, deliver },
-    options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) },
-  };
+  if (!openclaw_session_id) return [];
+  const payload = { agent_id, generation, user_id, reset, wake, deliver };
+  return [{ payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) } }];
 }

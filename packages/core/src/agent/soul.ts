@@ -2,16 +2,19 @@ import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, Lead } from "../actor.ts";
-import { recordEvent } from "../activity/activity.ts";
+import { newEvents } from "../activity/activity.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import { changesOf, isEmpty } from "../change.ts";
 import { type Context, transaction } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
+import { writeTogether } from "../db/together.ts";
 import { boardDenied, DomainError, notFound } from "../errors.ts";
 import { ownIn, toolsIn } from "../gateway/carrier.ts";
 import { GatewayError } from "../gateway/client.ts";
 import { readFile, writeFiles } from "../gateway/workspace.ts";
 import { Blankable, MAX_TEXT, MAX_URL, NonEmpty, oneLine } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
+import { agentBoardEvents } from "./board-events.ts";
 import { atHost, hostFailure, requireUsable, sessionOf, unavailable } from "./coordination/host.ts";
 import { hostAgentId } from "./host.ts";
 import { agentOn, findAgent, type Hosted, holdAgent, targetOfLead } from "./lookup.ts";
@@ -83,14 +86,18 @@ async function store(ctx: Context<Lead>, target: Hosted, soul: UpdateSoul): Prom
     if (!held) throw notFound();
     const { agent } = held;
     const changes = changesOf(agent, { soul_template: soul.content });
-    if (!isEmpty(changes))
-      await ctx.db
-        .update(agents)
-        .set({ ...changes, ...changedNow })
-        .where(and(eq(agents.id, agent.id), eq(agents.gateway_id, agent.gateway_id)));
+    const own = and(eq(agents.id, agent.id), eq(agents.gateway_id, agent.gateway_id));
+    const update = ctx.db
+      .update(agents)
+      .set({ ...changes, ...changedNow })
+      .where(own);
     const { organization_id, agent_id } = ctx.actor;
     const about = { organization_id, board_id: agent.board_id, agent_id };
-    await recordEvent(ctx, "agent.soul.updated", { ...about, message: updatedMessage(agent.name, soul) });
+    await writeTogether(ctx, [
+      ...(isEmpty(changes) ? [] : [update]),
+      newEvents(ctx, [{ event_type: "agent.soul.updated", ...about, message: updatedMessage(agent.name, soul) }]),
+      ...newBoardEvents(ctx, agentBoardEvents(organization_id, { before: agent, after: agent, changes })),
+    ]);
   });
 }
 

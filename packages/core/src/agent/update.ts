@@ -2,6 +2,7 @@ import { and, asc, eq, inArray } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { type Admin, mainSessionKey } from "../actor.ts";
+import { toBoardEvents } from "../board-event/board-event.ts";
 import { boards } from "../board/board.sql.ts";
 import { changesOf, isEmpty } from "../change.ts";
 import type { Context } from "../context.ts";
@@ -9,10 +10,12 @@ import { changedNow } from "../db/columns.ts";
 import { mapConflict } from "../db/conflict.ts";
 import { transactionGivingWay } from "../db/giving-way.ts";
 import { DomainError, notFound } from "../errors.ts";
+import type { NewJob } from "../job/job.ts";
 import { releaseAgent } from "../task/release-agent.ts";
 import { Id } from "../wire.ts";
 import { type AgentRead, type AgentRow, CreateAgent, nameTaken, requireRoom, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
+import { agentBoardEvents } from "./board-events.ts";
 import { enqueueCleanup } from "./cleanup.ts";
 import { enqueueHeartbeatConfig } from "./heartbeat-config.ts";
 import { ownSessionKey } from "./host.ts";
@@ -127,8 +130,9 @@ async function change(ctx: Context<Admin>, held: Hosted, sent: UpdateAgent, { de
   const moves = changes.gateway_id !== undefined || changes.openclaw_session_id !== undefined;
   const row = isEmpty(changes) ? agent : await store(ctx, agent, { ...changes, ...(moves ? newLife(agent) : {}) });
   if (destination) await leaveTasks(ctx, held, destination);
-  if (moves) await resettle(ctx, held, row);
-  else await refresh(ctx, held, row, { changes, force });
+  const told = toBoardEvents(ctx, agentBoardEvents(held.gateway.organization_id, { before: agent, after: row, changes }));
+  if (moves) await resettle(ctx, held, row, told);
+  else await refresh(ctx, held, row, { changes, force, told });
   return row;
 }
 
@@ -174,10 +178,10 @@ async function leaveTasks(ctx: Context<Admin>, { agent, gateway }: Hosted, { boa
   await releaseAgent(ctx, subject, board ? { board_id: board.id } : { gateway_id });
 }
 
-async function resettle(ctx: Context<Admin>, { agent, gateway }: Hosted, row: AgentRow): Promise<void> {
+async function resettle(ctx: Context<Admin>, { agent, gateway }: Hosted, row: AgentRow, told: readonly NewJob[]): Promise<void> {
   const { organization_id } = gateway;
   const { user_id } = ctx.actor;
-  await enqueueProvision(ctx, row, { organization_id, user_id, reset: true, auth_token: mintToken() });
+  await enqueueProvision(ctx, row, { organization_id, user_id, reset: true, auth_token: mintToken() }, told);
   await enqueueCleanup(ctx, gateway, agent, { gateway_stays: true });
 }
 
@@ -186,12 +190,14 @@ async function refresh(
   ctx: Context<Admin>,
   { gateway: { organization_id } }: Hosted,
   row: AgentRow,
-  { changes, force }: { changes: Partial<AgentRow>; force: boolean },
+  { changes, force, told }: { changes: Partial<AgentRow>; force: boolean; told: readonly NewJob[] },
 ): Promise<void> {
+  const { user_id } = ctx.actor;
   const { heartbeat_config, ...inFiles } = changes;
   if (force || !isEmpty(inFiles)) {
-    await enqueueUpdate(ctx, row, { organization_id, user_id: ctx.actor.user_id, reset: true, force_bootstrap: force });
-  } else if (heartbeat_config !== undefined && row.openclaw_session_id) {
-    await enqueueHeartbeatConfig(ctx, { gateway_id: row.gateway_id, organization_id }, [row.id]);
+    await enqueueUpdate(ctx, row, { organization_id, user_id, reset: true, force_bootstrap: force }, told);
+  } else if (heartbeat_config !== undefined) {
+    const hosted = row.openclaw_session_id ? [row.id] : [];
+    await enqueueHeartbeatConfig(ctx, { gateway_id: row.gateway_id, organization_id }, hosted, told);
   }
 }

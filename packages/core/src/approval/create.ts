@@ -3,12 +3,14 @@ import { newEvents } from "../activity/activity.ts";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { oneLine } from "../wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
+import { approvalBoardEvents } from "./board-events.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 import { holdTasks, keepOnePending, requireNonePending } from "./pending.ts";
 import { type CreateApproval, linkedTaskIds, payloadOf } from "./request.ts";
@@ -76,6 +78,7 @@ async function store(ctx: Asking, board: BoardRow, asked: NewApproval, input: Cr
       { event_type: "approval.created", message: `Approval created: ${what}.`, ...event },
       { event_type: "approval.requested", message: `Approval requested: ${what}.`, ...event },
     ]),
+    ...newBoardEvents(ctx, approvalBoardEvents(board, { id, status: "pending", task_ids })),
   ]);
   return readApproval(ctx, board.id, id);
 }

@@ -3,12 +3,14 @@ import * as z from "zod";
 import { newEvents, type TypedEvent } from "../activity/activity.ts";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
 import { oneLine } from "../wire.ts";
 import { type Approval, ApprovalStatus, readApproval } from "./approval.ts";
+import { approvalBoardEvents } from "./board-events.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 import { newDecisionNotices } from "./notices.ts";
 import { holdTasks, keepOnePending, requireNonePending, tasksOf } from "./pending.ts";
@@ -48,6 +50,7 @@ async function reopen(ctx: Context<User>, board: BoardRow, approval: Approval): 
   await writeTogether(ctx, [
     ...newStatus(ctx, approval, { status: "pending", resolved_at: null, resolved_by_user_id: null }),
     newEvents(ctx, [{ event_type: "approval.reviewed", ...about(ctx, board, approval), message }]),
+    ...newBoardEvents(ctx, approvalBoardEvents(board, { ...approval, status: "pending" })),
   ]);
 }
 
@@ -65,6 +68,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
     ...newStatus(ctx, approval, { status, resolved_at: sql`clock_timestamp()`, resolved_by_user_id: ctx.actor.user_id }),
     newEvents(ctx, events),
     ...(await newDecisionNotices(ctx, board, approval)),
+    ...newBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
 

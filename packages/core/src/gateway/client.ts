@@ -1,3 +1,5 @@
+import { ExpectedFailure } from "../errors.ts";
+
 /** How to reach one gateway. The token is plain text and lives in memory only. */
 export interface GatewayTarget {
   url: string;
@@ -12,6 +14,10 @@ export interface GatewayHello {
   version: string | null;
   methods: readonly string[];
   events: readonly string[];
+  /** What this connection may do; null when the host does not tell. */
+  scopes: readonly string[] | null;
+  /** By how much the host's clock is ahead of this machine's; null when it does not tell its time. */
+  clock_ahead_ms: number | null;
   max_payload: number;
 }
 
@@ -53,11 +59,14 @@ export interface GatewayFailure {
 }
 
 /** A gateway call failed. `message` is the host's text, cleaned, without any token (contract gateways.md §6). */
-export class GatewayError extends Error {
+export class GatewayError extends ExpectedFailure {
   readonly failure: GatewayFailure;
   constructor(message: string, failure: GatewayFailure = {}) {
     super(message);
     this.name = "GatewayError";
     this.failure = failure;
+  }
+  override get retry_after_ms(): number | null {
+    return this.failure.retry_after_ms ?? null;
   }
 }

@@ -1,4 +1,5 @@
 import type { TypedEvent } from "../activity/activity.ts";
+import type { BoardEventPayload } from "../board-event/board-event.ts";
 
 /** An event to record when a job ends. */
 export type JobEvent = TypedEvent;
@@ -66,6 +67,8 @@ export interface JobPayloads {
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
   "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
+  /** What happened as it was: read anew it would be another state. */
+  "event.publish": BoardEventPayload;
   "gateway.probe": { gateway_id: string };
   notice: NoticePayload;
   /** Reads a pack of skills whose request did not wait for it. */
@@ -96,6 +99,8 @@ export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // Others who write to the host's configuration at the same time make it refuse for good what may pass a moment later.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
+  // Nothing of an event is wrong for good; a bus that refuses it for want of a permission takes it once that is given.
+  "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, stubborn: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   // What fails is told by the run, and whoever waits for it syncs again.

@@ -2,11 +2,13 @@ import { and, eq, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
 import { newEvents } from "../activity/activity.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
 import { newNotices } from "../notice/notice.ts";
 import { assignTags, missingTagIds } from "../tag/assignment.ts";
+import { taskBoardEvents } from "./board-events.ts";
 import { blocked, checkAssignee, missingTags } from "./change.ts";
 import { checkFieldValues, storeFieldValues } from "./custom-field-value.ts";
 import { addDependencies, lockDependencies, readWished } from "./dependency.ts";
@@ -107,5 +109,6 @@ async function record(ctx: Creating, board: BoardRow, row: TaskRow, people: read
     ...newTransitions(ctx, board.id, [move]),
     newEvents(ctx, events),
     ...newNotices(ctx, creationNotices(board, row, people, byUser)),
+    ...newBoardEvents(ctx, taskBoardEvents(board, { before: null, after: row, changed_fields: [] })),
   ]);
 }

@@ -63,13 +63,19 @@ export async function readHolder(ctx: Context, board: BoardRow, task_id: string)
   return row?.assigned_agent_id;
 }
 
+/** A task that waits for this one. */
+interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_agent_id"> {
+  open: boolean;
+}
+
 const dependencies = sql<{ id: string; open: boolean }[]>`coalesce((
   select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)
   from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
   where link.task_id = ${tasks}.id), '[]')`;
 
-const dependents = sql<{ id: string; open: boolean }[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by other.created_at, other.id)
+const dependents = sql<Dependent[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done', 'status', other.status,
+    'assigned_agent_id', other.assigned_agent_id) order by other.created_at, other.id)
   from ${task_dependencies} as link join ${tasks} as other on other.id = link.task_id
   where link.depends_on_task_id = ${tasks}.id), '[]')`;
 

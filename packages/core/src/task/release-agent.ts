@@ -1,10 +1,13 @@
 import { sql } from "drizzle-orm";
 import type { Agent, User } from "../actor.ts";
 import { newEvents, type TypedEvent } from "../activity/activity.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { writeTogether } from "../db/together.ts";
+import { taskBoardEvents } from "./board-events.ts";
+import type { TaskStatus } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 import { task_transitions } from "./transition.sql.ts";
 import { nextMoment } from "./transition.ts";
@@ -22,7 +25,7 @@ interface Released {
   id: string;
   board_id: string;
   title: string;
-  from_status: string;
+  from_status: TaskStatus;
 }
 
 /** The rows that are told of in one statement: their values together must not exceed what the protocol carries. */
@@ -61,10 +64,11 @@ export async function releaseAgent(
       from held where task.id = held.id)
     select id, board_id, title, status as from_status from held order by created_at, id`);
   const released = rowsOf<Released>(found);
-  for (let at = 0; at < released.length; at += BATCH) await record(ctx, organization_id, released.slice(at, at + BATCH));
+  for (let at = 0; at < released.length; at += BATCH) await record(ctx, { id, organization_id }, released.slice(at, at + BATCH));
 }
 
-async function record(ctx: Context<User | Agent>, organization_id: string, released: readonly Released[]): Promise<void> {
+async function record(ctx: Context<User | Agent>, leaver: Leaver, released: readonly Released[]): Promise<void> {
+  const { organization_id } = leaver;
   const { actor } = ctx;
   const by = actor.type === "agent" ? { agent_id: actor.agent_id } : { user_id: actor.user_id };
   const events = released.map(({ id, board_id, title, from_status }): TypedEvent => {
@@ -87,5 +91,21 @@ async function record(ctx: Context<User | Agent>, organization_id: string, relea
   await writeTogether(ctx, [
     newEvents(ctx, events),
     ...(moves.length > 0 ? [ctx.db.insert(task_transitions).values(moves)] : []),
+    ...newBoardEvents(
+      ctx,
+      released.flatMap((task) => releasedBoardEvents(leaver, task)),
+    ),
   ]);
+}
+
+function releasedBoardEvents(leaver: Leaver, { id, board_id, from_status }: Released) {
+  const moved = from_status === "in_progress";
+  return taskBoardEvents(
+    { id: board_id, organization_id: leaver.organization_id },
+    {
+      before: { id, status: from_status, assigned_agent_id: leaver.id },
+      after: { id, status: moved ? "inbox" : from_status, assigned_agent_id: null },
+      changed_fields: [...(moved ? ["status"] : []), "assigned_agent_id"],
+    },
+  );
 }

@@ -5,9 +5,11 @@ import { newEvents } from "../activity/activity.ts";
 import { whileNotCounting } from "../activity/lock.ts";
 import { removeComments } from "../activity/remove.ts";
 import { releaseTask } from "../approval/release.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
+import { unlinkedBoardEvents } from "./board-events.ts";
 import { lockDependencies } from "./dependency.ts";
 import { taskEvent } from "./events.ts";
 import { holdTask, readFacts } from "./facts.ts";
@@ -41,6 +43,7 @@ export async function removeTask(ctx: Context<User | Lead>, board_id: string, ta
         taskEvent(actor, board, null, "task.deleted", `Task deleted: ${row.title}.`),
         ...dependents.map((one) => taskEvent(actor, board, one.id, "task.updated", updated)),
       ]),
+      ...newBoardEvents(ctx, unlinkedBoardEvents(board, dependents)),
     ]);
   });
 }

@@ -2,12 +2,14 @@ import { and, eq, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { newEvents } from "../activity/activity.ts";
+import { newBoardEvents } from "../board-event/board-event.ts";
 import { changesOf, isEmpty } from "../change.ts";
 import type { Context } from "../context.ts";
 import { repeatableTransaction } from "../db/giving-way.ts";
 import { writeTogether } from "../db/together.ts";
 import { newNotices } from "../notice/notice.ts";
 import { missingTagIds, replaceTags } from "../tag/assignment.ts";
+import { changedFieldsOf, returnedBoardEvents, taskBoardEvents, unblockedBoardEvents } from "./board-events.ts";
 import { returnDependents } from "./cascade.ts";
 import { decide, type Outcome } from "./change.ts";
 import { commentEvent, commentNotices } from "./comment.ts";
@@ -102,20 +104,22 @@ async function store(ctx: Acting, board: BoardRow, { before, wish, facts, people
   const fields = wish.custom_field_values ? await checkFieldValues(ctx, board, wish.custom_field_values, before.id) : [];
   const { title, description, priority, due_at, tag_ids, depends_on_task_ids, comment } = wish;
   const changes = changesOf(before, { title, description, priority, due_at, ...outcome });
-  const newTags = tag_ids && !sameList(tag_ids, facts.tag_ids);
+  const newTags = tag_ids !== undefined && !sameList(tag_ids, facts.tag_ids);
   const newDependencies =
-    depends_on_task_ids &&
+    depends_on_task_ids !== undefined &&
     !sameList(
       depends_on_task_ids,
       facts.dependencies.map(({ id }) => id),
     );
+  const newValues = fields.length > 0;
   if (newTags) await replaceTags(ctx, before.id, tag_ids);
   if (newDependencies) await replaceDependencies(ctx, board, before.id, depends_on_task_ids);
   await storeFieldValues(ctx, before.id, fields);
-  const changed = !isEmpty(changes) || newTags || newDependencies || fields.length > 0;
+  const changed = !isEmpty(changes) || newTags || newDependencies || newValues;
   const after: TaskRow = { ...before, ...changes };
   const task = changed ? await write(ctx, before, changes) : await readBack(ctx, before);
-  await record(ctx, board, { before, after, people, facts, changed: Boolean(changed), comment });
+  const links = { tag_ids: newTags, depends_on_task_ids: newDependencies, custom_field_values: newValues };
+  await record(ctx, board, { before, after, people, facts, changed, changed_fields: changedFieldsOf(changes, links), comment });
   return task;
 }
 
@@ -145,11 +149,13 @@ interface Recorded {
   people: readonly Colleague[];
   facts: Facts;
   changed: boolean;
+  changed_fields: readonly string[];
   comment: string | undefined;
 }
 
-/** Comment, moves, events, notices and what follows for the tasks that depend on this one: one statement, two when it was reopened. */
-async function record(ctx: Acting, board: BoardRow, { before, after, people, facts, changed, comment }: Recorded): Promise<void> {
+/** Comment, moves, events of the log and of the bus, notices and what follows for the tasks that depend on this one: one statement, two when it was reopened. */
+async function record(ctx: Acting, board: BoardRow, recorded: Recorded): Promise<void> {
+  const { before, after, people, facts, changed, changed_fields, comment } = recorded;
   const self = selfOf(ctx.actor);
   const moved = before.status !== after.status;
   const reopened = moved && before.status === "done" ? await returnDependents(ctx, board, before.id) : [];
@@ -182,10 +188,16 @@ async function record(ctx: Acting, board: BoardRow, { before, after, people, fac
     ),
     ...(comment ? commentNotices(ctx.actor, board, after, comment, people) : []),
   ];
+  const boardEvents = [
+    ...(changed ? taskBoardEvents(board, { before, after, changed_fields }) : []),
+    ...returnedBoardEvents(board, reopened),
+    ...unblockedBoardEvents(board, finished),
+  ];
   const writes = [
     ...newTransitions(ctx, board.id, moves),
     ...(events.length > 0 ? [newEvents(ctx, events)] : []),
     ...newNotices(ctx, notices),
+    ...newBoardEvents(ctx, boardEvents),
   ];
   if (writes.length > 0) await writeTogether(ctx, writes);
 }
