@@ -9,11 +9,14 @@ export default $config({
   },
   async run() {
     const { api } = await import("./infra/api.ts");
+    const { domainTarget } = await import("./infra/api-gateway.ts");
+    const { bus } = await import("./infra/events.ts");
     const { streams } = await import("./infra/stream.ts");
     await import("./infra/deliveries.ts");
     await import("./infra/syncs.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
-    return { url: api.url, streams: streams.url };
+    await import("./infra/dashboard.ts");
+    return { url: api.url, streams: streams.url, bus: bus.name, ...(domainTarget ? { domainTarget } : {}) };
   },
 });

@@ -12,6 +12,8 @@ const { caps } = stageOf($app.stage);
 /** `board-groups` becomes `BoardGroups`: names of components are letters and digits. */
 const componentName = (group: string) => group.replaceAll(/(?:^|-)(.)/g, (_match, first: string) => first.toUpperCase());
 
+export const apiFunctions: sst.aws.Function[] = [];
+
 // A handler given to route() inline would become a function per route; an ARN lets all routes of a group share one.
 for (const [name, group] of Object.entries<ApiGroup>(groups)) {
   const fn = new sst.aws.Function(`Api${componentName(name)}`, {
@@ -24,6 +26,7 @@ for (const [name, group] of Object.entries<ApiGroup>(groups)) {
     ...(caps && group.max_concurrency ? { concurrency: { reserved: group.max_concurrency } } : {}),
     transform: afterMigration,
   });
+  apiFunctions.push(fn);
   for (const route of group.routes) apiGateway.route(route, fn.arn);
 }
 

@@ -4,15 +4,17 @@ import { common, sized } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
 import { mayEnqueue } from "./queue.ts";
 
-/** Has the function of that name in `packages/functions/src` work off a queue. */
-export function consume(queue: sst.aws.Queue, name: string, settings: Queue) {
-  queue.subscribe(
+type Permissions = { actions: string[]; resources: $util.Input<string>[] }[];
+
+/** Has the function of that name in `packages/functions/src` work off a queue. `further` is what it may do beside. */
+export function consume(queue: sst.aws.Queue, name: string, settings: Queue, further: Permissions = []) {
+  const subscriber = queue.subscribe(
     {
       ...common,
       ...sized(settings),
       handler: `packages/functions/src/${name}.handler`,
       // A job that is done may make the next one of its lane due.
-      permissions: mayEnqueue,
+      permissions: [...mayEnqueue, ...further],
       transform: afterMigration,
     },
     {
@@ -30,4 +32,5 @@ export function consume(queue: sst.aws.Queue, name: string, settings: Queue) {
       },
     },
   );
+  return subscriber.nodes.function;
 }

@@ -1,5 +1,6 @@
 import { apiGateway } from "./api-gateway.ts";
 import { connection } from "./database.ts";
+import { eventSettings } from "./events.ts";
 import { queue, syncQueue } from "./queue.ts";
 import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
@@ -10,6 +11,7 @@ const OPTIONAL = [
   "AUTH_FAILURES_PER_MINUTE",
   "AUTH_MODE",
   "BASE_URL",
+  "BOARD_EVENTS",
   "CORS_ORIGINS",
   "GATEWAY_ALLOWED_HOSTS",
   "GATEWAY_MIN_VERSION",
@@ -33,6 +35,9 @@ export const environment = {
   BASE_URL: apiGateway.url,
   DELIVERIES_QUEUE_URL: queue.url,
   SYNCS_QUEUE_URL: syncQueue.url,
+  ...eventSettings,
+  /** A dimension of the service's own metrics, which stages of one account would share without it. */
+  STAGE: $app.stage,
   ...Object.fromEntries(OPTIONAL.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
   ...connection,
   ENCRYPTION_KEY: encryptionKey.value,

@@ -20,6 +20,16 @@ export const common = {
   logging: { retention: stageOf($app.stage).retention },
 } as const;
 
+/**
+ * For the `transform` of every function: its role is Lambda's alone. SST lets the whole account take it, so that a live
+ * session may run the code at home.
+ */
+export const ownRole = {
+  role: (args) => {
+    if (!$dev) args.assumeRolePolicy = aws.iam.assumeRolePolicyForPrincipal({ Service: "lambda.amazonaws.com" });
+  },
+} satisfies sst.aws.FunctionArgs["transform"];
+
 export const sized = ({ memory_mb, timeout_seconds, files = [] }: Size) => ({
   memory: `${memory_mb} MB` as const,
   timeout: `${timeout_seconds} seconds` as const,

@@ -1,6 +1,6 @@
 import { migrate } from "../packages/functions/src/manifest.ts";
 import { directConnection } from "./database.ts";
-import { common, sized } from "./function.ts";
+import { common, ownRole, sized } from "./function.ts";
 
 const migrator = new sst.aws.Function("Migrate", {
   ...common,
@@ -10,6 +10,7 @@ const migrator = new sst.aws.Function("Migrate", {
   environment: { ...directConnection, ...(process.env.LOG_LEVEL ? { LOG_LEVEL: process.env.LOG_LEVEL } : {}) },
   // A live stub would send the deployment's own invocation to a process that is not up yet.
   dev: false,
+  transform: ownRole,
 });
 
 /** Invoked by every deployment: with nothing to do it costs a second, and it also catches a database that was reset or swapped. */
@@ -24,6 +25,7 @@ const migration = new aws.lambda.Invocation("Migration", {
  * Until then the old code runs on the new schema, so migrations only add; what the old code uses goes a deployment later.
  */
 export const afterMigration = {
+  ...ownRole,
   function: (_args, options) => {
     options.dependsOn = migration;
   },

@@ -19,5 +19,8 @@ export const queue = queueNamed("Deliveries", deliveries, deadLetters);
 export const syncDeadLetters = deadLettersNamed("SyncDeadLetters");
 export const syncQueue = queueNamed("Syncs", syncs, syncDeadLetters);
 
+/** Runs of schedules that were lost. */
+export const scheduleDeadLetters = deadLettersNamed("ScheduleDeadLetters");
+
 /** For functions that enqueue. Not `link`, which would grant every action on the queues. */
 export const mayEnqueue = [{ actions: ["sqs:SendMessage"], resources: [queue.arn, syncQueue.arn] }];

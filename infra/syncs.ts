@@ -2,4 +2,4 @@ import { syncs } from "../packages/functions/src/manifest.ts";
 import { consume } from "./consumer.ts";
 import { syncQueue } from "./queue.ts";
 
-consume(syncQueue, "syncs", syncs);
+export const syncer = consume(syncQueue, "syncs", syncs);

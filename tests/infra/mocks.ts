@@ -10,6 +10,8 @@ export interface Resource {
   name: string;
   /** URNs of the resources that are finished before this one. */
   dependencies: string[];
+  /** Left in AWS when it is removed from the program. */
+  retained: boolean;
   /** As Pulumi sends them: a secret is an object with a signature. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the shape is the resource type's
   inputs: any;
@@ -26,24 +28,48 @@ interface CallArgs {
   inputs: Record<string, unknown>;
 }
 
+/** Where an ARN does not follow from the type's service. */
+const ARNS: Readonly<Record<string, string>> = {
+  "aws:acm/certificate:Certificate": `acm:${REGION}:${ACCOUNT}:certificate/`,
+  "aws:cloudwatch/eventBus:EventBus": `events:${REGION}:${ACCOUNT}:event-bus/`,
+  "aws:lambda/function:Function": `lambda:${REGION}:${ACCOUNT}:function:`,
+};
+
+/** What AWS alone knows of some resources. */
+const answers: Readonly<Record<string, (inputs: Record<string, unknown>) => object>> = {
+  "aws:acm/certificate:Certificate": ({ domainName }) => ({
+    domainValidationOptions: [
+      { domainName, resourceRecordName: `_check.${domainName}.`, resourceRecordType: "CNAME", resourceRecordValue: "_answer." },
+    ],
+  }),
+  "aws:apigatewayv2/domainName:DomainName": ({ domainNameConfiguration }) => ({
+    domainNameConfiguration: {
+      ...(domainNameConfiguration as object),
+      targetDomainName: `d-mock.execute-api.${REGION}.amazonaws.com`,
+      hostedZoneId: "ZAPI",
+    },
+  }),
+  "pulumi-nodejs:dynamic:Resource": () => ({ zoneId: "ZOWN" }),
+};
+
 export const mocks = {
   newResource({ type, name, inputs }: ResourceArgs) {
     const id = String(inputs.name ?? inputs.bucket ?? name);
     const service = /^aws:(\w+)\//.exec(type)?.[1] ?? "";
-    const kind = service === "lambda" ? "function:" : "";
     return {
       id,
       state: {
         ...inputs,
         id,
         name: id,
-        arn: `arn:aws:${service}:${REGION}:${ACCOUNT}:${kind}${id}`,
+        arn: `arn:aws:${ARNS[type] ?? `${service}:${REGION}:${ACCOUNT}:`}${id}`,
         url: `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${id}`,
         functionUrl: `https://${id}.lambda-url.${REGION}.on.aws/`,
         apiEndpoint: `https://${id}.execute-api.${REGION}.amazonaws.com`,
         executionArn: `arn:aws:execute-api:${REGION}:${ACCOUNT}:${id}`,
         base64: "AAAA",
         hex: "00",
+        ...answers[type]?.(inputs),
       },
     };
   },
@@ -72,6 +98,7 @@ export function recordResources(): Resource[] {
           type: request.getType(),
           name: request.getName(),
           dependencies: request.getDependenciesList(),
+          retained: request.getRetainondelete() === true,
           inputs: request.getObject().toJavaScript(),
         });
       callback(error, response);

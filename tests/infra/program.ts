@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 import { build, type BuildOptions } from "esbuild";
 import { root } from "../support/bundle.ts";
 
-const work = path.join(root, ".sst");
-const platform = path.join(work, "platform");
+const sst = path.join(root, ".sst");
+const platform = path.join(sst, "platform");
 
 /** SST's platform has packages of its own; Pulumi must be one and the same for its components and for the mocks. */
 // oxlint-disable-next-line typescript/no-explicit-any -- these packages are installed later than this project's types
@@ -26,9 +26,7 @@ const EXTERNAL = [
 ];
 const REQUIRE = `import { createRequire as topLevelCreateRequire } from "module"; const require = topLevelCreateRequire(import.meta.url);`;
 
-async function load(name: string, entry: string, options: BuildOptions) {
-  // Beside the platform's own packages, which the compiled program imports.
-  const outfile = path.join(platform, `rendered-${name}.mjs`);
+async function load(outfile: string, entry: string, options: BuildOptions) {
   await build({
     stdin: { contents: entry, resolveDir: root, loader: "ts" },
     outfile,
@@ -44,17 +42,20 @@ async function load(name: string, entry: string, options: BuildOptions) {
   return import(pathToFileURL(outfile).href);
 }
 
+/** In `.sst/platform`, beside the packages that a compiled program imports; one per folder of work. */
+const compiled = (name: string, work: string) => path.join(platform, `rendered-${name}-${path.basename(work)}.mjs`);
+
 /** What `app()` answers, with the defaults that the CLI fills in. */
-export async function loadApp(stage: string): Promise<Record<string, unknown>> {
-  const { default: config } = await load("app", `export { default } from "./sst.config.ts";`, {
+export async function loadApp(stage: string, work: string): Promise<Record<string, unknown>> {
+  const { default: config } = await load(compiled("app", work), `export { default } from "./sst.config.ts";`, {
     banner: { js: `${REQUIRE} const $config = (config) => config;` },
   });
   return { removal: "retain", protect: false, providers: {}, ...(await config.app({ stage })), stage };
 }
 
-/** `run()`, inside the same wrapper that the CLI runs it in. */
-export async function loadProgram(app: Record<string, unknown>): Promise<() => Promise<unknown>> {
-  const providers = JSON.parse(readFileSync(path.join(work, "provider-lock.json"), "utf8")) as {
+/** `run()`, inside the same wrapper that the CLI runs it in. Archives go under the folder of work. */
+export async function loadProgram(app: Record<string, unknown>, work: string): Promise<() => Promise<unknown>> {
+  const providers = JSON.parse(readFileSync(path.join(sst, "provider-lock.json"), "utf8")) as {
     alias: string;
     package: string;
   }[];
@@ -65,7 +66,7 @@ export async function loadProgram(app: Record<string, unknown>): Promise<() => P
   ].join("\n");
   const paths = { home: path.join(work, "home"), root, work, platform };
   const { default: program } = await load(
-    "run",
+    compiled("run", work),
     `import { run } from "${platform}/src/auto/run.ts"; import config from "./sst.config.ts"; export default () => run(config.run);`,
     {
       banner: { js: REQUIRE },
@@ -80,7 +81,7 @@ export async function loadProgram(app: Record<string, unknown>): Promise<() => P
           name: "globals",
           setup(plugin) {
             plugin.onLoad({ filter: /\.ts$/ }, ({ path: file }) =>
-              file.startsWith(work) || file.includes("/node_modules/")
+              file.startsWith(sst) || file.includes("/node_modules/")
                 ? undefined
                 : { contents: `${globals}\n${readFileSync(file, "utf8")}`, loader: "ts" },
             );

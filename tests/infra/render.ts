@@ -1,6 +1,7 @@
 /**
  * Renders sst.config.ts into the graph of resources that a deployment would ask AWS for, without AWS, the Pulumi engine
- * or a network: SST's own components run against Pulumi's mocks. `node render.ts <graph.json>`; `.sst` must be installed.
+ * or a network: SST's own components run against Pulumi's mocks. `node render.ts <folder> <stage> [--without-code]` leaves
+ * graph.json in the folder and the functions' archives under artifacts/; `.sst` must be installed.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,11 +10,12 @@ import { loadApp, loadProgram, platformRequire } from "./program.ts";
 import { mocks, type Resource, recordResources } from "./mocks.ts";
 import { startSstServer } from "./sst-server.ts";
 
-const STAGE = "production";
 const SETTLE_MS = 60_000;
 
-const [output] = process.argv.slice(2);
-if (!output) throw new Error("Where to? node render.ts <graph.json>");
+const [folder, stage, ...flags] = process.argv.slice(2);
+if (!folder || !stage) throw new Error("Where to, and which? node render.ts <folder> <stage> [--without-code]");
+const work = path.resolve(root, folder);
+mkdirSync(work, { recursive: true });
 
 // Components work in callbacks that nobody awaits: what they throw surfaces here.
 process.on("unhandledRejection", (error) => {
@@ -22,19 +24,18 @@ process.on("unhandledRejection", (error) => {
 });
 
 const pulumi = platformRequire("@pulumi/pulumi");
-const server = await startSstServer();
+const server = await startSstServer({ work, withCode: !flags.includes("--without-code") });
 process.env.SST_SERVER = server.url;
 
-await pulumi.runtime.setMocks(mocks, "board-coordination", STAGE, false);
+await pulumi.runtime.setMocks(mocks, "board-coordination", stage, false);
 const resources: Resource[] = recordResources();
 
-const app = await loadApp(STAGE);
-const program = await loadProgram(app);
+const app = await loadApp(stage, work);
+const program = await loadProgram(app, work);
 await pulumi.runtime.runInPulumiStack(program);
 await settled();
 
-mkdirSync(path.dirname(path.resolve(root, output)), { recursive: true });
-writeFileSync(path.resolve(root, output), JSON.stringify(resources, null, 1));
+writeFileSync(path.join(work, "graph.json"), JSON.stringify({ app, resources }, null, 1));
 await server.close();
 // Pulumi's exit hook would report the mocked run as a failed deployment.
 process.reallyExit(0);

@@ -1,11 +1,11 @@
 /** The server that the sst CLI runs for its components: the few calls that a deployment makes. */
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { json } from "node:stream/consumers";
-import { bundleFile, root } from "../support/bundle.ts";
+import { bundleFile } from "../support/bundle.ts";
 
 interface BuildInput {
   functionID: string;
@@ -14,7 +14,14 @@ interface BuildInput {
   properties: { minify?: boolean; splitting?: boolean; esbuild?: { external?: string[] } };
 }
 
-const calls: Record<string, (params: unknown) => unknown> = {
+interface Options {
+  /** Where SST looks for what was built. */
+  work: string;
+  /** False: empty functions, for a rendering that is only about the resources. */
+  withCode: boolean;
+}
+
+const callsFor = (options: Options): Record<string, (params: unknown) => unknown> => ({
   "Provider.Aws.Bootstrap": () => ({
     asset: "sst-asset",
     state: "sst-state",
@@ -23,17 +30,23 @@ const calls: Record<string, (params: unknown) => unknown> = {
     appsyncHttp: "",
     appsyncRealtime: "",
   }),
-  "Runtime.Build": (params) => buildFunction(params as BuildInput),
-};
+  "Runtime.Build": (params) => buildFunction(params as BuildInput, options),
+});
 
 /** Really bundles, so that a handler that does not exist, does not compile or has no such export fails the rendering. */
-async function buildFunction({ functionID, handler, properties }: BuildInput) {
+async function buildFunction({ functionID, handler, properties }: BuildInput, { work, withCode }: Options) {
   const source = path.posix.parse(handler);
   const file = `${source.dir}/${source.name}.ts`;
   const exported = source.ext.slice(1);
-  const out = path.join(root, ".sst/artifacts", `${functionID}-src`);
+  const out = path.join(work, "artifacts", `${functionID}-src`);
+  const built = { handler: `bundle.${exported}`, out, errors: [], sourcemaps: [] };
   // The folder becomes the function's archive.
   await rm(out, { recursive: true, force: true });
+  if (!withCode) {
+    await mkdir(out, { recursive: true });
+    await writeFile(path.join(out, "bundle.mjs"), "");
+    return built;
+  }
   const metafile = await bundleFile(file, out, {
     minify: properties.minify ?? false,
     splitting: properties.splitting ?? false,
@@ -41,17 +54,18 @@ async function buildFunction({ functionID, handler, properties }: BuildInput) {
   });
   const entry = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint === file);
   if (!entry?.exports.includes(exported)) throw new Error(`${handler}: the file has no such export`);
-  return { handler: `bundle.${exported}`, out, errors: [], sourcemaps: [] };
+  return built;
 }
 
-async function answer(request: IncomingMessage): Promise<unknown> {
+async function answer(request: IncomingMessage, calls: ReturnType<typeof callsFor>): Promise<unknown> {
   const { method, params } = (await json(request)) as { method: string; params: unknown[] };
   return calls[method]?.(params[0]) ?? {};
 }
 
-export async function startSstServer() {
+export async function startSstServer(options: Options) {
+  const calls = callsFor(options);
   const server = createServer((request, response) => {
-    answer(request).then(
+    answer(request, calls).then(
       (result) => response.end(JSON.stringify({ result, error: null })),
       (error: Error) => response.end(JSON.stringify({ result: null, error: error.message })),
     );

@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
 
 /** Apart from the other tests: these need SST's platform, which `npm run infra:check` installs first. */
-export default defineConfig({ test: { root: import.meta.dirname, include: ["*.test.ts"], hookTimeout: 120_000 } });
+export default defineConfig({
+  test: { root: import.meta.dirname, include: ["*.test.ts"], globalSetup: ["setup.ts"], isolate: false, maxWorkers: 1 },
+});

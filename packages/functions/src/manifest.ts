@@ -17,7 +17,10 @@ export interface ApiGroup {
 
 const under = (...paths: string[]) => paths.flatMap((path) => [`ANY ${path}`, `ANY ${path}/{proxy+}`]);
 
-/** 512 MB buys a third of a core: enough for JSON and one query, and a cold start under half a second. */
+/**
+ * 512 MB buys a third of a core: enough for JSON and a few queries. Nobody waits 15 s for what calls no host: it bounds
+ * what a request costs while the database hangs, which refuses connections after ten.
+ */
 const ordinary = { memory_mb: 512, timeout_seconds: 15 };
 
 export const groups = {
@@ -60,12 +63,13 @@ export const groups = {
   webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
   /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },
+  /** Hosts are told and asked while somebody waits; API Gateway waits for 30 s. */
   agents: { routes: under("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
   /** Agents wait for what they ask of a host: 25 s at the most. */
   agent: { routes: under("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
   activity: { routes: under("/api/v1/activity", "/api/activity"), ...ordinary },
   metrics: { routes: under("/api/v1/metrics"), ...ordinary },
-  /** A host is told while somebody waits, and an archive is read for as long as an answer may take. */
+  /** A host is told while somebody waits, and an archive of up to megabytes is unpacked for as long as an answer may take. */
   skills: { routes: under("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
   /** The remote directory is given 15 s. */
   souls: { routes: under("/api/v1/souls-directory", "/api/souls-directory"), memory_mb: 512, timeout_seconds: 20 },
@@ -99,7 +103,10 @@ export interface Queue {
   memory_mb: number;
 }
 
-/** An attempt to provision puts up with its host for a minute, and its last call may take half a minute more. */
+/**
+ * An attempt to provision puts up with its host for a minute, and its last call may take half a minute more. Ten jobs at a
+ * time mostly wait for their hosts, for which 512 MB suffice.
+ */
 export const deliveries = {
   batch_size: 10,
   timeout_seconds: 120,
@@ -110,8 +117,9 @@ export const deliveries = {
 } as const satisfies Queue;
 
 /**
- * What syncs of templates and of skill packs leave after their request. As patient as the deliveries; but many agents of one run wait for their
- * turn at one host, so that more of them at a time would only wait longer.
+ * What syncs of templates and of skill packs leave after their request. As patient as the deliveries; but many agents of one
+ * run wait for their turn at one host, so that more of them at a time would only wait longer. Files are rendered and archives
+ * unpacked here as in the requests, hence their memory.
  */
 export const syncs = {
   batch_size: 5,
@@ -122,7 +130,10 @@ export const syncs = {
   memory_mb: 1024,
 } as const satisfies Queue;
 
-/** Minutes between runs. Nothing runs oftener than every five minutes, so that an idle database can suspend. */
+/**
+ * Minutes between runs. Nothing runs oftener than every five minutes, and what runs as often runs at the same time: then a
+ * database that suspends after a minute sleeps in between. A deployment may stretch them (infra/tick.ts).
+ */
 export const schedules = {
   relay: { every_minutes: 5 },
   lifecycle: { every_minutes: 5 },
@@ -134,10 +145,10 @@ export const schedules = {
 
 export type ScheduleName = keyof typeof schedules;
 
-/** The one function behind all schedules. */
+/** The one function behind all schedules. A sweep goes on in batches until nothing is left: two minutes are plenty, and less than a tick. */
 export const scheduled = { memory_mb: 512, timeout_seconds: 120 } as const;
 
-/** Invoked by a deployment before any new code is live. */
+/** Invoked by a deployment before any new code is live. An index on a large table takes minutes, and a deployment can wait. */
 export const migrate = {
   memory_mb: 512,
   timeout_seconds: 300,
