@@ -1,6 +1,7 @@
 import { as, type Public } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { InvalidInput, notFound } from "@board/core/errors";
+import { learn, withFields } from "@board/core/log";
 import { isWaiting } from "@board/core/outbox";
 import type { Settings } from "@board/core/settings";
 import { zValidator } from "@hono/zod-validator";
@@ -12,10 +13,10 @@ import { findUnsafe, readBytes, readJson } from "./body.ts";
 import { cors } from "./cors.ts";
 import type { Endpoint, Http, Method } from "./endpoint.ts";
 import { json, toResponse } from "./errors.ts";
-import { withFields } from "./log.ts";
-import { requestId, requestLog, securityHeaders } from "./request.ts";
+import { factsOfActor, factsOfPath, requestId, requestLog, securityHeaders } from "./request.ts";
 import { toProblems } from "./problems.ts";
 import { createStreams, type OpenStream, type StreamEdge } from "./streams.ts";
+import { traceOf } from "./trace.ts";
 
 /** What an edge gives to the app: everything that differs between Lambda, the local server and the tests. */
 export interface Runtime {
@@ -50,7 +51,10 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): Hon
     c.set("openStream", openStream);
     c.set("client_address", addressOf(runtime.socketAddress(c), c.req.raw.headers));
     const ctx = runtime.context();
-    c.set("ctx", { ...ctx, log: withFields(ctx.log, { request_id: c.var.request_id, method: c.req.method, path: c.req.path }) });
+    const { request_id } = c.var;
+    const trace_id = traceOf(c.req.raw.headers, request_id);
+    const facts = { request_id, trace_id, method: c.req.method, path: c.req.path };
+    c.set("ctx", { ...ctx, trace_id, log: withFields(ctx.log, facts) });
     await next();
   });
   app.use(requestLog, securityHeaders(settings.security_headers), cors(settings.cors_origins));
@@ -61,9 +65,12 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): Hon
     (endpoint: Endpoint): MiddlewareHandler<Env> =>
     async (c, next) => {
       const role = endpoint.spec.as;
+      learn(c.var.ctx.log, factsOfPath(c));
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       // Kept before the role has its say: a refusal is told in the form of whoever was recognised.
       c.set("ctx", { ...c.var.ctx, actor });
+      // The path's board, where it names one: a main agent works on the boards of others.
+      learn(c.var.ctx.log, { ...factsOfActor(actor, role), ...factsOfPath(c) });
       c.set("ctx", as(c.var.ctx, role));
       await next();
     };

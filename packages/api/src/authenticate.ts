@@ -145,13 +145,16 @@ async function asAgent(ctx: Context, token: string, address: string): Promise<Ag
 
 async function countFailure(ctx: Context, address: string): Promise<void> {
   const limit = ctx.settings.auth_failures_per_minute;
-  if (limit > 0 && (await countUp(ctx, "auth", address)) > limit) throw tooMany(ctx);
+  if (limit === 0 || (await countUp(ctx, "auth", address)) <= limit) return;
+  ctx.meter.record("AuthFailures", 1);
+  throw tooMany(ctx);
 }
 
 const SHOWN_CHARS = 6;
 
 /** Agent tokens show where they begin; of what may be a person's token nothing is shown. */
 function refuse(ctx: Context, agentToken: string | null): never {
+  ctx.meter.record("AuthFailures", 1);
   ctx.log.warn("auth.failed", "A credential was refused", agentToken ? { token_prefix: agentToken.slice(0, SHOWN_CHARS) } : {});
   throw unauthenticated();
 }

@@ -1,7 +1,7 @@
 import { namesMissingRow } from "@board/core/db/conflict";
 import { DomainError, InvalidInput, type Kind, notFound } from "@board/core/errors";
 import type { Log } from "@board/core/log";
-import { errorText } from "@board/core/log";
+import { errorText, framesOf } from "@board/core/log";
 import { toJson } from "@board/core/json";
 import { HTTPException } from "hono/http-exception";
 
@@ -30,7 +30,7 @@ export function toResponse(error: unknown, toAgent: boolean, log: Log): Response
   if (namesMissingRow(error)) return fromDomain(notFound(), toAgent);
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // An unknown error's message may hold anything; it is for the log alone.
-  log.error("unhandled", errorText(error), { stack: error instanceof Error ? frames(error) : undefined });
+  log.error("unhandled", errorText(error), { stack: framesOf(error) });
   return json({ detail: "Internal Server Error" }, 500);
 }
 
@@ -48,6 +48,3 @@ function fromDomain(error: DomainError, toAgent: boolean): Response {
   if (kind === "unauthenticated") headers["WWW-Authenticate"] = "Bearer";
   return json({ detail }, status, headers);
 }
-
-/** Where it was thrown, without the message above: that of a failed query goes on with its parameters, over many lines. */
-const frames = (error: Error) => error.stack?.replace(error.message, "").split("\n").slice(1).join("\n");

@@ -1,9 +1,34 @@
 import { randomUUID } from "node:crypto";
-import type { MiddlewareHandler } from "hono";
+import type { Actor, Role } from "@board/core/actor";
+import type { LogFields } from "@board/core/log";
+import type { Context as HonoContext, MiddlewareHandler } from "hono";
 import type { Env } from "./app.ts";
 
 const SLOW_MS = 1_000;
 const HEALTH = new Set(["/health", "/healthz", "/readyz"]);
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The board that a path names, for the log: before anybody knows whether it is there. */
+export function factsOfPath(c: HonoContext): LogFields {
+  const board_id = c.req.param("board_id");
+  return board_id && UUID.test(board_id) ? { board_id: board_id.toLowerCase() } : {};
+}
+
+/**
+ * Who calls, for the log. A person's active organization is told only where the operation is about it: a board may belong
+ * to another one, which is told once the board was read.
+ */
+export function factsOfActor(actor: Actor, role: Role): LogFields {
+  if (actor.type === "user")
+    return {
+      user_id: actor.user_id,
+      ...(role.organization && actor.active ? { organization_id: actor.active.organization_id } : {}),
+    };
+  if (actor.type !== "agent") return {};
+  const { agent_id, organization_id, board_id } = actor;
+  return { agent_id, organization_id, ...(board_id ? { board_id } : {}) };
+}
 
 /** Keeps the caller's request id when it is one, makes one otherwise, and sends it back. */
 export const requestId: MiddlewareHandler<Env> = async (c, next) => {

@@ -4,6 +4,7 @@ import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
 import { rowsOf } from "./db/database.ts";
 import { boardDenied, notFound } from "./errors.ts";
+import { learn } from "./log.ts";
 import { organization_board_access, organization_members } from "./organization/organization.sql.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
@@ -14,8 +15,11 @@ export type BoardGroupRow = typeof board_groups.$inferSelect;
  * knows who may touch a board: a user by the membership in the board's organization, an agent by its own board, a main
  * agent by its gateway.
  */
-export function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  return ctx.actor.type === "agent" ? agentBoard(ctx, ctx.actor, board_id) : userBoard(ctx, ctx.actor, board_id, need);
+export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
+  const { actor } = ctx;
+  const board = await (actor.type === "agent" ? agentBoard(ctx, actor, board_id) : userBoard(ctx, actor, board_id, need));
+  learn(ctx.log, { organization_id: board.organization_id, board_id: board.id });
+  return board;
 }
 
 async function userBoard(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {

@@ -4,15 +4,16 @@ import { cleanUpAgent } from "./agent/cleanup.ts";
 import { configureHeartbeats } from "./agent/heartbeat-config.ts";
 import { provisionAgent, updateAgentFiles } from "./agent/provision.ts";
 import { checkWake } from "./agent/wake.ts";
+import { publishBoardEvent } from "./board-event/board-event.ts";
 import { type Context, transaction } from "./context.ts";
 import { violatedIndex } from "./db/conflict.ts";
-import { GatewayError } from "./gateway/client.ts";
+import { ExpectedFailure } from "./errors.ts";
 import { isTransient } from "./gateway/failure.ts";
 import { probeHost } from "./gateway/probe.ts";
 import { headOfLane, type JobRow, unsend } from "./job/job.ts";
 import { jobs } from "./job/job.sql.ts";
 import { backoff, type JobKind, type JobPayloads, POLICIES } from "./job/kinds.ts";
-import { errorText } from "./log.ts";
+import { errorText, framesOf, withFields } from "./log.ts";
 import { note } from "./outbox.ts";
 import { deliverNotice } from "./notice/notice.ts";
 import { unseal } from "./seal.ts";
@@ -49,6 +50,7 @@ const handlers: { [K in JobKind]: JobHandler<K> } = {
   "agent.update": updateAgentFiles,
   "agent.wake_check": checkWake,
   "config.heartbeat": configureHeartbeats,
+  "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
   notice: deliverNotice,
   "pack.sync": syncPackLater,
@@ -63,10 +65,21 @@ const RENEW_MS = 20_000;
 /** An error that we did not expect is our bug; the queue gives up after as many receives and keeps the message for us. */
 const MAX_CRASHES = 5;
 
+/** A job failed by an error of this service. It is recorded and logged; the wake-up has to come back. */
+export class JobCrashed extends Error {
+  constructor(cause: unknown) {
+    super(errorText(cause), { cause });
+    this.name = "JobCrashed";
+  }
+}
+
+/** How an attempt ended. One that another worker has taken over in the meantime is counted there. */
+type Outcome = "done" | "retry" | "dead" | "crashed";
+
 /**
- * Works on one job. Nothing happens when it is done, leased by another, not due, or not at the head of its lane. A host
- * that fails is an expected end: attempt and next due time are recorded, and the wake-up counts as handled. Anything
- * else is thrown after it was recorded, so that the wake-up comes back and ends in the dead-letter queue.
+ * Works on one job. Nothing happens when it is done, leased by another, not due, or not at the head of its lane. An
+ * ExpectedFailure is handled: attempt and next due time are recorded, and the wake-up is used up. Anything else is thrown
+ * as a JobCrashed after it was recorded, so that the wake-up comes back and ends in the dead-letter queue.
  */
 export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   const job = await lease(ctx, id);
@@ -76,17 +89,38 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
     await unsend(ctx, eq(jobs.id, id));
     return;
   }
+  await attempt(contextOf(ctx, job), job);
+}
+
+/** The job goes on with the trace of the request that it comes from, and so do the jobs that it makes. */
+function contextOf(ctx: Context<System>, job: JobRow): Context<System> {
+  const { id: job_id, kind, trace_id, organization_id, gateway_id, attempts } = job;
+  return {
+    ...ctx,
+    trace_id,
+    log: withFields(ctx.log, { job_id, kind, trace_id, organization_id, gateway_id, attempt: attempts }),
+  };
+}
+
+async function attempt(ctx: Context<System>, job: JobRow): Promise<void> {
+  const measure = (outcome: Outcome) => ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome });
   const handler = handlerOf(job);
+  const start = performance.now();
   const renewal = setInterval(() => void renew(ctx, job), RENEW_MS);
   try {
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
     if (job.crashes >= MAX_CRASHES) throw new Error(`Its worker ended without a word ${job.crashes} times`);
     const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
     const ending = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, lane: job.lane, secret });
-    await finish(ctx, job, ending);
+    if (!(await finish(ctx, job, ending))) return;
+    ctx.log.info("jobs.done", "A job is done", { duration_ms: Math.round(performance.now() - start) });
+    measure("done");
   } catch (error) {
-    await recordFailure(ctx, job, error);
-    if (!(error instanceof GatewayError)) throw error;
+    const expected = error instanceof ExpectedFailure;
+    if (!expected) ctx.log.error("jobs.crashed", errorText(error), { stack: framesOf(error) });
+    const outcome = await recordFailure(ctx, job, error);
+    if (outcome) measure(outcome);
+    if (!expected) throw new JobCrashed(error);
   } finally {
     clearInterval(renewal);
     // The next job of the lane, or this one's next attempt, can be sent now.
@@ -94,13 +128,14 @@ export async function deliver(ctx: Context<System>, id: string): Promise<void> {
   }
 }
 
-async function finish(ctx: Context<System>, job: JobRow, ending: Ending | void): Promise<void> {
+async function finish(ctx: Context<System>, job: JobRow, ending: Ending | void): Promise<boolean> {
   const done = { status: "done", last_error: null } as const;
-  if (!ending) await end(ctx, job, done);
-  else
-    await transaction(ctx, async (ctx) => {
-      if (await end(ctx, job, done)) await ending(ctx);
-    });
+  if (!ending) return end(ctx, job, done);
+  return transaction(ctx, async (ctx) => {
+    const ended = await end(ctx, job, done);
+    if (ended) await ending(ctx);
+    return ended;
+  });
 }
 
 const handlerOf = (job: JobRow) => handlers[job.kind as JobKind] as JobHandler<JobKind> | undefined;
@@ -139,7 +174,7 @@ async function renew(ctx: Context, job: JobRow): Promise<void> {
     .update(jobs)
     .set({ lease_until: new Date(ctx.now().getTime() + LEASE_MS) })
     .where(held(job))
-    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error), { job_id: job.id }));
+    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error)));
 }
 
 async function end(ctx: Context, job: JobRow, outcome: { status: "done" | "dead"; last_error: string | null }): Promise<boolean> {
@@ -151,28 +186,31 @@ async function end(ctx: Context, job: JobRow, outcome: { status: "done" | "dead"
   return ended.length > 0;
 }
 
-/** Plans the next attempt, or ends the job after its last one. A job that another worker has taken over is left to it. */
-async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown): Promise<void> {
-  const expected = error instanceof GatewayError;
+/** Plans the next attempt, or ends the job after its last one. A job that another worker has taken over is left to it: null. */
+async function recordFailure(ctx: Context<System>, job: JobRow, error: unknown): Promise<Outcome | null> {
+  const expected = error instanceof ExpectedFailure;
   const reason = errorText(error);
-  const facts = { job_id: job.id, kind: job.kind, attempt: job.attempts, error: reason };
   const helps = expected && (POLICIES[job.kind as JobKind].stubborn === true || isTransient(error));
   if (expected ? helps && job.attempts < job.max_attempts : job.crashes + 1 < MAX_CRASHES) {
-    if (await postpone(ctx, job, error)) ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", facts);
-    return;
+    if (!(await postpone(ctx, job, error))) return null;
+    if (!expected) return "crashed";
+    ctx.log.warn("jobs.attempt_failed", "A job failed and is tried again", { error: reason });
+    return "retry";
   }
   const givenUp = await transaction(ctx, async (ctx) => {
     if (!(await end(ctx, job, { status: "dead", last_error: reason }))) return false;
     await handlerOf(job)?.failed?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
     return true;
   });
-  if (givenUp) ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", facts);
+  if (!givenUp) return null;
+  ctx.log.error("jobs.dead", "A job is given up; redrive it once the cause is mended", { error: reason });
+  return "dead";
 }
 
 /** What a handler has to say of a failure belongs to it; a crash is our bug and nobody else's to read of. */
 function postpone(ctx: Context<System>, job: JobRow, error: unknown): Promise<boolean> {
   const handler = handlerOf(job);
-  if (!handler?.postponed || !(error instanceof GatewayError)) return giveBack(ctx, job, error);
+  if (!handler?.postponed || !(error instanceof ExpectedFailure)) return giveBack(ctx, job, error);
   return transaction(ctx, async (ctx) => {
     const given = await giveBack(ctx, job, error);
     if (given) await handler.postponed?.(ctx, job.payload as JobPayloads[JobKind], errorText(error), job.lane);
@@ -194,8 +232,8 @@ async function giveBack(ctx: Context, job: JobRow, error: unknown): Promise<bool
       status: "queued",
       last_error: errorText(error),
       lease_until: null,
-      ...(error instanceof GatewayError
-        ? { run_at: later(error.failure.retry_after_ms ?? 0), sent_at: null }
+      ...(error instanceof ExpectedFailure
+        ? { run_at: later(error.retry_after_ms ?? 0), sent_at: null }
         : { crashes: job.crashes + 1 }),
     })
     .where(held(job))

@@ -13,44 +13,54 @@ const list = z
       .split(",")
       .map((part) => part.trim())
       .filter(Boolean),
-  );
+  )
+  .meta({ rule: "list, comma-separated" });
 const count = (fallback: number, max: number) =>
   z
     .string()
     .default(String(fallback))
     .refine((text) => /^\d{1,12}$/.test(text) && Number(text) <= max, { error: `must be a whole number from 0 to ${max}` })
-    .transform(Number);
+    .transform(Number)
+    .meta({ rule: `whole number from 0 to ${max}` });
 const httpUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
     error: "must be an absolute http or https URL",
   })
-  .transform((text) => text.replace(/\/+$/, ""));
+  .transform((text) => text.replace(/\/+$/, ""))
+  .meta({ rule: "absolute http or https URL" });
 /** An address in the public internet that the service itself fetches from. */
-const httpsUrl = httpUrl.refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), {
-  error: "must be an absolute https URL without credentials",
-});
+const httpsUrl = httpUrl
+  .refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), { error: "must be an absolute https URL without credentials" })
+  .meta({ rule: "absolute https URL without credentials" });
 /** Kept as written: `iss` is compared letter by letter, a final slash included. */
-const issuer = z.string().refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
-  error: "must be an absolute http or https URL",
-});
-const key = z.string().transform((text, ctx): KeyObject => {
-  try {
-    return toKey(text);
-  } catch {
-    ctx.issues.push({ code: "custom", message: "must be 32 bytes in Base64", input: undefined });
-    return z.NEVER;
-  }
-});
+const issuer = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    error: "must be an absolute http or https URL",
+  })
+  .meta({ rule: "absolute http or https URL" });
+const key = z
+  .string()
+  .transform((text, ctx): KeyObject => {
+    try {
+      return toKey(text);
+    } catch {
+      ctx.issues.push({ code: "custom", message: "must be 32 bytes in Base64", input: undefined });
+      return z.NEVER;
+    }
+  })
+  .meta({ rule: "32 bytes in Base64", secret: true });
 const header = (fallback: string | null) =>
   z
     .string()
     .optional()
     .refine((value) => value === undefined || /^[\x20-\x7e]*$/.test(value), { error: "must be printable ASCII" })
-    .transform((value) => (value === undefined ? fallback : value.toLowerCase() === "off" ? null : value));
+    .transform((value) => (value === undefined ? fallback : value.toLowerCase() === "off" ? null : value))
+    .meta({ rule: "printable ASCII" });
 
 /** Every setting of the service: name, default, rule (contract conventions.md §13). Blank counts as unset. */
-const Environment = z.object({
+export const Environment = z.object({
   PORT: count(8000, 65_535).describe("Port of the local server; 0 takes a free one."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),
   DATA_DIR: z.string().default("./.data").describe("Embedded database and generated secrets."),
@@ -58,7 +68,8 @@ const Environment = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, "must be a postgres:// URL")
     .optional()
-    .describe("PostgreSQL or Neon; unset: the embedded database under DATA_DIR."),
+    .meta({ rule: "postgres:// or postgresql:// URL", secret: true })
+    .describe("PostgreSQL or Neon; unset: the embedded database under DATA_DIR. Required on Lambda."),
   DATABASE_DRIVER: z.enum(["pglite", "postgres", "neon"]).optional().describe("Driver; by the URL when unset."),
   BASE_URL: httpUrl.optional().describe("Public address of the service, for links and agents' files."),
   STREAM_URL: httpUrl.optional().describe("Public address of the streams, where they are not at BASE_URL."),
@@ -68,8 +79,9 @@ const Environment = z.object({
     .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })
     .min(MIN_LOCAL_TOKEN, `must have at least ${MIN_LOCAL_TOKEN} characters`)
     .optional()
-    .describe("The shared token of local mode."),
-  OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens in oidc mode, exactly as in the `iss` claim."),
+    .meta({ rule: `at least ${MIN_LOCAL_TOKEN} characters, no placeholder`, secret: true })
+    .describe("The shared token of local mode. A local server makes one; required on Lambda in local mode."),
+  OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in the `iss` claim. Required in oidc mode."),
   OIDC_JWKS_URL: httpUrl.optional().describe("Keys of the issuer; its /.well-known/jwks.json when unset."),
   OIDC_AUDIENCE: z.string().optional().describe("Required `aud`, when set."),
   OIDC_AUTHORIZED_PARTIES: list.describe("Allowed `azp`, comma-separated, when set."),
@@ -83,10 +95,14 @@ const Environment = z.object({
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest gateway that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: list.describe("Private hosts, addresses or CIDRs that gateways may have."),
   SOULS_DIRECTORY_URL: httpsUrl.optional().describe("Remote souls directory; the built-in one when unset."),
-  ENCRYPTION_KEY: key.describe("32 bytes in Base64: seals secrets in the database."),
-  TOKEN_PEPPER: key.describe("32 bytes in Base64: keys the look-up digest of agent tokens."),
+  ENCRYPTION_KEY: key.describe("Seals secrets in the database. A local server makes one."),
+  TOKEN_PEPPER: key.describe("Keys the look-up digest of agent tokens. A local server makes one."),
   ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Who reads the activity list."),
   ACTIVITY_RETENTION_DAYS: count(0, 36_500).describe("How long events other than comments are kept, 0 = for ever."),
+  BOARD_EVENTS: z.enum(["on", "off"]).default("on").describe("Whether what happens on boards leaves on the event bus."),
+  EVENTS_ENDPOINT: httpUrl
+    .optional()
+    .describe("Local server: EventBridge-compatible address that board events are sent to; unset: they stay in the process."),
   SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS: header("nosniff").describe("`off` leaves it out."),
   SECURITY_HEADER_X_FRAME_OPTIONS: header("DENY").describe("`off` leaves it out."),
   SECURITY_HEADER_REFERRER_POLICY: header("strict-origin-when-cross-origin").describe("`off` leaves it out."),
@@ -121,6 +137,8 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events for ever. */
   readonly activity_retention_days: number;
+  readonly board_events: boolean;
+  readonly events_endpoint: string | null;
   /** Header name to value; those switched off are absent. */
   readonly security_headers: Readonly<Record<string, string>>;
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
@@ -174,6 +192,8 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    board_events: env.BOARD_EVENTS === "on",
+    events_endpoint: env.EVENTS_ENDPOINT ?? null,
     security_headers: withoutNulls({
       "X-Content-Type-Options": env.SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS,
       "X-Frame-Options": env.SECURITY_HEADER_X_FRAME_OPTIONS,
@@ -189,16 +209,34 @@ export function parseDatabaseSettings(environment: Variables): DatabaseSettings 
   return { data_dir: env.DATA_DIR, database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER) };
 }
 
+/** Everything that is wrong with the settings, one line each as a start would tell it; a start tells the first alone. */
+export function findProblems(environment: Variables, edge: "local" | "lambda"): string[] {
+  const given = givenOf(environment);
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) return [...new Set(parsed.error.issues.map((issue) => toProblem(issue, given)))];
+  try {
+    parseSettings(environment, edge);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return [error.message];
+    throw error;
+  }
+}
+
 function read<S extends z.ZodObject>(schema: S, environment: Variables): z.output<S> {
-  const given = Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
-  );
+  const given = givenOf(environment);
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const missing = issue?.code === "invalid_type" && !(String(issue.path[0]) in given);
-  const allowed = issue?.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue?.message;
-  throw new SettingsError(`${String(issue?.path[0])} ${missing ? "is required" : allowed}`);
+  throw new SettingsError(toProblem(parsed.error.issues[0]!, given));
+}
+
+const givenOf = (environment: Variables) =>
+  Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])));
+
+function toProblem(issue: z.core.$ZodIssue, given: Record<string, string>): string {
+  const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in given);
+  const allowed = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;
+  return `${String(issue.path[0])} ${missing ? "is required" : allowed}`;
 }
 
 function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "neon" | undefined): Settings["database"] {

@@ -1,12 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { createLog } from "@board/api/log";
 import { openNeon } from "@board/core/db/neon";
-import * as z from "zod";
+import { MigrateEdge } from "./environment.ts";
 
-/** Invoked by a deployment, over the direct host: the lock that keeps two migrations apart belongs to a session. */
-const env = z
-  .object({ DATABASE_URL: z.string(), NEON_PROXY: z.string().optional(), LOG_LEVEL: z.string().default("info") })
-  .parse(process.env);
+/** Invoked by a deployment, before any new code is live. */
+const env = MigrateEdge.parse(process.env);
 const log = createLog(env.LOG_LEVEL, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 
 export async function handler(): Promise<{ ok: true }> {

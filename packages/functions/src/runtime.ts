@@ -1,32 +1,26 @@
 import { readFile } from "node:fs/promises";
-import type { Runtime } from "@board/api/app";
+import type { createApp, Runtime } from "@board/api/app";
 import { createLog } from "@board/api/log";
 import type { Actor, System } from "@board/core/actor";
+import { type EventBus, lazyBus } from "@board/core/bus";
 import type { Context } from "@board/core/context";
 import { openNeon } from "@board/core/db/neon";
 import type { Gateways } from "@board/core/gateway/client";
 import { relayAll } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/local-bus";
 import { errorText } from "@board/core/log";
-import { unmetered } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
-import { parseSettings } from "@board/core/settings";
+import { parseSettings, type Settings } from "@board/core/settings";
 import type { Web } from "@board/core/web/web";
-import * as z from "zod";
-
-/** What the edge itself needs, beside the settings of the service. A wrong value fails at init, not at a request. */
-const Edge = z.object({
-  DELIVERIES_QUEUE_URL: z.url().describe("Queue of the wake-ups for what agents are told."),
-  SYNCS_QUEUE_URL: z.url().describe("Queue of the wake-ups for syncs of templates and of skill packs."),
-  NEON_PROXY: z
-    .string()
-    .optional()
-    .describe("host:port/path of a WebSocket proxy that stands in for Neon's, in front of any PostgreSQL."),
-});
+import { Edge } from "./environment.ts";
+import { createEmfMeter } from "./meter.ts";
 
 const edge = Edge.parse(process.env);
-export const settings = parseSettings(process.env, "lambda");
+const parsed = parseSettings(process.env, "lambda");
+/** Without a bus nothing is stored that could never be published. */
+export const settings: Settings = { ...parsed, board_events: parsed.board_events && Boolean(edge.EVENT_BUS_NAME) };
 export const log = createLog(settings.log_level, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
+export const meter = createEmfMeter(edge.STAGE, log);
 
 const { db } = openNeon(settings.database.url!, { max: 2, log, ...(edge.NEON_PROXY ? { proxy: edge.NEON_PROXY } : {}) });
 
@@ -55,7 +49,12 @@ function lazyGateways(open: () => Promise<Gateways>): Gateways {
 /** Loaded when something is fetched. */
 const web: Web = { get: async (...call) => (await import("@board/core/web/https")).createWeb().get(...call) };
 
-const bus = createLocalBus();
+/** Loaded when something is published. Events from before the bus was taken away go nowhere. */
+const bus: EventBus = edge.EVENT_BUS_NAME ? openEventBus(edge.EVENT_BUS_NAME) : createLocalBus();
+
+function openEventBus(name: string): EventBus {
+  return lazyBus(async () => (await import("./event-bus.ts")).createEventBus({ name }));
+}
 
 function contextFor<A extends Actor>(actor: A): Context<A> {
   return {
@@ -67,7 +66,7 @@ function contextFor<A extends Actor>(actor: A): Context<A> {
     settings,
     now: () => new Date(),
     log,
-    meter: unmetered,
+    meter,
     trace_id: null,
     outbox: createOutbox(),
   };
@@ -85,6 +84,17 @@ export async function relayJobs(ctx: Context): Promise<void> {
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
   }
+}
+
+/** The same app, whose answers leave after what was measured on the way is written. */
+export function flushing<App extends ReturnType<typeof createApp>>(app: App): App {
+  const { fetch } = app;
+  app.fetch = async (...request) => {
+    const answer = await fetch(...request);
+    await meter.flush();
+    return answer;
+  };
+  return app;
 }
 
 const NEVER = new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
-import { deliver } from "@board/core/deliver";
+import { deliver, JobCrashed } from "@board/core/deliver";
 import { relayAll, type WakeUp } from "@board/core/job/job";
 import { errorText } from "@board/core/log";
 import { createOutbox, isWaiting, merge, type Outbox } from "@board/core/outbox";
@@ -61,7 +61,7 @@ export function startConsumer(context: () => Context<System>, concurrency = 8): 
     try {
       await deliver(ctx, id);
     } catch (error) {
-      ctx.log.error("jobs.crashed", errorText(error), { job_id: id, receives });
+      if (!(error instanceof JobCrashed)) ctx.log.error("jobs.not_taken", errorText(error), { job_id: id, receives });
       if (receives < MAX_RECEIVES) later(REDELIVERY_MS, () => receive(id, receives + 1));
     }
     return ctx.outbox;

@@ -16,22 +16,41 @@ const OWNER_ONLY = 0o600;
  * time. What the environment sets wins.
  */
 export function withSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
-  const filled = { ...environment };
-  for (const [name, make] of Object.entries(GENERATED)) {
-    if (filled[name]?.trim()) continue;
-    if (name === "LOCAL_AUTH_TOKEN" && environment["AUTH_MODE"]?.trim() === "oidc") continue;
-    filled[name] = readOrMake(path.join(folder, "secrets", name.toLowerCase()), make);
-  }
-  return filled;
+  const made = lackingIn(environment).map(({ name, make, file }) => [name, readOrMake(file, make)]);
+  return { ...environment, ...Object.fromEntries(made) };
 }
 
-function readOrMake(file: string, make: () => string): string {
+/**
+ * The same without making a file: what there is none of yet is `missing`, and filled in with something that is thrown away.
+ */
+export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
+  const found = lackingIn(environment).map(({ name, make, file }) => ({ name, make, value: readIfThere(file) }));
+  return {
+    filled: { ...environment, ...Object.fromEntries(found.map(({ name, make, value }) => [name, value ?? make()])) },
+    missing: found.filter(({ value }) => value === null).map(({ name }) => name),
+  };
+}
+
+function lackingIn(environment: NodeJS.ProcessEnv) {
+  const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
+  const isOidc = environment["AUTH_MODE"]?.trim() === "oidc";
+  return Object.entries(GENERATED)
+    .filter(([name]) => !environment[name]?.trim() && !(name === "LOCAL_AUTH_TOKEN" && isOidc))
+    .map(([name, make]) => ({ name, make, file: path.join(folder, "secrets", name.toLowerCase()) }));
+}
+
+function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return null;
   }
+}
+
+function readOrMake(file: string, make: () => string): string {
+  const known = readIfThere(file);
+  if (known !== null) return known;
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   // The file appears with its content or not at all: a process killed here would leave an empty secret for good.
   const draft = `${file}.${process.pid}`;

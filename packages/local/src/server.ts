@@ -12,11 +12,10 @@ import type { Database } from "@board/core/db/database";
 import { readDevice } from "@board/core/gateway/device-key";
 import { createGateways } from "@board/core/gateway/websocket";
 import { recoverJobs } from "@board/core/job/job";
-import { createLocalBus } from "@board/core/local-bus";
-import { errorText, type Log } from "@board/core/log";
-import { unmetered } from "@board/core/meter";
+import type { Log } from "@board/core/log";
+import { meterToLog } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
-import { scheduled } from "@board/core/schedule";
+import { runScheduled, type ScheduleName } from "@board/core/schedule";
 import type { Settings } from "@board/core/settings";
 import { createWeb } from "@board/core/web/https";
 import { schedules } from "@board/functions/manifest";
@@ -24,6 +23,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
 import { type Consumer, startConsumer } from "./consumer.ts";
 import { openDatabase } from "./database.ts";
+import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./lock.ts";
 
 export interface LocalServer {
@@ -58,7 +58,8 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
   const web = createWeb();
-  const bus = createLocalBus();
+  const meter = meterToLog(log);
+  const bus = openEventBus(settings, log);
   // With PORT=0 the address that agents' files and messages name is known once the server listens.
   let known = settings;
   const contextFor = <A extends Actor>(actor: A): Context<A> => ({
@@ -70,7 +71,7 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
     settings: known,
     now,
     log,
-    meter: unmetered,
+    meter,
     trace_id: null,
     outbox: createOutbox(),
   });
@@ -97,7 +98,7 @@ async function serve(settings: Settings, log: Log, { db }: Database, stops: (() 
   const url = await listen(settings, runtime, stops);
   if (settings.base_url === null) known = { ...settings, service_url: url };
   stops.push(() => stopping.abort());
-  stops.push(startSchedules(system, consumer.poke, log));
+  stops.push(startSchedules(system, consumer.poke));
   consumer.poke(createOutbox(true));
   return url;
 }
@@ -142,14 +143,13 @@ function trackUnused(server: Server): ReadonlySet<Socket> {
 }
 
 /** The schedules of the manifest, by a clock of this process. */
-function startSchedules(system: () => Context<{ type: "system" }>, poke: Consumer["poke"], log: Log): () => void {
+function startSchedules(system: () => Context<{ type: "system" }>, poke: Consumer["poke"]): () => void {
   const crons = Object.entries(schedules).map(([name, { every_minutes }]) => {
     const pattern = every_minutes < 60 ? `*/${every_minutes} * * * *` : `0 */${every_minutes / 60} * * *`;
     return new Cron(pattern, { protect: true, unref: true }, async () => {
       const ctx = system();
-      await scheduled[name as keyof typeof scheduled](ctx).catch((error: unknown) =>
-        log.error("schedule.failed", errorText(error), { schedule: name }),
-      );
+      // It has said itself what went wrong, and the next run does its work.
+      await runScheduled(ctx, name as ScheduleName).catch(() => {});
       poke(ctx.outbox);
     });
   });

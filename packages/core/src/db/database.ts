@@ -33,12 +33,26 @@ export async function migrateAlone(client: LockingClient, migrate: () => Promise
 
 const LATEST = Math.max(...journal.entries.map((entry) => entry.when));
 
+/**
+ * How a database's schema stands to this code. `newer` is as good as `current`: a deployment migrates before its code goes
+ * live, and one that is taken back leaves the schema, to which migrations only add.
+ */
+export type SchemaState = "absent" | "older" | "current" | "newer";
+
+/** Throws when the database does not answer. */
+export async function readSchemaState(db: Db): Promise<SchemaState> {
+  const found = await db.execute(sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`);
+  if (!rowsOf<{ present: boolean }>(found)[0]?.present) return "absent";
+  const applied = await db.execute(sql`select max(created_at)::text as latest from drizzle.__drizzle_migrations`);
+  const latest = Number(rowsOf<{ latest: string | null }>(applied)[0]?.latest ?? 0);
+  if (latest === 0) return "absent";
+  return latest < LATEST ? "older" : latest === LATEST ? "current" : "newer";
+}
+
 /** Whether the database has every migration of this code. Throws when it does not answer. */
 export async function isMigrated(db: Db): Promise<boolean> {
-  const found = await db.execute(sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`);
-  if (!rowsOf<{ present: boolean }>(found)[0]?.present) return false;
-  const applied = await db.execute(sql`select max(created_at)::text as latest from drizzle.__drizzle_migrations`);
-  return Number(rowsOf<{ latest: string | null }>(applied)[0]?.latest ?? 0) >= LATEST;
+  const state = await readSchemaState(db);
+  return state === "current" || state === "newer";
 }
 
 /** Rows of a raw statement; every driver answers with an object that holds them. */

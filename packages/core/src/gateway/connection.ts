@@ -78,10 +78,12 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, d
   try {
     await exchange.opened(Math.max(1, deadlines.connect - (performance.now() - started)));
     const upgraded = performance.now();
-    const nonce = await exchange.challenge(Math.min(deadlines.challenge, deadlines.handshake));
-    const params = connectParams(mode, { token, nonce, device, signed_at: dialling.now().getTime() });
+    const { nonce, ts } = await exchange.challenge(Math.min(deadlines.challenge, deadlines.handshake));
+    const signed_at = dialling.now().getTime();
+    const params = connectParams(mode, { token, nonce, device, signed_at });
     const left = Math.max(1, deadlines.handshake - (performance.now() - upgraded));
-    const hello = toHello(await exchange.call("connect", params, left, Number.POSITIVE_INFINITY));
+    const payload = await exchange.call("connect", params, left, Number.POSITIVE_INFINITY);
+    const hello = { ...toHello(payload), clock_ahead_ms: ts === null ? null : ts - signed_at };
     connection = tended(exchange, hello, wire, dialling);
     dialling.log("gateway.opened", { host: url.host, protocol: hello.protocol, version: hello.version });
     return connection;

@@ -6,6 +6,12 @@ import { createDevice, type Device, openDevice } from "./device.ts";
 
 const NAME = "gateway-device";
 
+/** The service's device identity, when it has one already; makes none. */
+export async function findDevice(ctx: Pick<Context, "db" | "settings">): Promise<Device | null> {
+  const stored = await readKey(ctx);
+  return stored ? openDevice(unseal(ctx.settings.encryption_key, stored)) : null;
+}
+
 /**
  * The device identity that hosts approve once. Made on first use and kept sealed in the database, so that it survives a
  * redeployment and is the same in every process.

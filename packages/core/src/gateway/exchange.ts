@@ -11,12 +11,17 @@ import { parseFrame, record } from "./frame.ts";
 export interface Exchange {
   /** Resolves once the socket is open. */
   opened(timeout_ms: number): Promise<void>;
-  /** The nonce when the first thing the host says is a challenge that has one, else null. */
-  challenge(timeout_ms: number): Promise<string | null>;
+  /** What the first thing holds that the host says, when it is a challenge: a nonce, and the host's time in milliseconds. */
+  challenge(timeout_ms: number): Promise<Challenge>;
   /** Resolves with the payload of the answer. A request of more bytes than `limit` is refused here: the host would close the connection. */
   call(method: string, params: object, timeout_ms: number, limit: number): Promise<unknown>;
   /** Ends the socket; whatever still waits fails with `error`. */
   end(error: GatewayError): void;
+}
+
+export interface Challenge {
+  nonce: string | null;
+  ts: number | null;
 }
 
 export interface ExchangeEvents {
@@ -108,7 +113,7 @@ export function createExchange(socket: WebSocket, secret: string | null, on: Exc
     },
     async challenge(timeout_ms) {
       if (first === null) await wait(FIRST_FRAME, timeout_ms, () => undefined);
-      return nonceOf(first);
+      return toChallenge(first);
     },
     async call(method, params, timeout_ms, limit) {
       const id = randomUUID();
@@ -125,10 +130,13 @@ export function createExchange(socket: WebSocket, secret: string | null, on: Exc
   };
 }
 
-function nonceOf(frame: Frame | null): string | null {
-  if (frame?.kind !== "event" || frame.event !== "connect.challenge") return null;
-  const nonce = record(frame.payload)?.nonce;
-  return typeof nonce === "string" && nonce.trim() !== "" ? nonce : null;
+function toChallenge(frame: Frame | null): Challenge {
+  if (frame?.kind !== "event" || frame.event !== "connect.challenge") return { nonce: null, ts: null };
+  const { nonce, ts } = record(frame.payload) ?? {};
+  return {
+    nonce: typeof nonce === "string" && nonce.trim() !== "" ? nonce : null,
+    ts: typeof ts === "number" && ts > 0 ? ts : null,
+  };
 }
 
 /** A GatewayError that shows the secret nowhere, whatever a host echoes. */

@@ -7,7 +7,7 @@ import { record } from "./frame.ts";
 /** Both wire protocols in use are offered; the host picks. */
 const PROTOCOLS = { min: 3, max: 4 };
 const ROLE = "operator";
-const SCOPES = ["operator.read", "operator.admin", "operator.approvals", "operator.pairing"];
+export const SCOPES = ["operator.read", "operator.admin", "operator.approvals", "operator.pairing"];
 /** The smallest limit seen on a host, taken when one does not tell. */
 const UNTOLD_MAX_PAYLOAD = 512 * 1024;
 
@@ -85,10 +85,11 @@ export function originOf(url: URL): string {
 }
 
 /** Reads `hello-ok`, forgiving what is missing. Throws when the host settled on a protocol that was not offered. */
-export function toHello(payload: unknown): GatewayHello {
+export function toHello(payload: unknown): Omit<GatewayHello, "clock_ahead_ms"> {
   const hello = record(payload) ?? {};
   const features = record(hello.features) ?? {};
   const version = record(hello.server)?.version;
+  const scopes = record(hello.auth)?.scopes;
   const limit = record(hello.policy)?.maxPayload;
   const protocol = typeof hello.protocol === "number" ? hello.protocol : PROTOCOLS.min;
   if (protocol < PROTOCOLS.min || protocol > PROTOCOLS.max) {
@@ -105,6 +106,7 @@ export function toHello(payload: unknown): GatewayHello {
     version: typeof version === "string" ? cleanText(version) || null : null,
     methods: texts(features.methods),
     events: texts(features.events),
+    scopes: Array.isArray(scopes) ? texts(scopes) : null,
     max_payload: typeof limit === "number" && limit > 0 ? limit : UNTOLD_MAX_PAYLOAD,
   };
 }

@@ -123,7 +123,10 @@ export const readRunAgents = (ctx: Context, run_id: string): Promise<RunAgentRow
 
 /** Ends a run, with what concerns all of its agents. */
 export async function endRun(ctx: Context, run_id: string, findings: Findings): Promise<void> {
-  await change(ctx, run_id, { status: "done", finished_at: ctx.now(), ...added(findings) });
+  const finished_at = ctx.now();
+  const ended = await change(ctx, run_id, { status: "done", finished_at, ...added(findings) });
+  // Begun by the database's clock: never negative.
+  for (const run of ended) ctx.meter.record("SyncDuration", Math.max(0, finished_at.getTime() - run.created_at.getTime()));
 }
 
 /** Notes what concerns all agents of a run that goes on. */
@@ -136,11 +139,13 @@ const added = ({ errors, warnings }: Findings) => ({
   warnings: sql`${sync_runs.warnings} || ${JSON.stringify(warnings)}::jsonb`,
 });
 
-async function change(ctx: Context, run_id: string, values: PgUpdateSetSource<typeof sync_runs>): Promise<void> {
-  await ctx.db
+/** Returns the run while it was open, else nothing. */
+async function change(ctx: Context, run_id: string, values: PgUpdateSetSource<typeof sync_runs>) {
+  return ctx.db
     .update(sync_runs)
     .set(values)
-    .where(and(eq(sync_runs.id, run_id), eq(sync_runs.status, "running")));
+    .where(and(eq(sync_runs.id, run_id), eq(sync_runs.status, "running")))
+    .returning({ created_at: sync_runs.created_at });
 }
 
 /** Ends a run that came to nothing. */

@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import { writeTogether } from "../db/together.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { newJob } from "../job/job.ts";
+import { learn } from "../log.ts";
 import { newEntry } from "../memory/memory.ts";
 import { countUp, tooMany } from "../rate.ts";
 import { Id } from "../wire.ts";
@@ -70,6 +71,7 @@ export async function ingest(ctx: Context, post: Post): Promise<Accepted> {
     }),
     newJob(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane }),
   ]);
+  ctx.log.info("webhook.accepted", "A payload is stored, and its agent is going to be told", { webhook_id, payload_id });
   return { ok: true, board_id, webhook_id, payload_id };
 }
 
@@ -97,6 +99,7 @@ async function openDoor(ctx: Context, post: Post) {
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
     .where(and(eq(board_webhooks.id, webhook_id.data), eq(board_webhooks.board_id, board_id.data)));
   if (!found) throw notFound();
+  learn(ctx.log, { organization_id: found.organization_id });
   if (!found.enabled) throw new DomainError("gone", "Webhook is disabled.");
   const limit = ctx.settings.webhook_rate_per_minute;
   if (limit > 0 && (await countUp(ctx, "webhook", found.id)) > limit) throw tooMany(ctx);

@@ -39,6 +39,8 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
       deliver: false,
       idempotency_key: `webhook-${payload_id}-${target.id}`,
     });
+    // Two machines' clocks: never negative.
+    ctx.meter.record("IngestLag", Math.max(0, ctx.now().getTime() - payload.received_at.getTime()));
   },
 
   async failed(ctx, notification, reason) {
