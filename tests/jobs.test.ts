@@ -1,7 +1,7 @@
 import { transaction } from "@board/core/context";
 import { jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { enqueue, relay } from "@board/core/job/job";
+import { enqueue, relay, relayAll } from "@board/core/job/job";
 import { scheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -69,6 +69,21 @@ test("more jobs than one batch holds are all sent, each once", async () => {
   const sent: string[] = [];
   for (let batch = await relayOnce(world); batch.length > 0; batch = await relayOnce(world)) sent.push(...idsOf(batch));
   expect(sent.toSorted()).toEqual(ids.toSorted());
+});
+
+test("whoever answers a request sends so many batches and no more; the sweep finds the rest", async () => {
+  for (let count = 0; count < 35; count++) await add();
+  const sent: string[] = [];
+  const send = async (wakeUps: { id: string }[]) => {
+    sent.push(...idsOf(wakeUps));
+    return { failed: [] };
+  };
+  const ctx = world.context();
+  ctx.outbox.everything = true;
+  await relayAll(ctx, send, ctx.outbox, 2);
+  expect(sent).toHaveLength(20);
+  await relayAll(ctx, send, ctx.outbox);
+  expect(new Set(sent).size).toBe(35);
 });
 
 test("a queue that fails leaves the jobs unsent; they are sent later and done", async () => {

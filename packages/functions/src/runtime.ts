@@ -74,13 +74,16 @@ function contextFor<A extends Actor>(actor: A): Context<A> {
 
 export const systemContext = (): Context<System> => contextFor({ type: "system" });
 
+/** What one request waits for at the most: about a third of a second. Removing an agent with its tasks can leave thousands. */
+const REQUEST_BATCHES = 20;
+
 /** Sends the wake-ups that are due. A queue that is away costs nothing but time: the schedule sends them later. */
-export async function relayJobs(ctx: Context): Promise<void> {
+export async function relayJobs(ctx: Context, most_batches?: number): Promise<void> {
   try {
     // The AWS SDK takes 50 ms to load: only where something is sent.
     const { sendWakeUps } = await import("./queue.ts");
     const queues = { deliveries: edge.DELIVERIES_QUEUE_URL, syncs: edge.SYNCS_QUEUE_URL };
-    await relayAll(ctx, sendWakeUps(queues, ctx.log), ctx.outbox);
+    await relayAll(ctx, sendWakeUps(queues, ctx.log), ctx.outbox, most_batches);
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
   }
@@ -102,7 +105,7 @@ const NEVER = new AbortController().signal;
 export const runtime: Runtime = {
   settings,
   context: () => contextFor({ type: "public" }),
-  relay: relayJobs,
+  relay: (ctx) => relayJobs(ctx, REQUEST_BATCHES),
   socketAddress: (c) =>
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
   asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),

@@ -131,9 +131,12 @@ export const RELAY_BATCH = 10;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 
-/** Relays until there is nothing left in the outbox's scope, or the queue takes no more. */
-export async function relayAll(ctx: Context, send: Send, scope: Outbox): Promise<void> {
-  while ((await relay(ctx, send, scope)) === RELAY_BATCH);
+/**
+ * Relays until there is nothing left in the outbox's scope, the queue takes no more, or so many batches were sent: what is
+ * left is found by the sweep.
+ */
+export async function relayAll(ctx: Context, send: Send, scope: Outbox, most_batches = Number.POSITIVE_INFINITY): Promise<void> {
+  for (let batch = 0; batch < most_batches; batch++) if ((await relay(ctx, send, scope)) < RELAY_BATCH) return;
 }
 
 /**
