@@ -29,8 +29,10 @@ const offenders = (list: Import[], bad: (one: Import) => boolean) =>
 const ALLOWED: Record<string, RegExp> = {
   core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
   api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|zod$|zod-openapi$|jose$|pino$)/,
-  functions: /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|aws-lambda$)/,
-  local: /^(packages\/local\/|node:|@board\/(core|api)\/|@board\/functions\/manifest$|@hono\/node-server|croner$|ws$|zod$)/,
+  functions:
+    /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
+  local:
+    /^(packages\/local\/|node:|@board\/(core|api)\/|@board\/functions\/(manifest|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$)/,
 };
 

@@ -283,6 +283,8 @@ test("a hello with nothing in it gets sane values, one of an unknown protocol is
     version: null,
     methods: [],
     events: [],
+    scopes: null,
+    clock_ahead_ms: null,
     max_payload: 512 * 1024,
   });
   const odd = await scripted(() => {}, {

@@ -107,7 +107,7 @@ test("what only looks like a version is returned for the check to refuse", async
 function host(version: string | null, configGet: unknown): { gateways: Gateways; asked: string[] } {
   const asked: string[] = [];
   const gateways: Gateways = {
-    hello: async () => ({ protocol: 3, version, methods: [], events: [], max_payload: 1 }),
+    hello: async () => ({ protocol: 3, version, methods: [], events: [], scopes: null, clock_ahead_ms: null, max_payload: 1 }),
     async request(_target, method) {
       asked.push(method);
       if (configGet instanceof Error) throw configGet;

@@ -5,8 +5,10 @@ import { listJobs, redriveJobs } from "@board/core/job/job";
 import { backoff, POLICIES } from "@board/core/job/kinds";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { routeOf } from "./support/api-gateway.ts";
 import { type Cloud, QUEUE, startCloud } from "./support/cloud.ts";
 import { apiGatewayEvent, functionUrlEvent, scheduleEvent, sqsEvent } from "./support/events.ts";
+import type { Lambda } from "./support/lambda-host.ts";
 import { parseEvents } from "./support/sse.ts";
 import type { Tenant } from "./support/world.ts";
 
@@ -55,6 +57,14 @@ async function settle() {
   }
 }
 
+/** The metrics that a function has written. */
+const written = (fn: Lambda) =>
+  fn.logs
+    .join("")
+    .split("\n")
+    .filter((line) => line.includes('"_aws"'))
+    .map((line) => JSON.parse(line));
+
 test("a post goes through API Gateway, the bundle, Neon's driver, SQS and the consumer to the agent, once", async () => {
   const source = cloud.mapDeliveries();
   const { status, body } = await post(webhook.endpoint_path, '{"after":12345678901234567890}');
@@ -70,6 +80,13 @@ test("a post goes through API Gateway, the bundle, Neon's driver, SQS and the co
   expect([Buffer.from(row!.body).toString(), row!.source_ip]).toEqual(['{"after":12345678901234567890}', "203.0.113.7"]);
   const memories = await cloud.world.db.select().from(board_memory).where(eq(board_memory.board_id, home.board_id));
   expect(memories.filter(({ tags }) => tags?.includes(`payload:${body.payload_id}`))).toHaveLength(1);
+});
+
+test("a post to the address with a slash behind it is taken by the function that API Gateway gives it to", async () => {
+  const path = `${webhook.endpoint_path}/`;
+  const { group } = routeOf("POST", path);
+  expect((await cloud.request(group, "POST", path, { body: "{}" })).status).toBe(202);
+  await settle();
 });
 
 test("a body that API Gateway passes on in Base64 is stored and signed as the bytes that were sent", async () => {
@@ -95,6 +112,32 @@ test("what the tags bundle answers is what the local app answers", async () => {
     const answer = await cloud.request("tags", "GET", path, { headers: { authorization: `Bearer ${home.owner.token}` } });
     const local = await cloud.world.call("GET", path, { token: home.owner.token });
     expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
+  }
+});
+
+test("what API Gateway decodes in a path stays in it", async () => {
+  const token = home.owner.token;
+  for (const id of ["%00", "%20", "%23", "%0a", "x%5cy", "%25", "%22%3c"]) {
+    const path = `/api/v1/tags/${id}`;
+    const answer = await cloud.request("tags", "GET", path, { headers: { authorization: `Bearer ${token}` } });
+    const local = await cloud.world.call("GET", path, { token });
+    expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
+  }
+});
+
+test("a webhook keeps headers as they came: without a value, and with letters beyond ASCII", async () => {
+  const headers = { "content-type": "application/json", "x-empty": "", "x-word": 'größe "é" 100%' };
+  const { status, body } = await post(webhook.endpoint_path, "{}", headers);
+  expect([status, (await payloadOf(body.payload_id))!.headers]).toMatchObject([202, headers]);
+  await settle();
+});
+
+test("what a function has to say of a request is written before it answers: afterwards it is frozen", async () => {
+  const tags = await cloud.lambda("tags");
+  for (let n = 0; n < 20; n++) {
+    const id = `frozen-${n}`;
+    await cloud.request("tags", "GET", "/api/v1/tags", { headers: { "x-request-id": id } });
+    expect(tags.logs.join("")).toContain(id);
   }
 });
 
@@ -217,6 +260,9 @@ test("the stream function answers as the rest of the service what it does not st
   expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", { authorization })).toEqual([422, expect.any(String)]);
   expect(await ask("HEAD", "/api/v1/agents/stream", { authorization })).toEqual([200, ""]);
   expect(await ask("GET", "/api/v1/tags", { authorization })).toEqual([404, '{"detail":"Not Found"}']);
+  // Its log can come after its answer: two refusals so far, the first without a credential.
+  expect(await ask("GET", "/api/v1/agents/stream", { authorization: "Bearer wrong" })).toEqual([401, expect.any(String)]);
+  await vi.waitFor(() => expect(written(streams)).toMatchObject([{ AuthFailures: 1 }]));
   expect(await ask("POST", "/api/v1/agents/stream", { authorization })).toEqual([405, '{"detail":"Method Not Allowed"}']);
 });
 
@@ -228,6 +274,34 @@ test("connections that died while the sandbox was frozen are replaced without th
   cloud.elapse(60_000);
   expect((await ask()).status).toBe(200);
   cloud.elapse(-60_000);
+});
+
+test("consumer and schedule write their metrics as they end: those of each set of dimensions in one line", async () => {
+  const [consumer, schedule] = [await cloud.lambda("deliveries"), await cloud.lambda("schedule")];
+  await settle();
+  const before = [written(consumer).length, written(schedule).length];
+  const first = await post(webhook.endpoint_path, '{"metric":1}');
+  const second = await post(webhook.endpoint_path, '{"metric":2}');
+  await schedule.invoke(scheduleEvent("relay"));
+  for (const { body } of [first, second]) await cloud.consume(sqsEvent([{ id: (await jobOf(body.payload_id)).id }]));
+  await settle();
+
+  const named = { service: "board-coordination", stage: "local" };
+  const dimensionsOf = (line: { _aws: { CloudWatchMetrics: { Dimensions: string[][] }[] } }) =>
+    line._aws.CloudWatchMetrics.map(({ Dimensions }) => Dimensions);
+  const [age, ...more] = written(schedule).slice(before[1]);
+  expect([age, more]).toEqual([{ _aws: expect.anything(), ...named, JobAge: expect.any(Number) }, []]);
+  expect(dimensionsOf(age)).toEqual([[["service", "stage"]]]);
+  expect(age._aws.CloudWatchMetrics[0].Metrics).toEqual([{ Name: "JobAge", Unit: "Seconds" }]);
+
+  const attempt = { ...named, kind: "webhook.notify", outcome: "done", DeliveryAttempts: 1 };
+  const lines = written(consumer).slice(before[0]);
+  expect(lines.filter((line) => "IngestLag" in line)).toEqual(
+    [first, second].map(() => ({ _aws: expect.anything(), ...named, IngestLag: expect.any(Number) })),
+  );
+  const attempts = lines.filter((line) => "DeliveryAttempts" in line);
+  expect(attempts).toEqual([first, second].map(() => ({ _aws: expect.anything(), ...attempt })));
+  expect(dimensionsOf(attempts[0])).toEqual([[["service", "stage", "kind", "outcome"]]]);
 });
 
 test("a deployment's migration makes an empty database ready", async () => {

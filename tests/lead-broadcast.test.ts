@@ -151,7 +151,8 @@ test("a board without a lead gets one, which finds the message once it is on its
   const made = await world.db
     .select()
     .from(jobs)
-    .where(eq(jobs.lane, `${home.gateway_id}/lead-${board_id}`));
+    .where(eq(jobs.lane, `${home.gateway_id}/lead-${board_id}`))
+    .orderBy(jobs.seq);
   expect(made.map(({ kind }) => kind)).toEqual(["agent.provision", "notice"]);
   expect(host.messages).toEqual([]);
 });

@@ -1,6 +1,10 @@
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { text } from "node:stream/consumers";
 import { createLog } from "@board/api/log";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { createWorld, openTemplate, type Tenant, type World } from "./support/world.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CallOptions } from "./support/http.ts";
+import { createWorld, type LogLine, openTemplate, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
@@ -16,40 +20,92 @@ beforeEach(() => {
 
 const requests = () => world.log.filter((line) => line.event === "http.request");
 
+const PATIENCE = { timeout: 10_000, interval: 10 };
+
+/** What is logged at the end of a request. A function's log may come after its answer. */
+async function lineOf(method: string, path: string, options: CallOptions = {}): Promise<LogLine> {
+  const request_id = crypto.randomUUID();
+  await world.call(method, path, { ...options, headers: { "x-request-id": request_id } });
+  return vi.waitUntil(() => requests().find((line) => line["request_id"] === request_id), PATIENCE);
+}
+
 test.each([
   ["GET", "/api/v1/boards", 200, "debug"],
   ["GET", "/nowhere", 404, "warn"],
   ["GET", "/api/v1/boards?limit=0", 422, "warn"],
   ["PUT", "/api/v1/boards", 405, "warn"],
 ])("%s %s (%i) is one line of level %s", async (method, path, status, level) => {
-  await world.call(method, path, { token: home.owner.token, headers: { "x-request-id": "trace" } });
-  expect(requests()).toEqual([
-    {
-      level,
-      event: "http.request",
-      message: expect.any(String),
-      request_id: "trace",
-      method,
-      path: path.split("?")[0],
-      status,
-      duration_ms: expect.any(Number),
-      client_ip: "127.0.0.1",
-      actor: expect.any(String),
-    },
-  ]);
+  const line = await lineOf(method, path, { token: home.owner.token });
+  expect(line).toMatchObject({
+    level,
+    event: "http.request",
+    message: expect.any(String),
+    trace_id: expect.any(String),
+    method,
+    path: path.split("?")[0],
+    status,
+    duration_ms: expect.any(Number),
+    client_ip: "127.0.0.1",
+    actor: expect.any(String),
+  });
+  expect(requests()).toEqual([line]);
 });
 
 test("the line names kind and id of who called", async () => {
   const { id } = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body;
-  await world.call("GET", "/api/v1/agent/healthz", { agent: home.worker.token });
-  await world.call("GET", "/api/v1/agent/healthz");
-  await world.call("POST", "/api/v1/agents", { agent: home.worker.token, body: {} });
-  expect(requests().map((line) => [line["status"], line["actor"]])).toEqual([
+  const lines = [
+    await lineOf("GET", "/api/v1/users/me", { token: home.owner.token }),
+    await lineOf("GET", "/api/v1/agent/healthz", { agent: home.worker.token }),
+    await lineOf("GET", "/api/v1/agent/healthz"),
+    await lineOf("POST", "/api/v1/agents", { agent: home.worker.token, body: {} }),
+  ];
+  expect(lines.map((line) => [line["status"], line["actor"]])).toEqual([
     [200, `user:${id}`],
     [200, `agent:${home.worker.id}`],
     [401, "public"],
     [403, `agent:${home.worker.id}`],
   ]);
+});
+
+describe("every line of a request says what it is about", () => {
+  const facts = ["organization_id", "board_id", "agent_id", "user_id"];
+  const factsOf = (line: LogLine) => Object.fromEntries(facts.filter((name) => name in line).map((name) => [name, line[name]]));
+
+  test("a person's by the person, the board of the path, and whose board it is, once that is known", async () => {
+    const { token } = home.owner;
+    const user_id = (await world.call("GET", "/api/v1/users/me", { token })).body.id;
+    const { organization_id, board_id } = home;
+    const board = `/api/v1/boards/${board_id.toUpperCase()}`;
+    expect(factsOf(await lineOf("GET", "/api/v1/users/me", { token }))).toEqual({ user_id });
+    expect(factsOf(await lineOf("GET", "/api/v1/tags", { token }))).toEqual({ organization_id, user_id });
+    expect(factsOf(await lineOf("GET", `${board}/tasks`, { token }))).toEqual({ organization_id, board_id, user_id });
+    expect(factsOf(await lineOf("GET", `${board}/tasks`, {}))).toEqual({ board_id });
+    expect(factsOf(await lineOf("GET", "/api/v1/boards/nonsense/tasks", { token }))).toEqual({ user_id });
+  });
+
+  test("the organization is the board's own, also for somebody whose active one is another", async () => {
+    const guest = await world.person("guest");
+    await world.call("GET", "/api/v1/organizations/me", { token: guest.token });
+    const own = (await world.call("GET", "/api/v1/organizations/me", { token: guest.token })).body.id;
+    await world.join(guest, home.organization_id, "member", { read: true });
+    await world.call("PATCH", "/api/v1/organizations/me/active", { token: guest.token, body: { organization_id: own } });
+    const { token } = guest;
+    const line = await lineOf("GET", `/api/v1/boards/${home.board_id}/tasks`, { token });
+    expect(line).toMatchObject({ status: 200, organization_id: home.organization_id, board_id: home.board_id });
+  });
+
+  test("an agent's by the agent, its organization and its board", async () => {
+    const { organization_id, board_id } = home;
+    const agent = home.worker.token;
+    const expected = { organization_id, board_id, agent_id: home.worker.id };
+    expect(factsOf(await lineOf("GET", "/api/v1/agent/healthz", { agent }))).toEqual(expected);
+    expect(factsOf(await lineOf("GET", `/api/v1/agent/boards/${board_id}/tasks`, { agent }))).toEqual(expected);
+    expect(factsOf(await lineOf("GET", "/api/v1/agent/boards", { agent: "wrong-token" }))).toEqual({});
+    expect(world.log.find((line) => line.event === "auth.failed")).toMatchObject({
+      token_prefix: "wrong-",
+      path: "/api/v1/agent/boards",
+    });
+  });
 });
 
 test("health is not logged", async () => {
@@ -70,7 +126,7 @@ test("no line holds a query string, a body, a token or a secret", async () => {
   await world.call("POST", "/api/v1/gateways", { token, body: { name: 5, token: { secret } } });
   await world.call("POST", webhooks, { token, body: { description: "Look", secret } });
   await world.call("POST", "/api/v1/boards", { token, raw: `{"name": "${secret}", ` });
-  expect(requests()).toHaveLength(6);
+  await vi.waitUntil(() => requests().length === 6, PATIENCE);
   const written = JSON.stringify(world.log);
   expect(written).not.toContain(secret);
   expect(written).not.toContain("limit=0");
@@ -94,6 +150,7 @@ test("an unexpected error is logged with its stack and answered as 500 with ever
     "access-control-expose-headers": expect.stringContaining("X-Request-Id"),
     vary: "Origin",
   });
+  await vi.waitUntil(() => broken.log.some((line) => line.event === "http.request"), PATIENCE);
   const [unhandled, request] = broken.log.filter((line) => line.level === "error");
   expect(unhandled).toMatchObject({
     event: "unhandled",
@@ -108,14 +165,9 @@ test("an unexpected error is logged with its stack and answered as 500 with ever
 
 test("lines are JSON with timestamp, level, event and message, from the level of the settings on", () => {
   const written: string[] = [];
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
-  try {
-    const log = createLog("info");
-    log.debug("quiet", "Not written");
-    log.warn("loud", "Written", { request_id: "trace" });
-  } finally {
-    write.mockRestore();
-  }
+  const log = createLog("info", {}, { write: (line) => void written.push(line) });
+  log.debug("quiet", "Not written");
+  log.warn("loud", "Written", { request_id: "trace" });
   expect(written.map((line) => JSON.parse(line))).toEqual([
     {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -125,4 +177,24 @@ test("lines are JSON with timestamp, level, event and message, from the level of
       request_id: "trace",
     },
   ]);
+});
+
+test("a line is written when the call returns: a sandbox is frozen, and a process killed, without another word", async () => {
+  const program = `
+    import { createLog } from "@board/api/log";
+    const log = createLog("info");
+    for (let n = 1; n <= 3; n++) log.info("line", String(n));
+    process.kill(process.pid, "SIGKILL");`;
+  const cwd = path.resolve(import.meta.dirname, "../packages/local");
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const written = await text(child.stdout);
+  expect(
+    written
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).message),
+  ).toEqual(["1", "2", "3"]);
 });

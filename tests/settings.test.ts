@@ -38,6 +38,8 @@ test("a local server needs no setting but its secrets", () => {
     souls_directory_url: null,
     activity_readers: "admin",
     activity_retention_days: 0,
+    board_events: true,
+    events_endpoint: null,
     security_headers: {
       "X-Content-Type-Options": "nosniff",
       "X-Frame-Options": "DENY",
@@ -70,6 +72,8 @@ test.each<[string, string, Partial<Settings>]>([
   ["SOULS_DIRECTORY_URL", "https://souls.example/", { souls_directory_url: "https://souls.example" }],
   ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
   ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
+  ["BOARD_EVENTS", "off", { board_events: false }],
+  ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010" }],
   ["LOG_LEVEL", "trace", { log_level: "trace" }],
   ["AUTH_MODE", "", { auth: { mode: "local", token: TOKEN } }],
 ])("%s=%j is taken", (name, value, settings) => {
@@ -112,6 +116,8 @@ test.each([
   ["ACTIVITY_RETENTION_DAYS", "-7"],
   ["SECURITY_HEADER_X_FRAME_OPTIONS", "DENY\r\nSet-Cookie: s3cret=1"],
   ["SECURITY_HEADER_PERMISSIONS_POLICY", "caméra"],
+  ["BOARD_EVENTS", "s3cret"],
+  ["EVENTS_ENDPOINT", "s3cret"],
   ["LOG_LEVEL", "loud"],
 ])("%s=%j stops the start with one line that names it and keeps the value back", (name, value) => {
   const message = refusal({ ...local, [name]: value });

@@ -1,5 +1,5 @@
 import { openPostgres } from "@board/core/db/postgres";
-import type { Database } from "@board/core/db/database";
+import { type Database, rowsOf } from "@board/core/db/database";
 import { activity_events, jobs } from "@board/core/db/schema";
 import { silent } from "@board/core/log";
 import { and, eq } from "drizzle-orm";
@@ -51,7 +51,8 @@ const somebodyWaits = () =>
   vi.waitUntil(
     async () => {
       const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      return (await outside.query(waiting)).rowCount !== 0;
+      // Not on the connection of `outside`: a transaction sees others' activity as it was at its first look.
+      return rowsOf(await world.db.execute(waiting)).length > 0;
     },
     { timeout: 10_000, interval: 10 },
   );

@@ -83,6 +83,7 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
     OIDC_ISSUER: world.identities.issuer,
     OIDC_JWKS_URL: `${world.identities.issuer}keys`,
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    BOARD_EVENTS: "off",
     CLOCK_FILE: clock,
   };
   const running = new Map<string, Promise<Lambda>>();

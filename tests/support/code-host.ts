@@ -8,6 +8,7 @@ import type { Web } from "@board/core/web/web";
 import { packTar, type TarEntry } from "modern-tar";
 import { makeCertificate } from "./certificate.ts";
 import type { Answer } from "./http.ts";
+import { leadsTo } from "./other-servers.ts";
 import type { Tenant, World } from "./world.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -41,7 +42,10 @@ export async function startCodeHost(): Promise<CodeHost> {
   const { port } = server.address() as AddressInfo;
   const webBy = (locate: Locate) => createWeb({ locate, ca: cert });
   return {
-    web: webBy(async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port })),
+    web: leadsTo(
+      webBy(async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port })),
+      { port, ca: cert },
+    ),
     webBy,
     requests,
     answers,

@@ -16,14 +16,27 @@ export interface HttpOptions {
 /** Content types whose bodies API Gateway passes on as text; all others, forms and a missing type included, are Base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml)\b)/;
 
+/** Whether a body with these headers, in lower case, is passed on as text. */
+export const isText = (headers: Readonly<Record<string, string>>): boolean =>
+  TEXT.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
+
 /** A request as API Gateway's HTTP API sends it (payload format 2.0). `url` is a path with a query, still percent-encoded. */
 export function apiGatewayEvent(method: string, url: string, options: HttpOptions = {}): APIGatewayProxyEventV2 {
   const event = httpEvent(method, url, "abc123.execute-api.us-east-1.amazonaws.com", options);
   // HTTP APIs decode the path before they pass it on, and lose what follows a decoded question mark.
-  const [decoded = ""] = decodeURIComponent(event.rawPath).split("?");
+  const [decoded = ""] = decodedPath(event.rawPath).split("?");
   event.rawPath = decoded;
   event.requestContext.http.path = decoded;
   return event;
+}
+
+/** Nobody has written down what becomes of a path that does not decode: it stays. */
+function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** A request to a function URL: the same format, but the path stays as the client wrote it. */
@@ -38,7 +51,7 @@ function httpEvent(method: string, url: string, domain: string, options: HttpOpt
   const sent = lowerCased(options.headers ?? {});
   const cookies = [...(options.cookies ?? []), ...(sent.cookie?.split(/; */) ?? [])];
   delete sent.cookie;
-  const asText = typeof body === "string" && TEXT.test(sent["content-type"] ?? "") && sent["content-encoding"] === undefined;
+  const asText = typeof body === "string" && isText(sent);
   const bytes = body === undefined ? null : Buffer.from(body);
   const parameters = joined(new URLSearchParams(query));
   return {

@@ -11,7 +11,15 @@ export function createHeldHost() {
   const calls: HeldCall[] = [];
   let arrived = Promise.withResolvers<void>();
   const gateways: Gateways = {
-    hello: async () => ({ protocol: 4, version: null, methods: [], events: [], max_payload: 1_000_000 }),
+    hello: async () => ({
+      protocol: 4,
+      version: null,
+      methods: [],
+      events: [],
+      scopes: null,
+      clock_ahead_ms: null,
+      max_payload: 1_000_000,
+    }),
     async request(_target, method) {
       if (method !== "chat.send") return null;
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -1,7 +1,9 @@
 /** One Lambda sandbox on this machine: AWS's own runtime client runs a bundled function, one invocation at a time. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Invocation, LambdaError, type StreamedResponse, startRuntimeApi } from "./runtime-api.ts";
@@ -22,6 +24,8 @@ export interface LambdaOptions {
   timeoutMs?: number;
   /** Node's own flags, such as `--import` of a file that sets the clock. */
   nodeOptions?: string;
+  /** Called for each line that the function has written, at the latest before its answer is given back. */
+  onLog?(this: void, line: string): void;
 }
 
 export type StreamListeners = Pick<Invocation, "onHead" | "onChunk">;
@@ -30,7 +34,7 @@ export interface Lambda {
   readonly pid: number;
   /** From the start of the process to the first request for work. */
   readonly initMs: number;
-  /** Everything the function wrote, as it came. */
+  /** Every line that the function has written, with its end. */
   readonly logs: readonly string[];
   /** Invokes and gives back what the handler returned; throws a `LambdaError` for what it threw. */
   invoke<Result = unknown>(event: unknown): Promise<Result>;
@@ -51,11 +55,18 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     timeoutMs = 30_000,
   } = options;
   const api = await startRuntimeApi({ arn: `arn:aws:lambda:${REGION}:123456789012:function:${name}`, timeoutMs });
+  const output = openOutput();
   const logs: string[] = [];
+  const readLogs = () => {
+    for (const line of output.read()) {
+      logs.push(`${line}\n`);
+      options.onLog?.(line);
+    }
+  };
   const startedAt = performance.now();
   const child = spawn(process.execPath, ["--require", path.join(import.meta.dirname, "ric-shim.cjs"), runtimeClient], {
     cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", output.fd, output.fd],
     // Not this process's environment: a function sees what its deployment gives it, and Lambda's own variables.
     env: {
       PATH: process.env.PATH,
@@ -76,10 +87,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       ...env,
     },
   });
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => logs.push(data.toString()));
 
   let gone: LambdaError | null = null;
   const exited = once(child, "exit").then(([code, signal]) => {
+    readLogs();
+    output.close();
     gone = new LambdaError("Runtime.ExitError", `Runtime exited with ${signal ? `signal ${signal}` : `status ${code}`}`);
     api.fail(gone);
   });
@@ -122,15 +134,49 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       ...listeners,
     };
     api.enqueue(invocation);
-    return answer.promise.finally(() => clearTimeout(timer));
+    return answer.promise.finally(() => {
+      clearTimeout(timer);
+      readLogs();
+    });
   }
 
   return {
     pid: child.pid ?? 0,
     initMs,
-    logs,
+    get logs() {
+      readLogs();
+      return logs;
+    },
     invoke: <Result>(event: unknown) => run(event) as Promise<Result>,
     stream: (event, listeners) => run(event, listeners) as Promise<StreamedResponse>,
     stop,
+  };
+}
+
+/**
+ * What a process writes, in a file that has no name any more: unlike a pipe's, its content is there for the reader as soon
+ * as the process has written it. `read` gives the whole lines that are new.
+ */
+function openOutput() {
+  const folder = mkdtempSync(path.join(tmpdir(), "lambda-"));
+  const fd = openSync(path.join(folder, "output"), "a+");
+  rmSync(folder, { recursive: true });
+  const buffer = Buffer.alloc(64 * 1024);
+  let [position, unread, open] = [0, Buffer.alloc(0), true];
+  return {
+    fd,
+    read(): string[] {
+      for (let size = 1; open && size > 0; position += size) {
+        size = readSync(fd, buffer, 0, buffer.length, position);
+        unread = Buffer.concat([unread, buffer.subarray(0, size)]);
+      }
+      const lines = unread.subarray(0, unread.lastIndexOf("\n") + 1);
+      unread = unread.subarray(lines.length);
+      return lines.toString().split("\n").slice(0, -1);
+    },
+    close() {
+      if (open) closeSync(fd);
+      open = false;
+    },
   };
 }

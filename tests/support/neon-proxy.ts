@@ -13,11 +13,19 @@ export interface NeonProxy {
   stop(): Promise<void>;
 }
 
-export async function startNeonProxy(postgres: { port: number; host?: string }): Promise<NeonProxy> {
+export interface NeonProxyOptions {
+  port: number;
+  host?: string;
+  /** Called with the text of each statement that passes. */
+  onStatement?(this: void, text: string): void;
+}
+
+export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonProxy> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: false });
   server.on("connection", (socket) => {
     const frames = createWebSocketStream(socket);
     const upstream = connect({ port: postgres.port, host: postgres.host ?? "127.0.0.1", noDelay: true });
+    if (postgres.onStatement) frames.on("data", statementReader(postgres.onStatement));
     frames.pipe(upstream).pipe(frames);
     // Either side's end is the other's, however it came about.
     frames.on("error", () => upstream.destroy()).on("close", () => upstream.destroy());
@@ -40,3 +48,24 @@ export async function startNeonProxy(postgres: { port: number; host?: string }):
       }),
   };
 }
+
+/** Reads what a client sends in PostgreSQL's protocol, and tells of each statement: "Q" is a query, "P" one to be bound. */
+function statementReader(tell: (text: string) => void): (chunk: Buffer) => void {
+  let unread = Buffer.alloc(0);
+  let started = false;
+  return (chunk) => {
+    unread = Buffer.concat([unread, chunk]);
+    // The first message has no type in front of its length.
+    for (let head = started ? 1 : 0; unread.length >= head + 4; head = 1) {
+      const end = head + unread.readUInt32BE(head);
+      if (unread.length < end) return;
+      const [type, body] = [started ? String.fromCharCode(unread[0]!) : "", unread.subarray(head + 4, end)];
+      if (type === "Q") tell(textAt(body, 0));
+      if (type === "P") tell(textAt(body, body.indexOf(0) + 1));
+      unread = unread.subarray(end);
+      started = true;
+    }
+  };
+}
+
+const textAt = (body: Buffer, start: number) => body.toString("utf8", start, body.indexOf(0, start));

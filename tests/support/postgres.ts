@@ -43,7 +43,8 @@ export async function startPostgres(): Promise<Postgres> {
     authMethod: "password",
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
+    // Neon's locale: sorts by code points as C does, and knows the case of letters beyond ASCII.
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     postgresFlags: Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     onLog: (line) => log.push(String(line)),
     onError: (error) => log.push(String(error)),
@@ -60,14 +61,8 @@ export async function startPostgres(): Promise<Postgres> {
     port,
     url,
     async createDatabase(name, template) {
-      const client = new pg.Client(url("postgres"));
-      await client.connect();
-      try {
-        const source = template ? ` template ${client.escapeIdentifier(template)}` : "";
-        await client.query(`create database ${client.escapeIdentifier(name)}${source}`);
-      } finally {
-        await client.end();
-      }
+      const source = template ? ` template ${pg.escapeIdentifier(template)}` : "";
+      await administer(url("postgres"), `create database ${pg.escapeIdentifier(name)}${source}`);
       return url(name);
     },
     async stop() {
@@ -75,6 +70,17 @@ export async function startPostgres(): Promise<Postgres> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs one statement about databases, on a connection of its own. */
+export async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 /** npm packages cannot hold symbolic links. The package makes them in an install script, which this project does not run. */

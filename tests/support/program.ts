@@ -27,7 +27,11 @@ export interface Program {
 const running = new Set<Program>();
 
 /** Runs one of the programs of packages/local. Settings of the developer's own environment do not reach it. */
-export function startProgram(name: "main" | "demo" | "jobs", environment: Record<string, string>, args: string[] = []): Program {
+export function startProgram(
+  name: "main" | "demo" | "jobs" | "doctor",
+  environment: Record<string, string>,
+  args: string[] = [],
+): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: tmpdir(), NO_COLOR: "1", ...environment };
   const child = spawn(process.execPath, [path.join(SOURCES, `${name}.ts`), ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let over = false;

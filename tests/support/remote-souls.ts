@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createWeb } from "@board/core/web/https";
 import type { Web } from "@board/core/web/web";
 import { makeCertificate } from "./certificate.ts";
+import { leadsTo } from "./other-servers.ts";
 
 export const DIRECTORY = "https://souls.example";
 
@@ -38,10 +39,10 @@ export async function startRemoteSouls(): Promise<RemoteSouls> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const remote: RemoteSouls = {
-    web: createWeb({
-      ca: certificate.cert,
-      locate: async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port }),
-    }),
+    web: leadsTo(
+      createWeb({ ca: certificate.cert, locate: async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port }) }),
+      { port, ca: certificate.cert },
+    ),
     pages: new Map(),
     asked: [],
     gate: null,

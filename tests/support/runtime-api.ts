@@ -110,6 +110,7 @@ export async function startRuntimeApi(options: { arn: string; timeoutMs: number 
     },
     fail,
     async close() {
+      if (!server.listening) return;
       server.close();
       server.closeAllConnections();
       await once(server, "close");

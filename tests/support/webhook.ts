@@ -1,6 +1,7 @@
 import type { Webhook } from "@board/core/webhook/webhook";
 import type { WebhookPayload } from "@board/core/webhook/payload";
 import type { Answer } from "./http.ts";
+import { onLambda } from "./target.ts";
 import type { Tenant, World } from "./world.ts";
 
 /** A webhook on the tenant's board, for its lead unless `body` says otherwise. */
@@ -41,5 +42,15 @@ export async function readPayload(
   id: string,
 ): Promise<WebhookPayload & { answer: Answer }> {
   const answer = await world.call("GET", `${webhook.endpoint_path}/payloads/${id}`, { token: tenant.owner.token });
-  return { ...answer.body, answer };
+  return { ...answer.body, headers: sentHeaders((answer.body as WebhookPayload).headers), answer };
+}
+
+/** Of a payload's headers those that its sender sent: API Gateway adds some, which are kept like any that begin with x-. */
+export function sentHeaders(kept: Record<string, string>): Record<string, string> {
+  if (!onLambda) return kept;
+  const { "x-forwarded-for": hops = "", ...headers } = kept;
+  const sent = hops.split(", ").slice(0, -1).join(", ");
+  const own = ["x-amzn-trace-id", "x-forwarded-port", "x-forwarded-proto"];
+  const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !own.includes(name)));
+  return sent === "" ? rest : { "x-forwarded-for": sent, ...rest };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createApp, type Runtime } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import type { System } from "@board/core/actor";
+import type { EventBus } from "@board/core/bus";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { openPglite } from "@board/core/db/pglite";
@@ -12,7 +13,7 @@ import { createGateways } from "@board/core/gateway/websocket";
 import { relay } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/local-bus";
 import type { Log } from "@board/core/log";
-import { unmetered } from "@board/core/meter";
+import type { Dimensions, Meter, MetricName } from "@board/core/meter";
 import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
 import { createWeb } from "@board/core/web/https";
@@ -22,12 +23,19 @@ import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
 import { type IdentityProvider, startIdentityProvider } from "./identity.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
+import { onLambda } from "./target.ts";
 
 export interface LogLine {
   level: keyof Log;
   event: string;
   message: string;
   [field: string]: unknown;
+}
+
+export interface Measurement {
+  name: MetricName;
+  value: number;
+  dimensions: Dimensions;
 }
 
 export interface Person {
@@ -49,6 +57,8 @@ export interface World {
   settings: Settings;
   db: Db;
   log: LogLine[];
+  /** What the service measured of itself. */
+  measurements: Measurement[];
   /** Statements sent to the database since the last `statements.length = 0`. */
   statements: string[];
   identities: IdentityProvider;
@@ -87,6 +97,8 @@ export interface WorldOptions {
   clock?: () => Date;
   /** How other people's web servers are reached; by default as the service does. */
   web?: Web;
+  /** Where board events go when they are on; by default to nobody. */
+  bus?: EventBus;
 }
 
 export const TEST_KEYS = {
@@ -96,22 +108,24 @@ export const TEST_KEYS = {
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const identities = await startIdentityProvider();
-  const settings = parseSettings(
-    {
-      AUTH_MODE: "oidc",
-      OIDC_ISSUER: identities.issuer,
-      OIDC_JWKS_URL: `${identities.issuer}keys`,
-      GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
-      AUTH_FAILURES_PER_MINUTE: "0",
-      ...TEST_KEYS,
-      ...options.environment,
-    },
-    "local",
-  );
+  const environment = {
+    AUTH_MODE: "oidc",
+    OIDC_ISSUER: identities.issuer,
+    OIDC_JWKS_URL: `${identities.issuer}keys`,
+    GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    AUTH_FAILURES_PER_MINUTE: "0",
+    // On by default in the service: tests of everything else count jobs.
+    BOARD_EVENTS: "off",
+    ...TEST_KEYS,
+    ...options.environment,
+  };
+  const settings = parseSettings(environment, "local");
   const statements: string[] = [];
   const database = options.database ?? (await openTemplate(statements));
   const { db } = database;
   const lines: LogLine[] = [];
+  const measurements: Measurement[] = [];
+  const meter: Meter = { record: (name, value, dimensions = {}) => void measurements.push({ name, value, dimensions }) };
   const log = collect(lines);
   let offset = 0;
   const { clock = () => new Date() } = options;
@@ -121,8 +135,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     deadlines: { challenge: 300 },
   });
-  const bus = createLocalBus();
-  const base = { db, gateways, web: options.web ?? createWeb(), bus, settings, now, log, meter: unmetered, trace_id: null };
+  const bus = options.bus ?? createLocalBus();
+  const base = { db, gateways, web: options.web ?? createWeb(), bus, settings, now, log, meter, trace_id: null };
   const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
   const closing = new AbortController();
   const runtime: Runtime = {
@@ -133,7 +147,17 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     asset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
     streams: { max_seconds: Number.POSITIVE_INFINITY, stopping: closing.signal, ...options.streams },
   };
-  const app = createApp(runtime, endpoints);
+  const lambdas = onLambda
+    ? await (await import("./lambda-world.ts")).startLambdaWorld({
+        ...options,
+        environment,
+        database,
+        log: lines,
+        statements,
+        now,
+      })
+    : null;
+  const app = lambdas?.app ?? createApp(runtime, endpoints);
   const request = (method: string, path: string, callOptions?: CallOptions) =>
     call((target, init) => app.request(target, init), method, path, callOptions);
 
@@ -141,16 +165,19 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     db,
     log: lines,
+    measurements,
     statements,
     identities,
     now,
     elapse(ms) {
-      offset += ms;
+      if (lambdas && !options.clock) lambdas.elapse(ms);
+      else offset += ms;
     },
     context,
     app,
     call: request,
     async drain() {
+      if (lambdas) return lambdas.drain(context);
       let count = 0;
       for (;;) {
         const due: string[] = [];
@@ -228,6 +255,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     async close() {
       closing.abort();
+      await lambdas?.close();
       await gateways.close();
       await identities.close();
       if (!options.database) await database.close();
@@ -238,6 +266,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
 /** A fresh copy of the migrated database. */
 export async function openTemplate(statements: string[] = []): Promise<Database> {
+  if (onLambda) return (await import("./lambda-world.ts")).copyTemplate(statements);
   return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
 }
 
