@@ -65,6 +65,8 @@ export interface World {
   now(): Date;
   elapse(ms: number): void;
   context(): Context<System>;
+  /** What the app of this process runs on, for another one that differs in a detail. */
+  runtime: Runtime;
   app: ReturnType<typeof createApp>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Delivers every job that is due now; returns how many wake-ups there were. Crashes are thrown. */
@@ -174,6 +176,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       else offset += ms;
     },
     context,
+    runtime,
     app,
     call: request,
     async drain() {
