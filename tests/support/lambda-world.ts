@@ -61,11 +61,15 @@ let ahead = 0;
 const newDate = (parts: unknown[], target: unknown = RealDate) =>
   Reflect.construct(RealDate, parts.length === 0 ? [RealDate.now() + ahead] : parts, target as NewableFunction) as Date;
 // Not a class of its own: dates from before it are dates all the same.
-globalThis.Date = new Proxy(RealDate, {
-  construct: (_target, parts: unknown[], made) => newDate(parts, made === globalThis.Date ? RealDate : made),
+const ShiftedDate: DateConstructor = new Proxy(RealDate, {
+  construct: (_target, parts: unknown[], made) => newDate(parts, made === ShiftedDate ? RealDate : made),
   apply: () => newDate([]).toString(),
   get: (target, name) => (name === "now" ? () => RealDate.now() + ahead : Reflect.get(target, name)),
 });
+globalThis.Date = ShiftedDate;
+
+/** The same for whatever clock this process has now: a test may have put another one in. */
+const deviation = () => (Date === ShiftedDate ? ahead : Date.now() - RealDate.now());
 
 /** Where the statements of a template's copy are to be told. */
 const tellsOf = new WeakMap<Database["db"], string[]>();
@@ -104,7 +108,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   // A clock of the test's own may stand still.
   let time = "";
   const setClock = () => {
-    const set = options.clock ? `@${now().getTime()}` : String(ahead);
+    const set = options.clock ? `@${now().getTime()}` : String(deviation());
     if (set === time) return;
     time = set;
     // At one stroke: a function may be reading.
