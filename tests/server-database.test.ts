@@ -1,7 +1,9 @@
+import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
 import { silent } from "@board/core/log";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Postgres, startPostgres } from "./support/postgres.ts";
 import { createWebhook, deposit, readPayload } from "./support/webhook.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
@@ -61,3 +63,39 @@ test.each([
     expect(payload.headers).toEqual(headers);
   },
 );
+
+describe("statements that come often", () => {
+  const kept = async ({ db }: Database) =>
+    rowsOf<{ statement: string }>(await db.execute(sql`select statement from pg_prepared_statements`)).map(
+      ({ statement }) => statement,
+    );
+  const signIn = /^select .* from "agents" inner join "gateways"/;
+  const open = (prepare: boolean) => openPostgres(postgres.url("values"), { max: 1, prepare, log: silent });
+
+  test.each([
+    { prepare: true, times: "planned once for a connection", expected: true },
+    { prepare: false, times: "planned each time where the pooler cannot keep them", expected: false },
+  ])("are $times", async ({ prepare, expected }) => {
+    const own = open(prepare);
+    const there = await createWorld({ database: own });
+    const ask = () => there.call("GET", "/api/v1/agent/healthz", { agent: home.lead.token });
+    for (let n = 0; n < 20; n++) expect((await ask()).status).toBe(200);
+    expect((await kept(own)).some((statement) => signIn.test(statement))).toBe(expected);
+    await there.close();
+    await own.close();
+  });
+
+  test("are kept up to a number, and those that come once are not", async () => {
+    const own = open(true);
+    const ask = (n: number, times: number) =>
+      Promise.all(Array.from({ length: times }, () => own.db.execute(sql.raw(`select ${n} as many`))));
+    for (let n = 0; n < 400; n++) await ask(n, n % 2 === 0 ? 5 : 1);
+    const before = await kept(own);
+    expect(before).toContain("select 0 as many");
+    expect(before).not.toContain("select 1 as many");
+    for (let n = 1_000; n < 1_300; n++) await ask(n, 6);
+    expect((await kept(own)).length).toBeLessThanOrEqual(300);
+    expect(await ask(1_299, 1)).toMatchObject([{ rows: [{ many: 1_299 }] }]);
+    await own.close();
+  });
+});

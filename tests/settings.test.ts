@@ -39,6 +39,7 @@ test("a local server needs no setting but its secrets", () => {
     activity_readers: "admin",
     activity_retention_days: 0,
     board_events: true,
+    prepared_statements: true,
     events_endpoint: null,
     security_headers: {
       "X-Content-Type-Options": "nosniff",
@@ -73,6 +74,7 @@ test.each<[string, string, Partial<Settings>]>([
   ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
   ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
   ["BOARD_EVENTS", "off", { board_events: false }],
+  ["PREPARED_STATEMENTS", "off", { prepared_statements: false }],
   ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010" }],
   ["LOG_LEVEL", "trace", { log_level: "trace" }],
   ["AUTH_MODE", "", { auth: { mode: "local", token: TOKEN } }],

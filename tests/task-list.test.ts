@@ -218,18 +218,13 @@ describe("one task", () => {
 });
 
 describe("the cost", () => {
-  test("is three statements for any page, one more for a count, and reads write nothing", async () => {
+  test("is three statements for any page or task, and reads write nothing", async () => {
     const rows = await addTasks(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}`, {}])));
     for (let index = 1; index < 30; index++) await depend(rows[`${index}`]!, rows["0"]!);
-    for (const [query, count] of [
-      ["", 3],
-      ["?status=blocked,inbox", 3],
-      ["?limit=10", 4],
-      [`/${rows["1"]!.id}`, 3],
-    ] as const) {
+    for (const query of ["", "?status=blocked,inbox", "?limit=10", "?limit=10&offset=10", `/${rows["1"]!.id}`]) {
       world.statements.length = 0;
       await read(query);
-      expect([query, world.statements.length]).toEqual([query, count]);
+      expect([query, world.statements.length]).toEqual([query, 3]);
       expect(world.statements.filter((one) => !/^select/i.test(one))).toEqual([]);
     }
   });

@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
+import { builtOnce } from "./db/built-once.ts";
 import { rowsOf } from "./db/database.ts";
 import { boardDenied, notFound } from "./errors.ts";
 import { learn } from "./log.ts";
@@ -23,7 +24,17 @@ export async function boardFor(ctx: Context<User | Agent>, board_id: string, nee
 }
 
 async function userBoard(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  const [row] = await ctx.db
+  const [row] = await boardOfUser(ctx.db).execute({ board_id, user_id: actor.user_id });
+  if (!row) throw notFound();
+  const writable = row.all_write || row.can_write === true;
+  const readable = writable || row.all_read || row.can_read === true;
+  if (!readable) throw notFound();
+  if (need === "write" && !writable) throw boardDenied();
+  return row.board;
+}
+
+const boardOfUser = builtOnce((db) =>
+  db
     .select({
       board: getTableColumns(boards),
       all_read: organization_members.all_boards_read,
@@ -34,7 +45,10 @@ async function userBoard(ctx: Context, actor: User, board_id: string, need: "rea
     .from(boards)
     .innerJoin(
       organization_members,
-      and(eq(organization_members.organization_id, boards.organization_id), eq(organization_members.user_id, actor.user_id)),
+      and(
+        eq(organization_members.organization_id, boards.organization_id),
+        eq(organization_members.user_id, sql.placeholder("user_id")),
+      ),
     )
     .leftJoin(
       organization_board_access,
@@ -43,25 +57,23 @@ async function userBoard(ctx: Context, actor: User, board_id: string, need: "rea
         eq(organization_board_access.board_id, boards.id),
       ),
     )
-    .where(eq(boards.id, board_id));
-  if (!row) throw notFound();
-  const writable = row.all_write || row.can_write === true;
-  const readable = writable || row.all_read || row.can_read === true;
-  if (!readable) throw notFound();
-  if (need === "write" && !writable) throw boardDenied();
-  return row.board;
-}
+    .where(eq(boards.id, sql.placeholder("board_id"))),
+);
 
 async function agentBoard(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
-  const [board] = await ctx.db
-    .select()
-    .from(boards)
-    .where(and(eq(boards.id, board_id), eq(boards.organization_id, actor.organization_id)));
+  const [board] = await boardOfOrganization(ctx.db).execute({ board_id, organization_id: actor.organization_id });
   if (!board) throw notFound();
   const own = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;
   if (!own) throw boardDenied();
   return board;
 }
+
+const boardOfOrganization = builtOnce((db) =>
+  db
+    .select()
+    .from(boards)
+    .where(and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, sql.placeholder("organization_id")))),
+);
 
 /** Boards of the active organization that the member may read, as a condition on `boards`. */
 export function readableBoards(actor: Member): SQL {

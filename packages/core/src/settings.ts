@@ -71,6 +71,10 @@ export const Environment = z.object({
     .meta({ rule: "postgres:// or postgresql:// URL", secret: true })
     .describe("PostgreSQL or Neon; unset: the embedded database under DATA_DIR. Required on Lambda."),
   DATABASE_DRIVER: z.enum(["pglite", "postgres", "neon"]).optional().describe("Driver; by the URL when unset."),
+  PREPARED_STATEMENTS: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe("Whether connections keep the plans of what is asked often. `off` for a pooler that does not carry them over."),
   BASE_URL: httpUrl.optional().describe("Public address of the service, for links and agents' files."),
   STREAM_URL: httpUrl.optional().describe("Public address of the streams, where they are not at BASE_URL."),
   AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How people sign in."),
@@ -115,6 +119,7 @@ export interface Settings {
   readonly host: string;
   readonly data_dir: string;
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
+  readonly prepared_statements: boolean;
   /** Null when BASE_URL is unset: then `endpoint_url` is null too. */
   readonly base_url: string | null;
   /** Where the OpenAPI document says that streams are; null for the same address as all else. */
@@ -156,7 +161,7 @@ export interface OidcAuth {
 }
 
 /** Where the data is: all that a command needs which looks at the database and at nothing else. */
-export type DatabaseSettings = Pick<Settings, "data_dir" | "database">;
+export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements">;
 
 /** A setting is missing or wrong. The message is one line that names the setting and the rule, never the value. */
 export class SettingsError extends Error {}
@@ -175,6 +180,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     host: env.HOST,
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
+    prepared_statements: env.PREPARED_STATEMENTS === "on",
     base_url: env.BASE_URL ?? null,
     stream_url: env.STREAM_URL ?? null,
     service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
@@ -205,8 +211,13 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
 }
 
 export function parseDatabaseSettings(environment: Variables): DatabaseSettings {
-  const env = read(Environment.pick({ DATA_DIR: true, DATABASE_URL: true, DATABASE_DRIVER: true }), environment);
-  return { data_dir: env.DATA_DIR, database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER) };
+  const own = { DATA_DIR: true, DATABASE_URL: true, DATABASE_DRIVER: true, PREPARED_STATEMENTS: true } as const;
+  const env = read(Environment.pick(own), environment);
+  return {
+    data_dir: env.DATA_DIR,
+    database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
+    prepared_statements: env.PREPARED_STATEMENTS === "on",
+  };
 }
 
 /** Everything that is wrong with the settings, one line each as a start would tell it; a start tells the first alone. */

@@ -22,7 +22,8 @@ export const settings: Settings = { ...parsed, board_events: parsed.board_events
 export const log = createLog(settings.log_level, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 export const meter = createEmfMeter(edge.STAGE, log);
 
-const { db } = openNeon(settings.database.url!, { max: 2, log, ...(edge.NEON_PROXY ? { proxy: edge.NEON_PROXY } : {}) });
+const { prepared_statements: prepare } = settings;
+const { db } = openNeon(settings.database.url!, { max: 2, prepare, log, ...(edge.NEON_PROXY ? { proxy: edge.NEON_PROXY } : {}) });
 
 /** Loaded when a gateway is called: most functions never do, and the socket library would slow down their start. */
 const gateways = lazyGateways(async () => {

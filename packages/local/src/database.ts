@@ -10,12 +10,13 @@ export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.r
 /** The driver by the settings; each is loaded only when used. */
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   const { driver, url } = settings.database;
+  const prepare = settings.prepared_statements;
   if (driver === "pglite") {
     const folder = databaseFolder(settings);
     // The database's own files are open to every user of the machine; their folder is not.
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return (await import("@board/core/db/pglite")).openPglite({ folder });
   }
-  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, log });
-  return (await import("@board/core/db/postgres")).openPostgres(url, { log });
+  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, prepare, log });
+  return (await import("@board/core/db/postgres")).openPostgres(url, { prepare, log });
 }

@@ -6,7 +6,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
-import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
@@ -77,7 +77,7 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
   const { board_id } = query;
   const shown = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
   const isWhole = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
-  const page = await readPage(
+  const page = await readPageAndCount(
     query,
     (limit, offset) => {
       const ids = isWhole ? idsOfAll(ctx, actor.active, limit, offset) : idsByBoard(ctx, shown, limit, offset);

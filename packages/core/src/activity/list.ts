@@ -4,7 +4,7 @@ import { readableBoards } from "../access.ts";
 import type { Agent, Member } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
 import { countListed } from "./count.ts";
@@ -36,7 +36,7 @@ const newestFirst = [desc(created_at), desc(id)];
 /** Events that the caller may see, newest first. */
 export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Promise<Page<Activity>> {
   const { rows, count } = viewOf(ctx);
-  return readPage(query, rows, count, toActivity);
+  return readPageAndCount(query, rows, count, toActivity);
 }
 
 /** What a reader sees: the events of a page, and how many there are in all. */

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, getTableColumns, isNull, or } from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Lead } from "../actor.ts";
@@ -165,11 +165,14 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
     ? or(eq(boards.gateway_id, query.gateway_id), and(isNull(agents.board_id), eq(agents.gateway_id, query.gateway_id)))
     : undefined;
   const where = and(visible, ofBoard, ofGateway);
+  const from = sql`${agents} join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
+  const total = ctx.db.$count(from, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select(getTableColumns(agents))
+        .select({ item: agents, total })
         .from(agents)
         .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
         .leftJoin(boards, eq(boards.id, agents.board_id))
@@ -177,15 +180,6 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
         .orderBy(desc(agents.created_at), desc(agents.id))
         .limit(limit)
         .offset(offset),
-    async () => {
-      const [found] = await ctx.db
-        .select({ total: count() })
-        .from(agents)
-        .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where);
-      return found!.total;
-    },
     (row) => toAgent(row, ctx.now()),
   );
 }

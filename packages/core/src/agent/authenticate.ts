@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { builtOnce } from "../db/built-once.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { agents } from "./agent.sql.ts";
 import { touchPresence } from "./presence.ts";
@@ -37,13 +38,17 @@ export async function recheckAgentToken(ctx: Context, token: string): Promise<Ag
 
 /** By its digest: one indexed look-up, as long for a hit as for a miss, whatever the number of agents. */
 async function readByToken(ctx: Context, token: string) {
-  const [row] = await ctx.db
+  const [row] = await byLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
+  return row ?? null;
+}
+
+const byLookup = builtOnce((db) =>
+  db
     .select(columns)
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-    .where(and(eq(agents.agent_token_lookup, tokenLookup(ctx.settings.token_pepper, token)), ne(agents.status, "deleting")));
-  return row ?? null;
-}
+    .where(and(eq(agents.agent_token_lookup, sql.placeholder("lookup")), ne(agents.status, "deleting"))),
+);
 
 function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): Agent {
   const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id } = row;

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, getTableColumns, or } from "drizzle-orm";
+import { and, desc, eq, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent as AgentActor } from "../actor.ts";
@@ -30,25 +30,19 @@ export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQue
     or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
     query.board_id ? eq(agents.board_id, query.board_id) : undefined,
   );
+  const total = ctx.db.$count(sql`${agents} left join ${boards} on ${boards}.id = ${agents}.board_id`, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select(getTableColumns(agents))
+        .select({ item: agents, total })
         .from(agents)
         .leftJoin(boards, eq(boards.id, agents.board_id))
         .where(where)
         .orderBy(desc(agents.created_at), desc(agents.id))
         .limit(limit)
         .offset(offset),
-    async () => {
-      const [found] = await ctx.db
-        .select({ total: count() })
-        .from(agents)
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where);
-      return found!.total;
-    },
     (row) => toAgent(row, ctx.now()),
   );
 }

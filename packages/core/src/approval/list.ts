@@ -2,7 +2,7 @@ import { and, count, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
 import { type Approval, ApprovalStatus, readApproval, readApprovals } from "./approval.ts";
 import { approvals } from "./approval.sql.ts";
 
@@ -20,7 +20,7 @@ export async function listApprovals(ctx: Context<User | Agent>, board_id: string
     eq(approvals.board_id, board.id),
     query.status === undefined ? undefined : eq(approvals.status, query.status),
   )!;
-  return readPage(
+  return readPageAndCount(
     query,
     (limit, offset) => readApprovals(ctx, where, { limit, offset }),
     async () => (await ctx.db.select({ total: count() }).from(approvals).where(where))[0]!.total,

@@ -1,4 +1,4 @@
-import { count, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
@@ -25,17 +25,18 @@ const paused = sql<boolean>`coalesce((
 /** The boards an agent works on, newest first, with their state. */
 export function listAgentBoards(ctx: Context<Agent>, query: PageQuery): Promise<Page<AgentBoard>> {
   const own = boardsOfAgent(ctx.actor);
+  const total = ctx.db.$count(boards, own);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select({ ...getTableColumns(boards), paused })
+        .select({ item: { ...getTableColumns(boards), paused }, total })
         .from(boards)
         .where(own)
         .orderBy(desc(boards.created_at), desc(boards.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(boards).where(own))[0]!.total,
     ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
   );
 }

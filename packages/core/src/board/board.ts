@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -122,17 +122,18 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
     query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
     query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
   );
+  const total = ctx.db.$count(boards, wanted);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: boards, total })
         .from(boards)
         .where(wanted)
         .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(boards).where(wanted))[0]!.total,
     toBoard,
   );
 }

@@ -1,4 +1,4 @@
-import { asc, count, eq, sql } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
 import type { Admin, Member } from "../actor.ts";
@@ -41,17 +41,18 @@ export type UpdateBoardGroup = z.infer<typeof UpdateBoardGroup>;
 /** The groups the caller may read, by name. */
 export function listBoardGroups(ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> {
   const readable = readableGroups(ctx.actor);
+  const total = ctx.db.$count(board_groups, readable);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: board_groups, total })
         .from(board_groups)
         .where(readable)
         .orderBy(asc(sql`lower(${board_groups.name})`), asc(board_groups.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(board_groups).where(readable))[0]!.total,
     toBoardGroup,
   );
 }

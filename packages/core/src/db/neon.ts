@@ -2,6 +2,7 @@ import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
 import type { Log } from "../log.ts";
 import { type Database, migrateAlone, migrationsFolder } from "./database.ts";
+import { prepareOften } from "./prepare-often.ts";
 
 const IDLE_TRUSTED_MS = 1_000;
 const PROBE_MS = 2_000;
@@ -59,7 +60,7 @@ async function answers(client: Connected): Promise<boolean> {
  * Neon over WebSocket: the HTTP driver has no interactive transactions. `max` stays at 1 or 2 in a Lambda, which serves
  * one request at a time. `proxy` (host:port/path) stands in for Neon's own edge in front of an ordinary server.
  */
-export function openNeon(url: string, options: { max?: number; proxy?: string; log: Log }): Database {
+export function openNeon(url: string, options: { max?: number; proxy?: string; prepare?: boolean; log: Log }): Database {
   if (options.proxy) {
     const proxy = options.proxy;
     neonConfig.wsProxy = () => proxy;
@@ -74,6 +75,7 @@ export function openNeon(url: string, options: { max?: number; proxy?: string; l
   });
   // A sandbox is frozen with its sockets open; they are dead when it thaws, and an unheard error would end the process.
   pool.on("error", (error: Error) => options.log.warn("database.connection_lost", error.message));
+  if (options.prepare ?? true) prepareOften(pool);
   const db = drizzle(pool);
   return {
     db,

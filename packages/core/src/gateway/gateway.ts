@@ -1,4 +1,4 @@
-import { and, count, desc, eq, or } from "drizzle-orm";
+import { and, desc, eq, or } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
 import { createMainAgent, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
@@ -75,17 +75,18 @@ const own = (ctx: Context<Admin>, gateway_id: string) =>
 /** The organization's gateways, newest first. */
 export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
   const wanted = eq(gateways.organization_id, ctx.actor.active.organization_id);
+  const total = ctx.db.$count(gateways, wanted);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: gateways, total })
         .from(gateways)
         .where(wanted)
         .orderBy(desc(gateways.created_at), desc(gateways.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(gateways).where(wanted))[0]!.total,
     (row) => toGateway(ctx, row),
   );
 }

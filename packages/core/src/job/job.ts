@@ -3,6 +3,7 @@ import { type Context, inTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
 import { createOutbox, note, type Outbox } from "../outbox.ts";
+import { inPlan } from "../page.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
@@ -154,7 +155,7 @@ export async function relay(ctx: Context, send: Send, scope: Outbox = createOutb
         and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - LOST_MS).toISOString()}::timestamptz)
         and ${dueAt} <= ${new Date(now.getTime() + HORIZON_MS).toISOString()}::timestamptz
         and ${scope.everything ? headOfLane : inScope(scope)}
-      order by seq limit ${RELAY_BATCH} for update skip locked)
+      order by seq limit ${inPlan(RELAY_BATCH)} for update skip locked)
     returning id, kind, organization_id,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
   const rows = rowsOf<Omit<WakeUp, "queue"> & { kind: string }>(found);
@@ -174,7 +175,10 @@ export async function relay(ctx: Context, send: Send, scope: Outbox = createOutb
 }
 
 /** The jobs of the scope: those it names, and the head of each lane. */
-const inScope = ({ ids, lanes }: Outbox) => sql`id in (
+const inScope = ({ ids, lanes }: Outbox) =>
+  ids.size === 1 && lanes.size === 0
+    ? sql`id = ${[...ids][0]}`
+    : sql`id in (
   select unnest(${sql.param([...ids])}::uuid[])
   union all
   select ${headOf(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;

@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, groupFor } from "../access.ts";
 import type { Agent, Member, User } from "../actor.ts";
@@ -108,17 +108,18 @@ function list(ctx: Context, group_id: string, query: GroupMemoryQuery): Promise<
     eq(board_group_memory.board_group_id, group_id),
     query.is_chat === undefined ? undefined : eq(board_group_memory.is_chat, query.is_chat),
   );
+  const total = ctx.db.$count(board_group_memory, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: board_group_memory, total })
         .from(board_group_memory)
         .where(where)
         .orderBy(desc(board_group_memory.created_at), desc(board_group_memory.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(board_group_memory).where(where))[0]!.total,
     toEntry,
   );
 }

@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -81,17 +81,18 @@ export async function listMemory(ctx: Context<User | Agent>, board_id: string, q
     query.is_chat === undefined ? undefined : eq(board_memory.is_chat, query.is_chat),
     query.key === undefined ? undefined : eq(board_memory.memory_key, query.key),
   );
+  const total = ctx.db.$count(board_memory, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: board_memory, total })
         .from(board_memory)
         .where(where)
         .orderBy(desc(board_memory.created_at), desc(board_memory.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(board_memory).where(where))[0]!.total,
     toEntry,
   );
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { and, count, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
@@ -57,17 +57,18 @@ export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page
     eq(organization_invites.organization_id, ctx.actor.active.organization_id),
     isNull(organization_invites.accepted_at),
   );
+  const total = ctx.db.$count(organization_invites, open);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: organization_invites, total })
         .from(organization_invites)
         .where(open)
         .orderBy(desc(organization_invites.created_at), desc(organization_invites.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(organization_invites).where(open))[0]!.total,
     (row) => toInvite(ctx, row),
   );
 }

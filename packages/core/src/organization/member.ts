@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Member as MemberActor } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_board_access, organization_members, users } from "./organization.sql.ts";
@@ -55,7 +55,7 @@ const inOrderOfGrant = [asc(organization_board_access.created_at), asc(organizat
 /** The organization's members by e-mail address; those without one come last. */
 export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
   const wanted = eq(organization_members.organization_id, ctx.actor.active.organization_id);
-  return readPage(
+  return readPageAndCount(
     query,
     async (limit, offset) =>
       withAccess(

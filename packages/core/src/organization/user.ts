@@ -1,7 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
+import { type Context, type Db, transaction } from "../context.ts";
+import { builtOnce } from "../db/built-once.ts";
 import { unauthenticated } from "../errors.ts";
 import { seedPacks } from "../skill/pack.ts";
 import { Id } from "../wire.ts";
@@ -73,23 +74,25 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
  */
 export async function recheckUsers(ctx: Context, subjects: readonly string[]): Promise<Map<string, UserActor>> {
   if (subjects.length === 0) return new Map();
-  const found = await selectUsers(ctx).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
+  const found = await selectUsers(ctx.db).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
   return new Map(found.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
 }
 
 async function readBySubject(ctx: Context, auth_subject: string) {
-  const [found] = await selectUsers(ctx).where(eq(users.auth_subject, auth_subject));
+  const [found] = await bySubject(ctx.db).execute({ auth_subject });
   return found ?? null;
 }
 
-const selectUsers = (ctx: Context) =>
-  ctx.db
+const selectUsers = (db: Db) =>
+  db
     .select({ user: identityColumns, active: membershipColumns })
     .from(users)
     .leftJoin(
       organization_members,
       and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
     );
+
+const bySubject = builtOnce((db) => selectUsers(db).where(eq(users.auth_subject, sql.placeholder("auth_subject"))));
 
 async function createUser(ctx: Context, identity: Identity) {
   const values = { auth_subject: identity.subject, email: identity.email, name: identity.name };

@@ -4,7 +4,7 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { readPage } from "../page.ts";
+import { readPageAndCount } from "../page.ts";
 import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, rule } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
 import { selectCards, type SkillCard, toCard } from "./skill.ts";
@@ -58,7 +58,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toCard), page: null };
   const own = and(eq(marketplace_skills.organization_id, ctx.actor.active.organization_id), where);
   const counted = () => ctx.db.select({ total: count() }).from(marketplace_skills).where(own);
-  const { items, ...page } = await readPage({ limit, offset }, read, async () => (await counted())[0]!.total, toCard);
+  const { items, ...page } = await readPageAndCount({ limit, offset }, read, async () => (await counted())[0]!.total, toCard);
   return { cards: items, page };
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin, Member } from "../actor.ts";
 import { changesOf, isEmpty } from "../change.ts";
@@ -75,17 +75,18 @@ type Row = typeof tags.$inferSelect & { task_count: number };
 /** The tags of the active organization by name. */
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
   const own = eq(tags.organization_id, ctx.actor.active.organization_id);
+  const total = ctx.db.$count(tags, own);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select(columns)
+        .select({ item: columns, total })
         .from(tags)
         .where(own)
         .orderBy(asc(sql`lower(${tags.name})`), asc(tags.created_at), asc(tags.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(tags).where(own))[0]!.total,
     toTag,
   );
 }

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
@@ -71,17 +71,18 @@ export async function listComments(
     // Word for word what its index is limited to.
     sql`${activity_events.event_type} = 'task.comment'`,
   );
+  const total = ctx.db.$count(activity_events, where);
   const page = await readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: activity_events, total })
         .from(activity_events)
         .where(where)
         .orderBy(asc(activity_events.created_at), asc(activity_events.seq), asc(activity_events.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(activity_events).where(where))[0]!.total,
     toComment,
   );
   // Comments say that their task is there.

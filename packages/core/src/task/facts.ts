@@ -40,13 +40,18 @@ export async function holdTask(
 ): Promise<HeldTask> {
   const home = sql`(select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share)`;
   const waiting = sql`union select link.task_id from ${task_dependencies} as link where link.depends_on_task_id = ${task_id}`;
-  const ids = sql`(select unnest(${sql.param([task_id, ...also])}::uuid[]) ${dependents ? waiting : sql``})`;
+  // Of a list whose length it does not know PostgreSQL expects the worst, and makes its plan anew each time.
+  const named = also.length > 0 ? sql`unnest(${sql.param([task_id, ...also])}::uuid[])` : sql`${task_id}::uuid`;
+  const these =
+    dependents || also.length > 0
+      ? inArray(tasks.id, sql`(select ${named} ${dependents ? waiting : sql``})`)
+      : eq(tasks.id, task_id);
   // Of the others the text is not needed, which may be long.
   const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
   const held = await ctx.db
     .select({ ...getTableColumns(tasks), description })
     .from(tasks)
-    .where(and(eq(tasks.board_id, home), inArray(tasks.id, ids)))
+    .where(and(eq(tasks.board_id, home), these))
     .orderBy(asc(tasks.id))
     .for("no key update");
   const task = held.find(({ id }) => id === task_id);

@@ -1,10 +1,10 @@
-import { and, count, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { inPlan, type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
 import { Id, QueryBoolean } from "../wire.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import { tasks } from "./task.sql.ts";
@@ -38,24 +38,26 @@ export async function listTasks(ctx: Context<User | Agent>, board_id: string, qu
     assigned_agent_id === undefined ? undefined : eq(tasks.assigned_agent_id, assigned_agent_id),
     unassigned ? isNull(tasks.assigned_agent_id) : undefined,
   );
-  // An offset walks over ids: what belongs to a task is read for those of the page alone.
-  const idsOf = (limit: number, offset: number) =>
+  // An offset walks over the index alone: what belongs to a task is read for those of the page.
+  const first = (offset: number) =>
     ctx.db
-      .select({ id: tasks.id })
+      .select({ created_at: tasks.created_at, id: tasks.id })
       .from(tasks)
       .where(where)
       .orderBy(...newestFirst)
-      .limit(limit)
+      .limit(1)
       .offset(offset);
+  const total = ctx.db.$count(tasks, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select(taskColumns)
+        .select({ item: taskColumns, total })
         .from(tasks)
-        .where(inArray(tasks.id, idsOf(limit, offset)))
-        .orderBy(...newestFirst),
-    async () => (await ctx.db.select({ total: count() }).from(tasks).where(where))[0]!.total,
+        .where(offset === 0 ? where : and(where, sql`(${tasks.created_at}, ${tasks.id}) <= ${first(offset)}`))
+        .orderBy(...newestFirst)
+        .limit(inPlan(limit)),
     toTask,
   );
 }

@@ -4,6 +4,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { hostLane } from "../agent/host.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
+import { builtOnce } from "../db/built-once.ts";
 import { writeTogether } from "../db/together.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { newJob } from "../job/job.ts";
@@ -80,7 +81,17 @@ async function openDoor(ctx: Context, post: Post) {
   const board_id = Id.safeParse(post.board_id);
   const webhook_id = Id.safeParse(post.webhook_id);
   if (!board_id.success || !webhook_id.success) throw notFound();
-  const [found] = await ctx.db
+  const [found] = await webhookOfBoard(ctx.db).execute({ webhook_id: webhook_id.data, board_id: board_id.data });
+  if (!found) throw notFound();
+  learn(ctx.log, { organization_id: found.organization_id });
+  if (!found.enabled) throw new DomainError("gone", "Webhook is disabled.");
+  const limit = ctx.settings.webhook_rate_per_minute;
+  if (limit > 0 && (await countUp(ctx, "webhook", found.id)) > limit) throw tooMany(ctx);
+  return found;
+}
+
+const webhookOfBoard = builtOnce((db) =>
+  db
     .select({
       id: board_webhooks.id,
       board_id: board_webhooks.board_id,
@@ -97,14 +108,8 @@ async function openDoor(ctx: Context, post: Post) {
     })
     .from(board_webhooks)
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
-    .where(and(eq(board_webhooks.id, webhook_id.data), eq(board_webhooks.board_id, board_id.data)));
-  if (!found) throw notFound();
-  learn(ctx.log, { organization_id: found.organization_id });
-  if (!found.enabled) throw new DomainError("gone", "Webhook is disabled.");
-  const limit = ctx.settings.webhook_rate_per_minute;
-  if (limit > 0 && (await countUp(ctx, "webhook", found.id)) > limit) throw tooMany(ctx);
-  return found;
-}
+    .where(and(eq(board_webhooks.id, sql.placeholder("webhook_id")), eq(board_webhooks.board_id, sql.placeholder("board_id")))),
+);
 
 /** Every header that may hold a signature: some senders fill several, and none of them is kept. */
 const signatureHeaders = (configured: string | null) => [...DEFAULT_SIGNATURE_HEADERS, configured?.toLowerCase()];

@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -66,17 +66,18 @@ export async function listPayloads(
 ): Promise<Page<WebhookPayload>> {
   const board = await boardFor(ctx, board_id, "read");
   const where = and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board.id));
+  const total = ctx.db.$count(board_webhook_payloads, where);
   const page = await readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: board_webhook_payloads, total })
         .from(board_webhook_payloads)
         .where(where)
         .orderBy(desc(board_webhook_payloads.received_at), desc(board_webhook_payloads.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(board_webhook_payloads).where(where))[0]!.total,
     (row) => toPayload(row),
   );
   // A payload proves its webhook; only an empty list may be that of a webhook which is not there.

@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -68,17 +68,18 @@ export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
   const where = eq(board_webhooks.board_id, board.id);
+  const total = ctx.db.$count(board_webhooks, where);
   return readPage(
     query,
+    total,
     (limit, offset) =>
       ctx.db
-        .select()
+        .select({ item: board_webhooks, total })
         .from(board_webhooks)
         .where(where)
         .orderBy(desc(board_webhooks.created_at), desc(board_webhooks.id))
         .limit(limit)
         .offset(offset),
-    async () => (await ctx.db.select({ total: count() }).from(board_webhooks).where(where))[0]!.total,
     (row) => toWebhook(ctx.settings, row),
   );
 }
