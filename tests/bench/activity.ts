@@ -3,13 +3,42 @@ import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import { activity_events, boards, organization_board_access, organization_members } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
+import { CONNECTIONS, type Place } from "./place.ts";
+import { rate, round, type Row } from "./row.ts";
 
-export const EVENTS = 100_000;
+const EVENTS = 100_000;
 const BOARDS = 20;
 const PAGE = 50;
 
+/** Pages of the activity list, full ones, whose total has to be found. */
+export async function benchActivity({ db, get, count, service, authorization, gateway, lead }: Place): Promise<Row[]> {
+  await fillLog(db, { gateway_id: gateway.id, agent_id: lead.id });
+  const plain = await measurePlain(db, CONNECTIONS, 100);
+  const row = async (reader: string, path: string, headers: Record<string, string>): Promise<Row> => {
+    await get(path, headers, 300);
+    const figures = await get(path, headers, 2_000);
+    return {
+      what: `activity, ${PAGE} of ${EVENTS.toLocaleString("en")} events, ${reader}`,
+      figure: rate(figures),
+      target: "500/s",
+      baseline: `sort and count at the database, without HTTP: ${round(plain)}/s`,
+      ratio: `${(figures.per_second / plain).toFixed(1)}x`,
+      statements: await count(() => fetch(service.url + path, { headers })),
+    };
+  };
+  const path = `/api/v1/activity?limit=${PAGE}`;
+  const all = await row("an owner of all boards", path, { authorization });
+  const deep = await row("the same at offset 9,000", `${path}&offset=9000`, { authorization });
+  await narrow(db, true);
+  const granted = await row(`rights on ${BOARDS} boards`, path, { authorization });
+  await narrow(db, false);
+  const own = await row("an agent", path, { "x-agent-token": lead.auth_token });
+  await emptyLog(db);
+  return [all, deep, granted, own];
+}
+
 /** Adds boards with events of a month, one in fifty on no board and one in ten of the agent, and has them counted. */
-export async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: string; agent_id: string }): Promise<void> {
+async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: string; agent_id: string }): Promise<void> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select organization_id, id, 'Activity ' || n, 'activity-' || n, 'Bench' from gateways, generate_series(1, ${BOARDS}::int) as n
     where id = ${gateway_id}`);
@@ -23,13 +52,13 @@ export async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: st
   await db.execute(sql`vacuum analyze ${activity_events}`);
 }
 
-export async function emptyLog(db: Db): Promise<void> {
+async function emptyLog(db: Db): Promise<void> {
   await db.delete(boards).where(sql`slug like 'activity-%'`);
   await db.delete(activity_events);
 }
 
 /** Takes the rights to all boards from everybody and gives them to each of the filled ones instead, or gives them back. */
-export async function narrow(db: Db, granted: boolean): Promise<void> {
+async function narrow(db: Db, granted: boolean): Promise<void> {
   await db.update(organization_members).set({ all_boards_read: !granted, all_boards_write: !granted });
   await db.delete(organization_board_access);
   if (granted)
@@ -38,7 +67,7 @@ export async function narrow(db: Db, granted: boolean): Promise<void> {
 }
 
 /** Pages a second of the plain way, without HTTP and signing in: sort the events of all boards, and count them. */
-export async function measurePlain(db: Db, connections: number, pages: number): Promise<number> {
+async function measurePlain(db: Db, connections: number, pages: number): Promise<number> {
   const seen = sql`from ${activity_events} where board_id in (select id from ${boards}) or board_id is null`;
   let left = pages;
   const start = performance.now();

@@ -5,6 +5,8 @@ import { activity_counts, activity_events, boards, task_transitions, tasks } fro
 import { edgesOf, type RangeKey, toTimeline } from "@board/core/metrics/range";
 import { type SQL, sql } from "drizzle-orm";
 import { type Figures, load } from "./load.ts";
+import { CONNECTIONS, type Place } from "./place.ts";
+import { rate, round, type Row } from "./row.ts";
 
 /** How much has happened on all boards together in thirty days. */
 interface Amount {
@@ -12,7 +14,7 @@ interface Amount {
   transitions: number;
 }
 
-export interface MetricsFigures extends Amount {
+interface MetricsFigures extends Amount {
   range: RangeKey;
   /** One request after the other. */
   alone: Figures;
@@ -22,7 +24,7 @@ export interface MetricsFigures extends Amount {
   plain_ms: number;
 }
 
-export const BOARDS = 20;
+const BOARDS = 20;
 /** What is shown when nothing is asked for, and all that has happened. */
 const RANGES: readonly RangeKey[] = ["24h", "1m"];
 const AMOUNTS: readonly Amount[] = [
@@ -34,12 +36,23 @@ const STEPS = sql`array['inbox', 'in_progress', 'review', 'in_progress', 'review
 const MOVES_OF_A_TASK = 6;
 const mine = sql`(select id from ${boards} where slug like 'metrics-%')`;
 
+/** The dashboard over a day and a month, against plain statements for each of its buckets. */
+export async function benchMetrics(place: Place): Promise<Row[]> {
+  const figures = await measureMetrics(place);
+  const ask = () => fetch(`${place.service.url}/api/v1/metrics/dashboard`, { headers: { authorization: place.authorization } });
+  const statements = await place.count(ask);
+  return figures.map(({ range, events, transitions, alone, together, plain_ms }) => ({
+    what: `dashboard ${range}, ${events.toLocaleString("en")} events, ${transitions.toLocaleString("en")} moves`,
+    figure: `${rate(together)}; alone p50 ${round(alone.p50_ms)} ms`,
+    target: events === AMOUNTS[0]!.events ? "100/s" : "",
+    baseline: `plain SQL for each bucket ${round(plain_ms)} ms`,
+    ratio: `${round(plain_ms / alone.p50_ms)}x`,
+    statements,
+  }));
+}
+
 /** The dashboard of an organization whose boards get busier. */
-export async function measureMetrics(
-  db: Db,
-  service: { url: string; authorization: string; gateway_id: string; connections: number },
-): Promise<MetricsFigures[]> {
-  const { authorization, gateway_id, connections } = service;
+async function measureMetrics({ db, service, authorization, gateway }: Place): Promise<MetricsFigures[]> {
   const ask = (range: RangeKey, at_once: number, requests: number) =>
     load({
       url: `${service.url}/api/v1/metrics/dashboard?range=${range}`,
@@ -49,14 +62,14 @@ export async function measureMetrics(
     });
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select gateway.organization_id, gateway.id, 'Metrics ' || n, 'metrics-' || n, 'Bench'
-    from gateways as gateway, generate_series(1, ${BOARDS}::int) as n where gateway.id = ${gateway_id}`);
+    from gateways as gateway, generate_series(1, ${BOARDS}::int) as n where gateway.id = ${gateway.id}`);
   const all: MetricsFigures[] = [];
   for (const amount of AMOUNTS) {
     await fill(db, amount);
     for (const range of RANGES) {
-      await ask(range, connections, 40);
+      await ask(range, CONNECTIONS, 40);
       const alone = await ask(range, 1, 60);
-      const together = await ask(range, connections, 400);
+      const together = await ask(range, CONNECTIONS, 400);
       all.push({ ...amount, range, alone, together, plain_ms: await recount(db, range) });
     }
   }

@@ -6,17 +6,19 @@ import { eq } from "drizzle-orm";
 import { startIdentityProvider } from "../support/identity.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { follow, type Stream } from "./follow.ts";
+import type { Place as Bench } from "./place.ts";
+import { round, type Row } from "./row.ts";
 import { type Service, startService } from "./service.ts";
 import { type Share, shareOf, type State, watch } from "./watch.ts";
 
-export const STREAMS = 1_000;
+const STREAMS = 1_000;
 const DATABASE = "streams";
 /** Streams of which each event is timed; of the others events are counted. */
 const TIMED = 20;
 /** How long a comment may take to be received by all. */
 const PATIENCE_MS = 30_000;
 
-export interface StreamFigures {
+interface StreamFigures {
   what: string;
   without: State;
   with_streams: State;
@@ -32,8 +34,23 @@ interface Place {
   comments: string;
 }
 
+/** Open comment streams beside plain requests and new comments, against the same without the streams. */
+export async function benchStreams({ postgres }: Bench): Promise<Row[]> {
+  const figures = await measureStreams(postgres);
+  const state = ({ request_ms, memory_mb, statements_per_second, connections }: State) =>
+    `list boards p50 ${round(request_ms.p50)} ms, p99 ${round(request_ms.p99)} ms; ${round(memory_mb)} MB, ${round(statements_per_second)} statements/s, ${connections} connections at work`;
+  return figures.map(({ what, without, with_streams, delay_ms, wrong }) => ({
+    what: `${STREAMS.toLocaleString("en")} streams ${what}`,
+    figure: `${state(with_streams)}; comments received after p50 ${round(delay_ms.p50)} ms, p99 ${round(delay_ms.p99)} ms, ${wrong} lost or doubled`,
+    target: "nothing lost, no connection held",
+    baseline: `no streams: ${state(without)}`,
+    ratio: `p99 ${(with_streams.request_ms.p99 / without.request_ms.p99).toFixed(2)}x`,
+    statements: "",
+  }));
+}
+
 /** The comment feed of one organization, followed by a thousand clients of one and of a thousand people. */
-export async function measureStreams(postgres: Postgres): Promise<StreamFigures[]> {
+async function measureStreams(postgres: Postgres): Promise<StreamFigures[]> {
   const url = await postgres.createDatabase(DATABASE);
   const figures: StreamFigures[] = [];
   const alone = await startService({ DATABASE_URL: url });

@@ -7,16 +7,18 @@ import { toKey } from "@board/core/seal";
 import { withAgents } from "@board/local/fake-gateway/config";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
 import { startSlowLink } from "../support/slow-link.ts";
+import type { Api, Place } from "./place.ts";
+import { type Row, seconds } from "./row.ts";
 import { KEYS } from "./service.ts";
 
-export const AGENTS = 200;
+const AGENTS = 200;
 const ROUND_TRIP_MS = 20;
 /** A lead's nine files, and what is asked before they are written and done after it. */
 const CALLS_OF_AN_AGENT = 14;
 const BASELINE_AGENTS = 5;
 const TOKEN = "test-token-123";
 
-export interface SyncFigures {
+interface SyncFigures {
   ms: number;
   /** Of a second one, which finds the host's configuration as it should be. */
   again_ms: number;
@@ -28,15 +30,33 @@ export interface SyncFigures {
   baseline_ms: number;
 }
 
-type Api = <T>(method: string, path: string, body?: object) => Promise<T>;
 interface Result {
   total_synced: number;
   total_errors: number;
   files_written: number;
 }
 
+/** All files of many agents over a slow link, against a socket for every call. */
+export async function benchSync({ api, db }: Place): Promise<Row[]> {
+  const sync = await measureSync(api, db);
+  const baseline = `a socket per call, one by one: ${seconds(sync.baseline_ms)}`;
+  const shape = `${sync.files_written} files, ${sync.calls} calls, ${sync.sockets} socket, ${sync.patches} config.patch`;
+  const row = (what: string, figure: string, ms: number): Row => ({
+    what: `${what}, ${AGENTS} leads over ${ROUND_TRIP_MS} ms`,
+    figure,
+    target: "2 s",
+    baseline,
+    ratio: `${Math.round(sync.baseline_ms / ms)}x`,
+    statements: "",
+  });
+  return [
+    row("template sync", `${seconds(sync.ms)} (${shape})`, sync.ms),
+    row("the same again", seconds(sync.again_ms), sync.again_ms),
+  ];
+}
+
 /** A sync of 200 leads with all their nine files, over a link of 20 ms. */
-export async function measureSync(api: Api, db: Db): Promise<SyncFigures> {
+async function measureSync(api: Api, db: Db): Promise<SyncFigures> {
   const host = await startFakeGateway({ token: TOKEN, insecure_control_ui: true });
   const link = await startSlowLink(host.port, ROUND_TRIP_MS);
   try {

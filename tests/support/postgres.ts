@@ -26,7 +26,8 @@ const FLAGS = {
   full_page_writes: "off",
 };
 
-export async function startPostgres(): Promise<Postgres> {
+/** `settings` are the server's own, beside those that make it fast. */
+export async function startPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
   linkLibraries();
   removeAbandoned();
   const folder = mkdtempSync(path.join(tmpdir(), `board-postgres-${process.pid}-`));
@@ -45,7 +46,7 @@ export async function startPostgres(): Promise<Postgres> {
     createPostgresUser: process.getuid?.() === 0,
     // Neon's locale: sorts by code points as C does, and knows the case of letters beyond ASCII.
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
-    postgresFlags: Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    postgresFlags: Object.entries({ ...FLAGS, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     onLog: (line) => log.push(String(line)),
     onError: (error) => log.push(String(error)),
   });

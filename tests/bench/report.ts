@@ -1,0 +1,51 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import path from "node:path";
+import type { Row } from "./row.ts";
+
+const FILE = path.resolve(import.meta.dirname, "../../docs/performance.md");
+const INTRODUCTION = `# Performance
+
+Figures of \`npm run bench -- --save\`, which writes this file: the service in one process, PostgreSQL on the same machine and
+the load from 8 kept-alive connections share its processors. Each figure stands beside a baseline from the same run; trust
+the ratios. No test asserts a time. Statements are those of one request, signing in, BEGIN, COMMIT and all that its jobs do
+included. What the targets mean, and what is known about those that are missed, is at the end.
+`;
+const END = "## What the figures say";
+
+/** Puts the table of a bench in the place of its older one; the others and the remarks at the end stay. */
+export function saveReport(name: string, rows: readonly Row[], described: string): void {
+  const before = existsSync(FILE) ? readFileSync(FILE, "utf8") : "";
+  const sections = new Map(
+    before
+      .split(/^(?=## )/m)
+      .filter((part) => part.startsWith("## "))
+      .map((part) => [/^## (.*)$/m.exec(part)![0], part.trimEnd()] as const),
+  );
+  const end = sections.get(END);
+  sections.delete(END);
+  sections.set(`## ${name}`, `## ${name}\n\n${described}\n\n${toTable(rows)}`);
+  writeFileSync(FILE, `${[INTRODUCTION.trimEnd(), ...sections.values(), ...(end ? [end] : [])].join("\n\n")}\n`);
+}
+
+/** The machine and the day. */
+export function describeRun(): string {
+  const [cpu] = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${new Date().toISOString().slice(0, 10)}, ${cpus().length} x ${cpu?.model.trim()}, ${memory} GB, Node ${process.version}.`;
+}
+
+const HEADS: readonly (readonly [keyof Row, string])[] = [
+  ["what", "What"],
+  ["figure", "Figure"],
+  ["target", "Target"],
+  ["baseline", "Baseline"],
+  ["ratio", "Ratio"],
+  ["statements", "Statements"],
+];
+
+function toTable(rows: readonly Row[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const heads = HEADS.map(([, head]) => head);
+  return [line(heads), line(heads.map(() => "---")), ...rows.map((row) => line(HEADS.map(([key]) => row[key])))].join("\n");
+}
