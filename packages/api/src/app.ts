@@ -88,7 +88,7 @@ function fixedFirst(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
-export const toHonoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+const toHonoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 /** Path ids first, then what they lead to, then query and body (contract conventions.md §5). */
 function validators(endpoint: Endpoint): MiddlewareHandler<Env>[] {

@@ -14,7 +14,7 @@ import { countDown, countUp, tooMany } from "@board/core/rate";
 import type { Settings } from "@board/core/settings";
 
 /** Who an access token belongs to, and when it ends; null for never. */
-export interface SignedIn {
+interface SignedIn {
   identity: Identity;
   until: Date | null;
 }

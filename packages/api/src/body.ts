@@ -1,7 +1,7 @@
 import { DomainError, type FieldProblem, InvalidInput } from "@board/core/errors";
 
 /** Largest body of everything but webhook posts. */
-export const MAX_BODY_BYTES = 1_048_576;
+const MAX_BODY_BYTES = 1_048_576;
 const MAX_DEPTH = 32;
 
 const tooLarge = (max: number) => new DomainError("too_large", `Payload exceeds maximum size of ${max} bytes.`);

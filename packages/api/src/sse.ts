@@ -10,7 +10,7 @@ export const SSE_HEADERS = {
 };
 
 export const PING_MS = 15_000;
-export const PING = ": ping\n\n";
+const PING = ": ping\n\n";
 
 export const frame = ({ cursor, name, data }: StreamEvent): string =>
   `id: ${formatCursor(cursor)}\nevent: ${name}\ndata: ${data}\n\n`;

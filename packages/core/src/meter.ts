@@ -23,8 +23,6 @@ export interface Meter {
   record(name: MetricName, value: number, dimensions?: Dimensions): void;
 }
 
-export const unmetered: Meter = { record() {} };
-
 /** For a process whose metrics nobody collects: each measurement is a line for whoever asks for level `debug`. */
 export const meterToLog = (log: Log): Meter => ({
   record: (name, value, dimensions) => log.debug("metric", name, { value, unit: METRICS[name], ...dimensions }),

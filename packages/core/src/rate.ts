@@ -6,7 +6,7 @@ import { DomainError } from "./errors.ts";
 const KEEP_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 
-export const minuteOf = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+const minuteOf = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /** Adds one to a counter of this clock minute, shared by all processes, and returns the new count. */
 export async function countUp(ctx: Context, scope: string, key: string): Promise<number> {

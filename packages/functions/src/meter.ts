@@ -1,8 +1,8 @@
 import { errorText, type Log } from "@board/core/log";
 import { type Dimensions, type Meter, METRICS, type MetricName } from "@board/core/meter";
 
-export const NAMESPACE = "BoardCoordination";
-export const SERVICE = "board-coordination";
+const NAMESPACE = "BoardCoordination";
+const SERVICE = "board-coordination";
 
 interface Measurement {
   name: MetricName;

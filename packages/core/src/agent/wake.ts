@@ -21,7 +21,7 @@ const MAX_WAKES = 3;
 type Words = Pick<WakeCheckPayload, "verb" | "deliver">;
 
 /** What an agent is told once its files are there (contract gateways.md §10.3). */
-export const wakeText = (name: string, verb: Words["verb"]): string =>
+const wakeText = (name: string, verb: Words["verb"]): string =>
   `Hello ${oneLine(name)}, your workspace was ${verb}.
 
 Read BOOTSTRAP.md first if it is there, then AGENTS.md if it is there, then TOOLS.md, SOUL.md and, if it is there, HEARTBEAT.md.

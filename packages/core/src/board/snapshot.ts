@@ -17,7 +17,7 @@ const MAX_TASKS = 5_000;
 const MAX_APPROVALS = 200;
 const MAX_CHAT_MESSAGES = 200;
 
-export const SnapshotTask = z
+const SnapshotTask = z
   .object({
     ...Task.shape,
     assignee: z.string().nullable().describe("Name of the agent that works on it."),
@@ -25,7 +25,7 @@ export const SnapshotTask = z
     approvals_pending_count: z.int().describe("How many of them are pending."),
   })
   .meta({ id: "SnapshotTask", description: "A task as a board's overview shows it." });
-export type SnapshotTask = z.infer<typeof SnapshotTask>;
+type SnapshotTask = z.infer<typeof SnapshotTask>;
 
 export const BoardSnapshot = z
   .object({

@@ -128,7 +128,7 @@ export const headOfLane = sql`(${jobs.lane} is null or ${jobs.id} = ${headOf(sql
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
 
 /** How many wake-ups a relay takes at a time: as many as the queue takes in one batch. */
-export const RELAY_BATCH = 10;
+const RELAY_BATCH = 10;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 

@@ -8,7 +8,7 @@ import { Id, Instant } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_board_access, organization_members, users } from "./organization.sql.ts";
 
-export const BoardAccess = z
+const BoardAccess = z
   .object({
     id: Id.describe("Id of the override."),
     board_id: Id.describe("Board it speaks of."),

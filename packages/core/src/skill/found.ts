@@ -51,7 +51,6 @@ export const folderName = (place: Place, folder: string): string =>
   (folder || place.source_url).split("/").findLast((part) => part !== "") ?? "";
 
 export const toName = (text: unknown): string | null => toLine(text, MAX_NAME);
-export const toLabel = toName;
 export const toDescription = (text: unknown): string | null => toLine(text, MAX_DESCRIPTION);
 
 /** One line of text; null for a blank one, and for what is none. */

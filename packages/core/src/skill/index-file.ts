@@ -6,7 +6,6 @@ import {
   type Place,
   storable,
   toDescription,
-  toLabel,
   toName,
   urlOf,
   type Warnings,
@@ -62,8 +61,8 @@ function toSkill(entry: unknown, place: Place): FoundSkill | string {
     ...at,
     name: toName(name) ?? toName(at.fallback_name) ?? "Skill",
     description: toDescription(description),
-    category: toLabel(category),
-    risk: toLabel(risk),
+    category: toName(category),
+    risk: toName(risk),
   };
 }
 

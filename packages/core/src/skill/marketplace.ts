@@ -11,7 +11,7 @@ import { selectCards, type SkillCard, toCard } from "./skill.ts";
 import { marketplace_skills } from "./skill.sql.ts";
 
 /** As many as a list without a limit shows. */
-export const MAX_CARDS = 5_000;
+const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
 

@@ -11,14 +11,14 @@ const name = {
   slug: z.string().describe("Name of the soul, most often a role."),
 };
 
-export const SoulEntry = z
+const SoulEntry = z
   .object({
     ...name,
     page_url: z.string().describe("Where to read about it; a path while BASE_URL is unset."),
     raw_md_url: z.string().describe("Where its markdown is; a path while BASE_URL is unset."),
   })
   .meta({ id: "SoulEntry", description: "A soul as the directory lists it." });
-export type SoulEntry = z.infer<typeof SoulEntry>;
+type SoulEntry = z.infer<typeof SoulEntry>;
 
 export const SoulsFound = z
   .object({ items: z.array(SoulEntry).describe("In the directory's order.") })

@@ -35,7 +35,7 @@ export type Outcome = Times & { status: TaskStatus; assigned_agent_id: string | 
 type Check = (situation: Situation) => void;
 
 /** Checks in the order of the contract's table (tasks.md §4): the first that fails is what the caller is told. */
-export const CHECKS: Readonly<Record<Mover, readonly Check[]>> = {
+const CHECKS: Readonly<Record<Mover, readonly Check[]>> = {
   user: [tagsExist, dependenciesFit, assigneeFits],
   worker: [heldByNoOther, onlyFieldsOfWorkers, mayMoveTasks, workerIsNotBlocked, notClaimedMeanwhile],
   lead: [onlyFieldsOfLeads, dependenciesFit, tagsExist, leadIsNotBlocked, assigneeFits],

@@ -44,7 +44,7 @@ const claim: Assignee = (move) => {
 };
 
 /** Who has a task once it has entered a status. */
-export const ON_ENTERING: Readonly<Record<TaskStatus, Readonly<Record<Mover, Assignee>>>> = {
+const ON_ENTERING: Readonly<Record<TaskStatus, Readonly<Record<Mover, Assignee>>>> = {
   inbox: { user: sentElseNobody, worker: nobody, lead: reworkElseSent },
   in_progress: { user: sentElseSame, worker: self, lead: sentElseSame },
   review: { user: leadElseSent, worker: leadElseNobody, lead: leadElseNobody },
@@ -53,7 +53,7 @@ export const ON_ENTERING: Readonly<Record<TaskStatus, Readonly<Record<Mover, Ass
 };
 
 /** Who has it when its status stays. */
-export const ON_STAYING: Readonly<Record<Mover, Assignee>> = { user: sentElseSame, worker: claim, lead: sentElseSame };
+const ON_STAYING: Readonly<Record<Mover, Assignee>> = { user: sentElseSame, worker: claim, lead: sentElseSame };
 
 export const assigneeAfter = (to: TaskStatus, mover: Mover, move: Move): string | null =>
   (to === move.from ? ON_STAYING[mover] : ON_ENTERING[to][mover])(move);
@@ -114,7 +114,7 @@ interface Gate {
 const refuse = (text: string) => () => new DomainError("conflict", text, { fields: { blocked_by_task_ids: [] } });
 
 /** In the order in which they are asked. Each stands only where the board's flag is on. */
-export const GATES: readonly Gate[] = [
+const GATES: readonly Gate[] = [
   {
     flag: "block_status_changes_with_pending_approval",
     guards: () => true,

@@ -79,7 +79,7 @@ export async function selectAgents(
 
 export const entryIdOf = ({ openclaw_session_id, name }: SelectedAgent): string => hostAgentId(openclaw_session_id ?? name);
 
-export const isListed = (entries: readonly HostEntry[], id: string): boolean =>
+const isListed = (entries: readonly HostEntry[], id: string): boolean =>
   entries.some((entry) => entry.id.toLowerCase() === id.toLowerCase());
 
 /** Decides what is done with an agent. `fresh` is a main agent that was made just now. */

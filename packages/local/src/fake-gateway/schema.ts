@@ -25,7 +25,7 @@ export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Check 
   };
 }
 
-export function oneOf(values: readonly string[]): Check {
+function oneOf(values: readonly string[]): Check {
   return (value, at) => (values.includes(value as string) ? [] : wrong(at, "must be equal to one of the allowed values"));
 }
 
