@@ -112,7 +112,7 @@ export async function openPlace(): Promise<Place> {
       // Not by `quiet`: its own looks would be counted.
       await new Promise((resolve) => setTimeout(resolve, 500));
       const found = await db.execute(sql`select sum(calls)::int as calls from pg_stat_statements
-        where query not like '%pg_stat_statements%' and dbid = (select oid from pg_database where datname = current_database())`);
+        where query not like '%pg_stat_statements%' and query !~* '^(begin|commit|rollback)' and dbid = (select oid from pg_database where datname = current_database())`);
       return (rowsOf<{ calls: number }>(found)[0]!.calls / COUNTED).toFixed(1).replace(/\.0$/, "");
     },
     startOther: (other) => startService({ ...settings, ...other }),

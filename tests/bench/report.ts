@@ -8,8 +8,8 @@ const INTRODUCTION = `# Performance
 
 Figures of \`npm run bench -- --save\`, which writes this file: the service in one process, PostgreSQL on the same machine and
 the load from 8 kept-alive connections share its processors. Each figure stands beside a baseline from the same run; trust
-the ratios. No test asserts a time. Statements are those of one request, signing in, BEGIN, COMMIT and all that its jobs do
-included. What the targets mean, and what is known about those that are missed, is at the end.
+the ratios. No test asserts a time. Statements are those of one request, signing in and all that its jobs do included, BEGIN
+and COMMIT not. What is known about targets that are missed is at the end.
 `;
 const END = "## What the figures say";
 

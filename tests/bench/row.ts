@@ -10,7 +10,7 @@ export interface Row {
   baseline: string;
   /** How far the figure is from the baseline. */
   ratio: string;
-  /** Statements of one request, signing in, BEGIN and COMMIT and what its jobs do included; empty where it is none. */
+  /** Statements of one request, signing in and what its jobs do included, BEGIN and COMMIT not; empty where it is none. */
   statements: string;
 }
 
