@@ -4,6 +4,7 @@ import { and, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { addEvents, clearLog, type EventRow } from "./support/activity.ts";
 import { addBoard } from "./support/board.ts";
+import { grant } from "./support/feed.ts";
 import type { CallOptions } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
 import { addTask } from "./support/task.ts";
@@ -50,15 +51,11 @@ const owner = (): CallOptions => ({ token: home.owner.token });
 async function addPerson(
   subject: string,
   role: "admin" | "member",
-  rights: { read?: boolean; write?: boolean; boards?: string[] },
+  { boards = [], ...flags }: { read?: boolean; write?: boolean; boards?: string[] },
   at: World = open,
 ): Promise<Person> {
   const person = await at.person(subject);
-  const organization_member_id = await at.join(person, home.organization_id, role, rights);
-  for (const board_id of rights.boards ?? [])
-    await world.db
-      .insert(organization_board_access)
-      .values({ organization_member_id, board_id, can_read: true, can_write: false });
+  await grant(world, await at.join(person, home.organization_id, role, flags), boards);
   return person;
 }
 
@@ -210,16 +207,12 @@ test("people see the boards that they may read, and admins what happened on none
 test("what an override takes back, or a right of another organization, shows nothing", async () => {
   await add({ board_id: home.board_id });
   const person = await addPerson("blind", "member", { boards: [home.board_id] });
-  await world.db
-    .update(organization_board_access)
-    .set({ can_read: false })
-    .where(eq(organization_board_access.board_id, home.board_id));
+  const setRight = (can_read: boolean) =>
+    world.db.update(organization_board_access).set({ can_read }).where(eq(organization_board_access.board_id, home.board_id));
+  await setRight(false);
   expect((await list({ token: person.token }, "", open)).items).toEqual([]);
   expect((await list({ token: abroad.owner.token })).items).toEqual([]);
-  await world.db
-    .update(organization_board_access)
-    .set({ can_read: true })
-    .where(eq(organization_board_access.board_id, home.board_id));
+  await setRight(true);
 });
 
 test("members read the list only where the service is set so", async () => {

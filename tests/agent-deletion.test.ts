@@ -2,14 +2,13 @@ import { activity_events, agents, approvals, board_webhooks, jobs, task_transiti
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
-import type { CallOptions } from "./support/http.ts";
+import { type CallOptions, told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const OK = [200, { ok: true }];
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 let world: World;
 let home: Tenant;

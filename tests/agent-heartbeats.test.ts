@@ -2,7 +2,7 @@ import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
 import { activity_events } from "@board/core/db/schema";
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { CallOptions } from "./support/http.ts";
+import { type CallOptions, told } from "./support/http.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const MINUTE_MS = 60_000;
@@ -42,7 +42,6 @@ const events = async () =>
     .where(and(eq(activity_events.agent_id, id), like(activity_events.event_type, "agent.%")))
     .orderBy(asc(activity_events.seq));
 const types = async () => (await events()).map((event) => event.event_type);
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 describe("a heartbeat by id", () => {
   test.each(["online", "active", "ready", "offline"] as const)("sets the status %s, seen now", async (status) => {

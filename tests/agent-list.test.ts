@@ -1,7 +1,7 @@
 import { agents } from "@board/core/db/schema";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CallOptions } from "./support/http.ts";
+import { type CallOptions, told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
 
@@ -39,7 +39,6 @@ const mainOf = async (gateway_id: string) => {
 const get = (path: string, options: CallOptions = { token: home.owner.token }) => world.call("GET", path, options);
 const ids = async (path: string, options?: CallOptions) =>
   (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 describe("for people", () => {
   const path = "/api/v1/agents";

@@ -1,75 +1,45 @@
-import { agents, boards, jobs, tasks } from "@board/core/db/schema";
-import type { JobRow } from "@board/core/job/job";
+import { agents, boards, tasks } from "@board/core/db/schema";
 import { unseal } from "@board/core/seal";
-import { and, asc, eq, gt, isNull } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
-import type { CallOptions } from "./support/http.ts";
+import { manageAgents, updateJob } from "./support/agent.ts";
+import { type CallOptions, told } from "./support/http.ts";
+import { jobsLeftBy } from "./support/jobs.ts";
+import type { NewAgent } from "./support/provisioning.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
 let abroad: Tenant;
+let desk: ReturnType<typeof manageAgents>;
 /** A second gateway of the home organization, and a board on it. */
 let away: { gateway_id: string; board_id: string };
 /** A worker of a board of its own, on the tenant's gateway. */
 let board_id: string;
-let ann: { id: string; auth_token: string; openclaw_session_id: string; [field: string]: unknown };
+let ann: NewAgent;
 
 beforeAll(async () => {
   world = await createWorld();
   home = await world.tenant("home");
+  desk = manageAgents(world, home);
   abroad = await world.tenant("abroad");
-  const gateway_id = await addGateway();
-  away = { gateway_id, board_id: await addBoard({ gateway_id }) };
+  const gateway_id = await desk.addGateway();
+  away = { gateway_id, board_id: await desk.addBoard({ gateway_id }) };
 });
 afterAll(() => world.close());
 beforeEach(async () => {
-  board_id = await addBoard();
-  ann = await addAgent({ name: "Ann", board_id });
+  board_id = await desk.addBoard();
+  ann = await desk.addAgent({ name: "Ann", board_id });
 });
 
-const create = async (path: string, body: object) => {
-  const made = await world.call("POST", path, { token: home.owner.token, body });
-  expect([made.status, made.body], path).toEqual([200, expect.anything()]);
-  return made.body;
-};
-const addGateway = async (): Promise<string> =>
-  (await create("/api/v1/gateways", { name: "Away", url: "ws://127.0.0.1:9", workspace_root: "/srv" })).id;
-const addBoard = async (changed: object = {}): Promise<string> =>
-  (await create("/api/v1/boards", { name: "B", description: "B", gateway_id: home.gateway_id, max_agents: 9, ...changed })).id;
-const addAgent = (body: object) => create("/api/v1/agents", body);
-const patch = (body: object, query = "", id = ann.id, options: CallOptions = { token: home.owner.token }) =>
-  world.call("PATCH", `/api/v1/agents/${id}${query}`, { ...options, body });
-const rowOf = async (id = ann.id) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!;
-const mainOf = async (gateway_id: string) =>
-  (
-    await world.db
-      .select()
-      .from(agents)
-      .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)))
-  )[0];
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
-const ofUser = expect.any(String);
-
-/** The jobs that `work` leaves, by kind. */
-async function jobsOf(work: () => Promise<unknown>): Promise<JobRow[]> {
-  const [last] = (await world.db.select({ seq: jobs.seq }).from(jobs).orderBy(asc(jobs.seq))).slice(-1);
-  await work();
-  return world.db
-    .select()
-    .from(jobs)
-    .where(gt(jobs.seq, last?.seq ?? 0n))
-    .orderBy(asc(jobs.seq));
-}
-const update = (id: string, force_bootstrap = false) => ({
-  kind: "agent.update",
-  payload: { agent_id: id, user_id: ofUser, reset: true, wake: true, deliver: false, force_bootstrap },
-});
+const patch = (body: object, query = "", id = ann.id, options?: CallOptions) => desk.patch(id, body, query, options);
+const rowOf = () => desk.row(ann.id);
+const jobsOf = (work: () => Promise<unknown>) => jobsLeftBy(world, work);
 
 describe("another board of the same gateway", () => {
   test("takes a worker in with its session and token; its files follow", async () => {
-    const next = await addBoard();
+    const next = await desk.addBoard();
     const found = await jobsOf(async () => {
       expect((await patch({ board_id: next.toUpperCase() })).body).toMatchObject({
         board_id: next,
@@ -77,14 +47,14 @@ describe("another board of the same gateway", () => {
         openclaw_session_id: ann.openclaw_session_id,
       });
     });
-    expect(found).toMatchObject([update(ann.id)]);
+    expect(found).toMatchObject([updateJob(ann.id)]);
     const health = await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token });
     expect(health.body).toMatchObject({ agent_id: ann.id, board_id: next });
   });
 
   test("takes a lead in as a worker, with a session of its own", async () => {
-    const lead = await addAgent({ name: "Lead", board_id, is_board_lead: true });
-    const next = await addBoard();
+    const lead = await desk.addAgent({ name: "Lead", board_id, is_board_lead: true });
+    const next = await desk.addBoard();
     const openclaw_session_id = `agent:mc-${lead.id}:main`;
     const found = await jobsOf(async () => {
       const moved = await patch({ board_id: next }, "", lead.id);
@@ -94,17 +64,17 @@ describe("another board of the same gateway", () => {
       { kind: "agent.provision", lane: `${home.gateway_id}/mc-${lead.id}` },
       { kind: "agent.cleanup", payload: { session_key: lead.openclaw_session_id } },
     ]);
-    expect(await addAgent({ name: "Next lead", board_id, is_board_lead: true })).toMatchObject({ is_board_lead: true });
+    expect(await desk.addAgent({ name: "Next lead", board_id, is_board_lead: true })).toMatchObject({ is_board_lead: true });
   });
 
   test("must be there, writable and have room, and a name that is free", async () => {
-    const named = await addBoard();
-    await addAgent({ name: "ann", board_id: named });
+    const named = await desk.addBoard();
+    await desk.addAgent({ name: "ann", board_id: named });
     expect(told(await patch({ board_id: null }))).toEqual([422, { detail: "board_id is required" }]);
     for (const id of [abroad.board_id, crypto.randomUUID()])
       expect(told(await patch({ board_id: id }))).toEqual([404, { detail: "Not Found" }]);
     const detail = "Board has reached its agent limit (max_agents=0, excluding the lead).";
-    expect(told(await patch({ board_id: await addBoard({ max_agents: 0 }) }))).toEqual([409, { detail }]);
+    expect(told(await patch({ board_id: await desk.addBoard({ max_agents: 0 }) }))).toEqual([409, { detail }]);
     const taken = "An agent with this name already exists on this board.";
     expect(told(await patch({ board_id: named }))).toEqual([409, { detail: taken }]);
     expect((await patch({ board_id: named, name: "Ann of B" })).body).toMatchObject({ board_id: named, name: "Ann of B" });
@@ -117,7 +87,7 @@ describe("another board of the same gateway", () => {
     const access = `/organizations/me/members/${member_id}/access`;
     const grant = (body: object) => world.call("PUT", access, { token: home.owner.token, body });
     await grant({ board_access });
-    const next = await addBoard();
+    const next = await desk.addBoard();
     const move = () => patch({ board_id: next }, "", ann.id, { token: half.token });
     expect(told(await move())).toEqual([404, { detail: "Not Found" }]);
     await grant({ board_access: [...board_access, { board_id: next, can_read: true }] });
@@ -146,7 +116,7 @@ describe("another board of the same gateway", () => {
     await patch({ name: "Anna" });
     const state = async () => world.db.select().from(tasks).where(eq(tasks.board_id, board_id)).orderBy(asc(tasks.title));
     expect(await state()).toMatchObject([{ id: done!.id, assigned_agent_id: ann.id }, { status: "in_progress" }]);
-    await patch({ board_id: await addBoard() });
+    await patch({ board_id: await desk.addBoard() });
     expect(await state()).toMatchObject([
       { id: done!.id, status: "done", assigned_agent_id: null },
       { id: open!.id, status: "inbox", assigned_agent_id: null, in_progress_at: null },
@@ -174,7 +144,7 @@ describe("another gateway", () => {
         kind: "agent.provision",
         gateway_id: away.gateway_id,
         lane: `${away.gateway_id}/mc-${ann.id}`,
-        payload: { agent_id: ann.id, generation, user_id: ofUser, reset: true, wake: true },
+        payload: { agent_id: ann.id, generation, user_id: expect.any(String), reset: true, wake: true },
       },
       {
         kind: "agent.cleanup",
@@ -202,9 +172,9 @@ describe("a gateway's main agent", () => {
   });
 
   test("becomes an agent that is made it where there is none", async () => {
-    const gateway_id = await addGateway();
-    const home_board = await addBoard({ gateway_id });
-    const main = (await mainOf(gateway_id))!;
+    const gateway_id = await desk.addGateway();
+    const home_board = await desk.addBoard({ gateway_id });
+    const main = (await desk.mainOf(gateway_id))!;
     await world.call("DELETE", `/api/v1/agents/${main.id}`, { token: home.owner.token });
     const openclaw_session_id = `agent:mc-gateway-${gateway_id}:main`;
     const found = await jobsOf(async () => {
@@ -232,15 +202,15 @@ describe("a gateway's main agent", () => {
   });
 
   test("becomes a board agent only with a board to go to", async () => {
-    const main = (await mainOf(away.gateway_id))!;
+    const main = (await desk.mainOf(away.gateway_id))!;
     for (const body of [{ is_gateway_main: false }, { is_gateway_main: false, board_id: null }])
       expect(told(await patch(body, "", main.id))).toEqual([422, { detail: "board_id is required" }]);
-    const full = await addBoard({ max_agents: 0 });
+    const full = await desk.addBoard({ max_agents: 0 });
     expect((await patch({ is_gateway_main: false, board_id: full }, "", main.id)).status).toBe(409);
   });
 
   test("goes nowhere by a board alone", async () => {
-    const main = (await mainOf(away.gateway_id))!;
+    const main = (await desk.mainOf(away.gateway_id))!;
     const found = await jobsOf(async () => {
       for (const sent of [away.board_id, board_id, abroad.board_id, null])
         expect((await patch({ board_id: sent }, "", main.id)).body).toMatchObject({
@@ -249,13 +219,13 @@ describe("a gateway's main agent", () => {
         });
     });
     expect(found).toEqual([]);
-    expect(await jobsOf(() => patch({ soul_template: "Calm" }, "", main.id))).toMatchObject([update(main.id)]);
+    expect(await jobsOf(() => patch({ soul_template: "Calm" }, "", main.id))).toMatchObject([updateJob(main.id)]);
   });
 });
 
 test("a board's limit is counted at the moment of the move", async () => {
-  const next = await addBoard({ max_agents: 1 });
-  const others = await Promise.all([addAgent({ name: "B", board_id }), addAgent({ name: "C", board_id })]);
+  const next = await desk.addBoard({ max_agents: 1 });
+  const others = await Promise.all([desk.addAgent({ name: "B", board_id }), desk.addAgent({ name: "C", board_id })]);
   const moves = await Promise.all([ann, ...others].map(({ id }) => patch({ board_id: next }, "", id)));
   expect(moves.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
   const [board] = await world.db.select().from(boards).where(eq(boards.id, next));

@@ -1,31 +1,21 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
+import { rowsOf } from "@board/core/db/database";
 import { agents, boards, jobs, tasks } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type World } from "./support/world.ts";
+import { beforeAll, expect, test } from "vitest";
+import { told } from "./support/http.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { World } from "./support/world.ts";
 
 const OK = [200, { ok: true }];
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 /** Several connections to a real server: what is told here of locks is true of them only. */
 const ROUNDS = [1, 2, 3, 4, 5];
-let postgres: Postgres;
-let database: Database;
 let world: World;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  const server = await openServerWorld();
+  ({ world } = server);
+  return server.close;
 });
 
 /** Until a statement waits for a lock that another transaction has. */

@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addBoard } from "./support/board.ts";
+import { told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const UNREADABLE = [502, { detail: "Gateway SOUL read failed" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 let world: World;
 let host: FakeGateway;

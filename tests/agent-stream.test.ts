@@ -2,13 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { agents, boards, organization_members } from "@board/core/db/schema";
 import { scheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { grant } from "./support/feed.ts";
 import { actAs } from "./support/main-agent.ts";
+import { tenantsOfOneWorld } from "./support/office.ts";
 import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { listen, type Listener } from "./support/sse.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const POLL_MS = 20;
 const STREAM = "/api/v1/agents/stream";
@@ -17,13 +18,9 @@ let world: World;
 /** An organization of its own for each test. */
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS } });
-});
-afterAll(() => world.close());
-let tenants = 0;
+const openTenant = tenantsOfOneWorld({ streams: { poll_ms: POLL_MS } });
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`);
+  ({ world, home } = await openTenant());
 });
 
 const follow = (query = "", token = home.owner.token, last?: string) =>
@@ -115,7 +112,7 @@ describe("an event", () => {
 
 describe("whose agents", () => {
   test("are those of the active organization, with the main agents, or those of one board without them", async () => {
-    const abroad = await world.tenant(`abroad ${tenants}`);
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const second = await addBoard(world, home, "Second");
     const main = await actAs(world, home.gateway_id);
     const [all, one] = [await follow(), await follow(`?board_id=${home.board_id}`)];
@@ -135,7 +132,7 @@ describe("whose agents", () => {
   test("are those on boards that are open to the admin, and the main agents", async () => {
     const second = await addBoard(world, home, "Second");
     const main = await actAs(world, home.gateway_id);
-    const person = await world.person(`admin ${tenants}`);
+    const person = await world.person(`admin of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "admin");
     const listener = await follow("", person.token);
     const everything = async () => {
@@ -156,8 +153,11 @@ describe("whose agents", () => {
   });
 
   test("are told to admins only, and of boards that they may read", async () => {
-    const abroad = await world.tenant(`abroad ${tenants}`);
-    const [plain, admin] = [await world.person(`plain ${tenants}`), await world.person(`limited ${tenants}`)];
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
+    const [plain, admin] = [
+      await world.person(`plain of ${home.owner.subject}`),
+      await world.person(`limited of ${home.owner.subject}`),
+    ];
     await world.join(plain, home.organization_id, "member", { read: true });
     await world.join(admin, home.organization_id, "admin");
     const status = async (query: string, token: string) => (await world.call("GET", STREAM + query, { token })).status;
@@ -174,7 +174,7 @@ describe("whose agents", () => {
 
   test("are told no longer to whom is no admin any more, nor of a board that is gone", async () => {
     const { board_id } = await addBoard(world, home, "Going");
-    const person = await world.person(`demoted ${tenants}`);
+    const person = await world.person(`demoted of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "admin", { read: true });
     const [demoted, going] = [await follow("", person.token), await follow(`?board_id=${board_id}`)];
     await world.db.update(organization_members).set({ role: "member" }).where(eq(organization_members.id, member_id));

@@ -1,66 +1,36 @@
-import { agents, jobs } from "@board/core/db/schema";
-import type { JobRow } from "@board/core/job/job";
-import { and, asc, eq, gt, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { CallOptions } from "./support/http.ts";
+import { manageAgents, updateJob } from "./support/agent.ts";
+import { type CallOptions, told } from "./support/http.ts";
+import { jobsLeftBy } from "./support/jobs.ts";
+import type { NewAgent } from "./support/provisioning.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
 let abroad: Tenant;
+let desk: ReturnType<typeof manageAgents>;
 let reader: Person;
 /** A worker of a board of its own, on the tenant's gateway. */
 let board_id: string;
-let ann: { id: string; auth_token: string; openclaw_session_id: string; [field: string]: unknown };
+let ann: NewAgent;
 
 beforeAll(async () => {
   world = await createWorld();
   home = await world.tenant("home");
+  desk = manageAgents(world, home);
   abroad = await world.tenant("abroad");
   reader = await world.person("reader");
   await world.join(reader, home.organization_id, "admin", { read: true });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
-  board_id = await addBoard();
-  ann = await addAgent({ name: "Ann", board_id });
+  board_id = await desk.addBoard();
+  ann = await desk.addAgent({ name: "Ann", board_id });
 });
 
-const create = async (path: string, body: object) => {
-  const made = await world.call("POST", path, { token: home.owner.token, body });
-  expect([made.status, made.body], path).toEqual([200, expect.anything()]);
-  return made.body;
-};
-const addBoard = async (changed: object = {}): Promise<string> =>
-  (await create("/api/v1/boards", { name: "B", description: "B", gateway_id: home.gateway_id, max_agents: 9, ...changed })).id;
-const addAgent = (body: object) => create("/api/v1/agents", body);
-const patch = (body: object, query = "", id = ann.id, options: CallOptions = { token: home.owner.token }) =>
-  world.call("PATCH", `/api/v1/agents/${id}${query}`, { ...options, body });
-const rowOf = async (id = ann.id) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!;
-const mainOf = async (gateway_id: string) =>
-  (
-    await world.db
-      .select()
-      .from(agents)
-      .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)))
-  )[0];
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
-const ofUser = expect.any(String);
-
-/** The jobs that `work` leaves, by kind. */
-async function jobsOf(work: () => Promise<unknown>): Promise<JobRow[]> {
-  const [last] = (await world.db.select({ seq: jobs.seq }).from(jobs).orderBy(asc(jobs.seq))).slice(-1);
-  await work();
-  return world.db
-    .select()
-    .from(jobs)
-    .where(gt(jobs.seq, last?.seq ?? 0n))
-    .orderBy(asc(jobs.seq));
-}
-const update = (id: string, force_bootstrap = false) => ({
-  kind: "agent.update",
-  payload: { agent_id: id, user_id: ofUser, reset: true, wake: true, deliver: false, force_bootstrap },
-});
+const patch = (body: object, query = "", id = ann.id, options?: CallOptions) => desk.patch(id, body, query, options);
+const rowOf = () => desk.row(ann.id);
+const jobsOf = (work: () => Promise<unknown>) => jobsLeftBy(world, work);
 
 describe("what an agent is", () => {
   test("its status is for its heartbeats to change", async () => {
@@ -97,7 +67,7 @@ describe("what an agent is", () => {
     const found = await jobsOf(async () => {
       expect((await patch({ [field]: value })).body).toMatchObject({ id: ann.id, [field]: stored, status: "provisioning" });
     });
-    expect(found).toMatchObject([update(ann.id)]);
+    expect(found).toMatchObject([updateJob(ann.id)]);
     const { agent_token_hash, openclaw_session_id, lifecycle_generation } = before;
     expect(await rowOf()).toMatchObject({ agent_token_hash, openclaw_session_id, lifecycle_generation });
     expect((await rowOf()).updated_at).not.toEqual(before.updated_at);
@@ -128,17 +98,17 @@ describe("what an agent is", () => {
     expect(found).toMatchObject([
       { kind: "config.heartbeat", payload: { gateway_id: home.gateway_id, agent_ids: [ann.id] }, lane: home.gateway_id },
     ]);
-    expect(await jobsOf(() => patch({ heartbeat_config: { every: "16m" }, name: "Anna" }))).toMatchObject([update(ann.id)]);
+    expect(await jobsOf(() => patch({ heartbeat_config: { every: "16m" }, name: "Anna" }))).toMatchObject([updateJob(ann.id)]);
   });
 
   test("force writes everything anew, whether or not anything changes", async () => {
-    expect(await jobsOf(() => patch({}, "?force=yes"))).toMatchObject([update(ann.id, true)]);
-    expect(await jobsOf(() => patch({ heartbeat_config: { every: "9m" } }, "?force=1"))).toMatchObject([update(ann.id, true)]);
+    expect(await jobsOf(() => patch({}, "?force=yes"))).toMatchObject([updateJob(ann.id, true)]);
+    expect(await jobsOf(() => patch({ heartbeat_config: { every: "9m" } }, "?force=1"))).toMatchObject([updateJob(ann.id, true)]);
     expect((await patch({}, "?force=perhaps")).body.detail).toMatchObject([{ loc: ["query", "force"] }]);
   });
 
   test("its name stays unique on the board, ignoring case", async () => {
-    await addAgent({ name: "Zoë", board_id });
+    await desk.addAgent({ name: "Zoë", board_id });
     const detail = "An agent with this name already exists on this board.";
     expect(told(await patch({ name: "ZOË" }))).toEqual([409, { detail }]);
     expect((await patch({ name: "ANN" })).body.name).toBe("ANN");
@@ -160,7 +130,7 @@ describe("who may change an agent", () => {
   });
 
   test("any admin, for a main agent", async () => {
-    const main = (await mainOf(home.gateway_id))!;
+    const main = (await desk.mainOf(home.gateway_id))!;
     expect((await patch({ name: "Guide" }, "", main.id, { token: reader.token })).body).toMatchObject({
       name: "Guide",
       board_id: null,

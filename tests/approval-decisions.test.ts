@@ -1,30 +1,20 @@
 import { releaseTask } from "@board/core/approval/release";
 import { transaction } from "@board/core/context";
-import { approvals, tasks, users } from "@board/core/db/schema";
+import { approvals, tasks } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addTasks, approvalEvents, approvalsPath, ask, decide, linksOf } from "./support/approval.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { addTasks, approvalEvents, approvalsPath, ask, boardsToApproveOn, decide, linksOf } from "./support/approval.ts";
 import { addBoard } from "./support/board.ts";
-import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
+import type { Person, Tenant, World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
 let reader: Person;
 let owner_id: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "admin", { read: true });
-  owner_id = (await world.db.select().from(users).where(eq(users.auth_subject, home.owner.subject)))[0]!.id;
-});
-afterAll(() => world.close());
-let made = 0;
-/** Every test has a board of its own, whose only agent is its worker. */
+const openBoard = boardsToApproveOn();
 beforeEach(async () => {
-  const { board_id, agent } = await addBoard(world, home, `Board ${++made}`);
-  home = { ...home, board_id, worker: { ...agent, session_key: "" } };
+  ({ world, home, reader, owner_id } = await openBoard());
 });
 
 const list = (query = "") => world.call("GET", approvalsPath(home.board_id, query), { token: home.owner.token });

@@ -1,29 +1,20 @@
 import { agents, approvals, gateways, jobs } from "@board/core/db/schema";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addTasks, approvalEvents, approvalsPath, ask, decide } from "./support/approval.ts";
 import { addBoard } from "./support/board.ts";
 import { actAs } from "./support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { officesOnOneHost } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
-  await world.drain();
-  host.messages.length = 0;
+  ({ world, host, home } = await openOffice());
 });
 
 /** Session key to the lines that it was told. */
@@ -46,7 +37,7 @@ test("the lead and the agent that asked are told what was decided", async () => 
   await decide(world, home, id, "approved");
   const text = [
     "APPROVAL RESOLVED",
-    `Board: tenant ${tenants} board`,
+    `Board: ${home.owner.subject} board`,
     `Approval ID: ${id}`,
     "Action: Deploy",
     "Decision: approved",

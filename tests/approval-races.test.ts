@@ -1,23 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { releaseTask } from "@board/core/approval/release";
 import { transaction } from "@board/core/context";
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { approval_task_links, approvals, boards, jobs, tasks } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addTasks, approvalEvents, approvalsPath, ask, decide, linksOf } from "./support/approval.ts";
 import { addBoard } from "./support/board.ts";
 import type { Answer } from "./support/http.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** Several connections to a real server: what is told here of locks is true of them only. */
-let postgres: Postgres;
 let url: string;
-let database: Database;
 let world: World;
 let home: Tenant;
 let count = 0;
@@ -25,16 +20,9 @@ let count = 0;
 const ROUNDS = [1, 2, 3, 4, 5];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  url = await postgres.createDatabase("races");
-  database = openPostgres(url, { max: 20, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  const server = await openServerWorld();
+  ({ world, url } = server);
+  return server.close;
 });
 beforeEach(async () => {
   world.log.length = 0;

@@ -3,24 +3,21 @@ import { releaseTask } from "@board/core/approval/release";
 import { transaction } from "@board/core/context";
 import { approvals, boards, tasks } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addTasks, approvalsPath, ask, decide } from "./support/approval.ts";
 import { addBoard } from "./support/board.ts";
+import { tenantsOfOneWorld } from "./support/office.ts";
 import { listen, type Listener, type ListenOptions } from "./support/sse.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const POLL_MS = 20;
 
 let world: World;
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS } });
-});
-afterAll(() => world.close());
-let tenants = 0;
+const openTenant = tenantsOfOneWorld({ streams: { poll_ms: POLL_MS } });
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`);
+  ({ world, home } = await openTenant());
 });
 
 const follow = (query = "", options: ListenOptions = { token: home.owner.token }) =>

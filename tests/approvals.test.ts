@@ -1,29 +1,19 @@
-import { approvals, boards, users } from "@board/core/db/schema";
+import { approvals, boards } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addTasks, approvalEvents, approvalsPath, ask, decide, linksOf } from "./support/approval.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { addTasks, approvalEvents, approvalsPath, ask, boardsToApproveOn, decide, linksOf } from "./support/approval.ts";
 import { addBoard } from "./support/board.ts";
 import { actAs } from "./support/main-agent.ts";
-import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
+import type { Person, Tenant, World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
 let reader: Person;
 let owner_id: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "admin", { read: true });
-  owner_id = (await world.db.select().from(users).where(eq(users.auth_subject, home.owner.subject)))[0]!.id;
-});
-afterAll(() => world.close());
-let made = 0;
-/** Every test has a board of its own, whose only agent is its worker. */
+const openBoard = boardsToApproveOn();
 beforeEach(async () => {
-  const { board_id, agent } = await addBoard(world, home, `Board ${++made}`);
-  home = { ...home, board_id, worker: { ...agent, session_key: "" } };
+  ({ world, home, reader, owner_id } = await openBoard());
 });
 
 const agentPath = () => `/api/v1/agent/boards/${home.board_id}/approvals`;
@@ -101,7 +91,7 @@ describe("asking", () => {
 
   test("a person may write it down for an agent of the board, and for no other", async () => {
     const main = await actAs(world, home.gateway_id);
-    const abroad = await world.tenant(`abroad ${made}`);
+    const abroad = await world.tenant("abroad");
     const mine = await post({ action_type: "Deploy", description: "Now", agent_id: home.worker.id.toUpperCase() });
     expect([mine.status, mine.body.agent_id]).toEqual([200, home.worker.id]);
     for (const agent_id of [main.id, home.lead.id, abroad.worker.id, crypto.randomUUID()]) {

@@ -1,30 +1,21 @@
 import { activity_events, agents, boards, gateways } from "@board/core/db/schema";
 import { and, asc, eq, isNull, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { officesOnOneHost } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const SERVICE = "https://boards.example";
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
-let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL: `${SERVICE}/` } });
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openOffice = officesOnOneHost({ environment: { BASE_URL: `${SERVICE}/` } });
 beforeEach(async () => {
-  home = await world.tenant(`home ${++count}`, host.url);
-  host.messages.length = 0;
-  host.calls.length = 0;
+  ({ world, host, home } = await openOffice());
 });
 
 const ask = (body: object = { content: "Blue or green?" }, agent = home.lead.token) =>
@@ -50,12 +41,12 @@ test("the main agent is told what to ask whom, and where the answer goes", async
   const answer = await ask({ content: " Blue or green?\n", correlation_id: "c-1", preferred_channel: "Telegram" });
   expect(told(answer)).toEqual([
     200,
-    { ok: true, board_id: home.board_id, main_agent_id: main.id, main_agent_name: `home ${count} host Gateway Agent` },
+    { ok: true, board_id: home.board_id, main_agent_id: main.id, main_agent_name: `${home.owner.subject} host Gateway Agent` },
   ]);
   expect(host.messages).toMatchObject([{ session_key: `agent:mc-gateway-${home.gateway_id}:main`, deliver: true }]);
   expect(lines()).toEqual([
     "LEAD REQUEST: ASK USER",
-    `Board: home ${count} board`,
+    `Board: ${home.owner.subject} board`,
     `Board ID: ${home.board_id}`,
     "From: Lead",
     "Correlation ID: c-1",
@@ -126,7 +117,7 @@ test("only the board's lead asks, with something to ask", async () => {
   const message = "Only board leads can perform this action";
   for (const agent of [home.worker.token, main.token])
     expect((await ask(undefined, agent)).body.detail).toEqual({ code: "forbidden", message });
-  const abroad = await world.tenant(`abroad ${count}`);
+  const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
   expect((await ask(undefined, abroad.lead.token)).status).toBe(404);
   for (const [field, value] of Object.entries({ content: " ", reply_tags: ["a", 5], reply_source: 5, correlation_id: {} })) {
     const answer = await ask({ content: "Q", [field]: value });

@@ -1,28 +1,19 @@
 import { activity_events, agents, boards, gateways, jobs } from "@board/core/db/schema";
 import { desc, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addBoard } from "./support/board.ts";
 import { addGroup } from "./support/group.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { officesOnOneHost } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
-  await world.drain();
-  host.messages.length = 0;
+  ({ world, host, home } = await openOffice());
 });
 
 const patch = (body: object, board_id = home.board_id) =>
@@ -61,10 +52,10 @@ describe("of a change", () => {
         "Board: Renamed",
         `Board ID: ${home.board_id}`,
         "Changed fields:",
-        `- name: tenant ${tenants} board -> Renamed`,
+        `- name: ${home.owner.subject} board -> Renamed`,
         "- objective: null -> Win",
         "- require_review_before_done: false -> true",
-        `- slug: tenant-${tenants}-board -> renamed`,
+        `- slug: ${home.owner.subject.replace(" ", "-")}-board -> renamed`,
         '- success_metrics: null -> {"users":10}',
         "- target_date: null -> 2026-12-31T00:00:00.000Z",
         expect.stringMatching(/^Take action: /),
@@ -85,7 +76,7 @@ describe("of a change", () => {
   });
 
   test("nobody is told when nothing really changes", async () => {
-    for (const body of [{}, { unknown: 1 }, { name: ` tenant ${tenants} board ` }, { objective: "  ", max_agents: 5 }])
+    for (const body of [{}, { unknown: 1 }, { name: ` ${home.owner.subject} board ` }, { objective: "  ", max_agents: 5 }])
       await change(body);
     expect((await patch({ name: "" })).status).toBe(422);
     await world.drain();
@@ -144,7 +135,7 @@ describe("of a group", () => {
 
   const groupText = (what: string, recipient: [string, string], group: [string, string]) => [
     "BOARD GROUP UPDATED",
-    `${what} Board: tenant ${tenants} board`,
+    `${what} Board: ${home.owner.subject} board`,
     `${what} Board ID: ${home.board_id}`,
     `Recipient Board: ${recipient[0]}`,
     `Recipient Board ID: ${recipient[1]}`,
@@ -155,7 +146,7 @@ describe("of a group", () => {
     expect.stringMatching(/^2\. /),
     expect.stringMatching(/^3\. /),
   ];
-  const own = (): [string, string] => [`tenant ${tenants} board`, home.board_id];
+  const own = (): [string, string] => [`${home.owner.subject} board`, home.board_id];
 
   test("every agent of its boards is told who joined, those of the joining board too", async () => {
     await change({ board_group_id: group_id });

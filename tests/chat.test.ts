@@ -1,8 +1,9 @@
 import { agents, boards, jobs, users } from "@board/core/db/schema";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
+import { officesOnOneHost } from "./support/office.ts";
 import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
@@ -10,20 +11,9 @@ let world: World;
 let host: FakeGateway;
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL: "https://board.example/" } });
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openOffice = officesOnOneHost({ environment: { BASE_URL: "https://board.example/" } });
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
-  await world.drain();
-  host.messages.length = 0;
-  host.calls.length = 0;
+  ({ world, host, home } = await openOffice());
 });
 
 const path = () => `/api/v1/boards/${home.board_id}/memory`;
@@ -54,8 +44,8 @@ describe("what is told", () => {
     expect(session_key).toBe(home.lead.session_key);
     expect(message.split("\n")).toEqual([
       "BOARD CHAT",
-      `Board: tenant ${tenants} board`,
-      `From: tenant ${tenants}`,
+      `Board: ${home.owner.subject} board`,
+      `From: ${home.owner.subject}`,
       `--- BEGIN MESSAGE ${marker} ---`,
       "Ship it",
       "please.",

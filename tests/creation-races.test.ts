@@ -1,31 +1,20 @@
 import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
-import { silent } from "@board/core/log";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { beforeAll, expect, test } from "vitest";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** Requests at once: more than the limits they race for, fewer than the connections. */
 const RACERS = 8;
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("races"), { max: 16, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
+  const server = await openServerWorld();
+  ({ world } = server);
   home = await world.tenant("home");
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  return server.close;
 });
 
 /** The statuses of as many equal requests at once, in order of size. */

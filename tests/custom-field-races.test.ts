@@ -1,21 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { transaction } from "@board/core/context";
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { boards, task_custom_field_definitions as definitions, task_custom_field_values } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { checkFieldValues, storeFieldValues } from "@board/core/task/custom-field-value";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { addField, createField, FIELDS } from "./support/custom-field.ts";
 import type { Answer } from "./support/http.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** Several connections to a real server: what is told here of locks is true of them only. */
-let postgres: Postgres;
-let database: Database;
 let world: World;
 let home: Tenant;
 let second_board: string;
@@ -24,17 +19,11 @@ let count = 0;
 const ROUNDS = [1, 2, 3, 4, 5];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("fields"), { max: 20, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
+  const server = await openServerWorld();
+  ({ world } = server);
   home = await world.tenant("home");
   second_board = (await addBoard(world, home)).board_id;
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  return server.close;
 });
 
 const token = () => home.owner.token;

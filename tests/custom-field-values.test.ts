@@ -2,7 +2,7 @@ import { activity_events, task_custom_field_values, tasks } from "@board/core/db
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addField, FIELDS } from "./support/custom-field.ts";
-import type { Answer } from "./support/http.ts";
+import { told } from "./support/http.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
@@ -39,7 +39,6 @@ const patch = (id: string, custom_field_values: object | null) =>
   world.call("PATCH", `${all()}/${id}`, { token: token(), body: { custom_field_values } });
 const read = async (id: string) => (await world.call("GET", `${all()}/${id}`, { token: token() })).body;
 const shown = async (id: string) => (await read(id)).custom_field_values;
-const told = (answer: Answer) => [answer.status, answer.body];
 const stored = (definition_id: string) =>
   world.db.select().from(task_custom_field_values).where(eq(task_custom_field_values.definition_id, definition_id));
 

@@ -1,70 +1,41 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { openPostgres } from "@board/core/db/postgres";
-import { type Database, rowsOf } from "@board/core/db/database";
+import { readdirSync } from "node:fs";
+import { rowsOf } from "@board/core/db/database";
 import { gateways, jobs, service_keys } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
-import type { Finding } from "@board/local/doctor/finding";
 import { examine } from "@board/local/doctor/examine";
+import type { Finding } from "@board/local/doctor/finding";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { bad, type Patient, startPatient, told } from "./support/doctor.ts";
 import { startOddHost } from "./support/odd-host.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { cleanUp, dataFolder, runProgram, startProgram, temporaryFolder } from "./support/program.ts";
+import type { Postgres } from "./support/postgres.ts";
 import { DIRECTORY, startRemoteSouls } from "./support/remote-souls.ts";
 import { type Sqs, startSqs } from "./support/sqs.ts";
-import { createWorld, TEST_KEYS, type Tenant, type World } from "./support/world.ts";
+import { TEST_KEYS, type Tenant, type World } from "./support/world.ts";
 
+let patient: Patient;
 let postgres: Postgres;
-let database: Database;
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  const DATABASE_URL = await postgres.createDatabase("board");
-  database = openPostgres(DATABASE_URL, { log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home", host.url);
-  await world.db.delete(jobs);
+  patient = await startPatient();
+  ({ postgres, world, host, home, environment } = patient);
   // Vacuums take transaction ids, which one test counts.
   await world.db.execute(sql`alter system set autovacuum = off`);
   await world.db.execute(sql`select pg_reload_conf()`);
-  environment = {
-    ...TEST_KEYS,
-    DATABASE_URL,
-    AUTH_MODE: "oidc",
-    OIDC_ISSUER: world.identities.issuer,
-    OIDC_JWKS_URL: `${world.identities.issuer}keys`,
-    GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
-    DATA_DIR: temporaryFolder(),
-  };
 }, 60_000);
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await host.close();
-  await postgres.stop();
-});
+afterAll(() => patient.close());
 afterEach(async () => {
   await world.db.delete(jobs);
-  await setHost({ url: host.url });
+  await patient.setHost({ url: host.url });
 });
-
-const setHost = (values: Partial<typeof gateways.$inferInsert>) =>
-  world.db.update(gateways).set(values).where(eq(gateways.id, home.gateway_id));
 
 async function look(change: Record<string, string> = {}, ...more: Parameters<typeof examine>[1][]): Promise<Finding[]> {
   return examine({ ...environment, ...change }, ...more);
 }
-const told = (findings: Finding[], check: string) =>
-  findings.filter((finding) => finding.check.startsWith(check)).map(({ state, found }) => `${state}: ${found}`);
-const bad = (findings: Finding[]) => findings.filter(({ state }) => state !== "ok");
 
 test("a service in order has nothing to mend, and every part of it is named", async () => {
   const findings = await look();
@@ -189,9 +160,9 @@ describe("a gateway", () => {
     ["has no usable address", { url: "gopher://nowhere" }, /url is not valid/, /address is right/],
   ])("that %s is told with its remedy", async (_case, values, found, remedy) => {
     const { token_sealed } = (await world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id)))[0]!;
-    await setHost(values);
+    await patient.setHost(values);
     const findings = await gatewayFindings();
-    await setHost({ token_sealed });
+    await patient.setHost({ token_sealed });
     expect(findings).toEqual([
       { check: "gateway home host", state: "wrong", found: expect.stringMatching(found), remedy: expect.stringMatching(remedy) },
     ]);
@@ -212,7 +183,7 @@ describe("a gateway", () => {
   test("on which the service is not paired is told with the command that approves it", async () => {
     const remote = await startFakeGateway({ token: "test-token-123", remote: true });
     onTestFinished(() => remote.close());
-    await setHost({ url: remote.url });
+    await patient.setHost({ url: remote.url });
     const [finding, ...more] = await gatewayFindings();
     const [request] = [...remote.host.devices.pending.values()];
     expect(more).toEqual([]);
@@ -229,14 +200,14 @@ describe("a gateway", () => {
     ]);
     const odd = await startFakeGateway({ token: "test-token-123", version: "dev" });
     onTestFinished(() => odd.close());
-    await setHost({ url: odd.url });
+    await patient.setHost({ url: odd.url });
     expect(await gatewayFindings()).toMatchObject([{ state: "warning", found: "it reports the version dev" }]);
   });
 
   test("that grants too little, or whose clock is off, is told", async () => {
     const odd = await startOddHost({ scopes: ["operator.read"], ahead_ms: -120_000 });
     onTestFinished(() => odd.close());
-    await setHost({ url: odd.url });
+    await patient.setHost({ url: odd.url });
     expect(told(await gatewayFindings(), "gateway")).toEqual([
       "wrong: it does not grant operator.admin, operator.approvals, operator.pairing",
       "wrong: its clock and that of this machine are 120 s apart (it is behind)",
@@ -247,7 +218,7 @@ describe("a gateway", () => {
     const elsewhere = await startOddHost({ scopes: ["operator.admin"], ahead_ms: 0 });
     onTestFinished(() => elsewhere.close());
     // The same machine by an address that is not loopback's.
-    await setHost({ url: elsewhere.url.replace("127.0.0.1", "0.0.0.0") });
+    await patient.setHost({ url: elsewhere.url.replace("127.0.0.1", "0.0.0.0") });
     const allowed = { GATEWAY_ALLOWED_HOSTS: "0.0.0.0" };
     expect(told(await gatewayFindings(allowed), "gateway")).toContain(
       "warning: its agents are told to call http://127.0.0.1:8000, which another machine cannot reach",
@@ -321,68 +292,5 @@ describe("queues", () => {
   test("that are not there are told", async () => {
     const gone = { DELIVERIES_QUEUE_URL: sqs.url("nowhere") };
     expect(told(await look(gone), "queue nowhere")).toEqual([expect.stringMatching(/^wrong: it cannot be looked at: .+/)]);
-  });
-});
-
-describe("as a command", () => {
-  afterEach(cleanUp);
-
-  test("it ends with 1 when something is wrong, and says so to people and to programs", async () => {
-    const env = { ...environment, GATEWAY_MIN_VERSION: "2026.5.7" };
-    const [text, json] = await Promise.all([runProgram("doctor", env), runProgram("doctor", env, ["--json"])]);
-    expect(text).toMatchObject({ code: 1, stderr: "" });
-    expect(text.stdout).toMatch(/^wrong {4}gateway home host {2}Gateway version .+\n {28}-> Update OpenClaw.+$/m);
-    expect(text.stdout).toMatch(/\n\n\d ok, 0 warnings, 1 wrong\n$/);
-    expect(json).toMatchObject({ code: 1, stderr: "" });
-    const { ok, findings } = JSON.parse(json.stdout) as { ok: boolean; findings: Finding[] };
-    expect([ok, bad(findings)]).toEqual([false, [expect.objectContaining({ check: "gateway home host", state: "wrong" })]]);
-  });
-
-  test("it takes settings for those of a stage on AWS when it is told to", async () => {
-    const { code, stdout } = await runProgram("doctor", { ...environment, ENCRYPTION_KEY: "" }, ["--lambda"]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^wrong +settings +ENCRYPTION_KEY is required$/m);
-  });
-
-  test("before the first start there is nothing wrong, and nothing is made", async () => {
-    const folder = temporaryFolder();
-    const { code, stdout } = await runProgram("doctor", { DATA_DIR: folder });
-    expect(code).toBe(0);
-    expect(stdout).toContain(`there is none in ${folder} yet`);
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test("an embedded database is looked at while its service is stopped; else it says to stop it", async () => {
-    const folder = dataFolder();
-    const server = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" });
-    await server.says(/ready at (\S+)/);
-    const refused = await runProgram("doctor", { DATA_DIR: folder });
-    expect(refused).toMatchObject({ code: 1, stderr: "" });
-    expect(refused.stdout).toMatch(/the service is running on .+ \(process \d+\)\n +-> Stop the service first/);
-    await server.stop();
-    const after = await runProgram("doctor", { DATA_DIR: folder });
-    expect(after).toMatchObject({ code: 0, stderr: "" });
-    expect(after.stdout).toContain("they go on when the service starts");
-    expect(existsSync(path.join(folder, "secrets"))).toBe(true);
-  });
-
-  test("a machine whose clock is off is told by the database and the issuer", async () => {
-    const clock = path.resolve(import.meta.dirname, "support/clock.cjs");
-    const CLOCK_FILE = path.join(temporaryFolder(), "clock");
-    writeFileSync(CLOCK_FILE, String(5 * 60_000));
-    const { stdout, code } = await runProgram("doctor", { ...environment, NODE_OPTIONS: `--require ${clock}`, CLOCK_FILE });
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/wrong +database +its clock and that of this machine are 300 s apart \(it is behind\)/);
-    expect(stdout).toMatch(/wrong +sign-in +its clock and that of this machine are (29\d|300) s apart/);
-  });
-
-  test.each([
-    { args: ["--help"], code: 0, told: /npm run doctor -- --json/ },
-    { args: ["--fix"], code: 2, told: /^Unknown option '--fix'/ },
-    { args: ["gateways"], code: 2, told: /^Unexpected argument 'gateways'/ },
-  ])("$args ends with $code", async ({ args, code, told }) => {
-    const ended = await runProgram("doctor", {}, args);
-    expect(ended.code).toBe(code);
-    expect(code === 0 ? ended.stdout : ended.stderr).toMatch(told);
   });
 });

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { organization_board_access, organization_members, users } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { FEED, grant, reader, say, storeComments } from "./support/feed.ts";
+import { tenantsOfOneWorld } from "./support/office.ts";
 import { listen, type Listener } from "./support/sse.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
@@ -18,13 +19,9 @@ let second: string;
 let here: TaskRow;
 let there: TaskRow;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS } });
-});
-afterAll(() => world.close());
-let tenants = 0;
+const openTenant = tenantsOfOneWorld({ streams: { poll_ms: POLL_MS } });
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`);
+  ({ world, home } = await openTenant());
   second = (await addBoard(world, home, "Second")).board_id;
   here = await addTask(world, home, { title: "Here" });
   there = await addTask(world, { board_id: second }, { title: "There" });
@@ -84,7 +81,7 @@ describe("what is followed", () => {
       { message: "x", event_type: "task.created" },
     ]);
     await storeComments(world, home, null, [{ message: "of no task", board_id: home.board_id }]);
-    const granted = await reader(world, home, `since ${tenants}`, [home.board_id]);
+    const granted = await reader(world, home, `since of ${home.owner.subject}`, [home.board_id]);
     for (const token of [home.owner.token, granted.token])
       for (const since of ["2026-01-01T12:00:01Z", "2026-01-01T14:00:01 02:00", "2026-01-01T12:00:01"]) {
         const listener = await follow(`?since=${since}`, token);
@@ -106,8 +103,8 @@ describe("what is followed", () => {
   });
 
   test("is refused with an ordinary answer before the first byte", async () => {
-    const closed = await reader(world, home, `closed ${tenants}`, [home.board_id]);
-    const abroad = await world.tenant(`abroad ${tenants}`);
+    const closed = await reader(world, home, `closed of ${home.owner.subject}`, [home.board_id]);
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const status = async (query: string, token?: string) =>
       (await world.call("GET", STREAM + query, token ? { token } : {})).status;
     expect([
@@ -124,10 +121,10 @@ describe("what is followed", () => {
 
 describe("who follows", () => {
   test("gets the comments of the boards that are open to them, and of no other organization", async () => {
-    const abroad = await world.tenant(`abroad ${tenants}`);
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const faraway = await addTask(world, abroad);
     const person = async (name: string, flags: object, board_ids: string[], role: "admin" | "member" = "member") => {
-      const made = await world.person(`${name} ${tenants}`);
+      const made = await world.person(`${name} of ${home.owner.subject}`);
       await grant(world, await world.join(made, home.organization_id, role, flags), board_ids);
       return follow("", made.token);
     };
@@ -157,7 +154,7 @@ describe("who follows", () => {
   });
 
   test("gets more or less from the next poll on when boards are granted or withdrawn", async () => {
-    const person = await reader(world, home, `changing ${tenants}`, [home.board_id]);
+    const person = await reader(world, home, `changing of ${home.owner.subject}`, [home.board_id]);
     const listener = await follow("", person.token);
     await say(world, home, there, "not yet");
     await say(world, home, here, "1");
@@ -193,7 +190,7 @@ describe("who follows", () => {
       ["person", "", ({ subject }) => world.db.delete(users).where(eq(users.auth_subject, subject))],
     ];
     for (const [name, query, lose] of losses) {
-      const person = await reader(world, home, `${name} ${tenants}`, [home.board_id]);
+      const person = await reader(world, home, `${name} of ${home.owner.subject}`, [home.board_id]);
       const kept = await follow();
       const listener = await follow(query, person.token);
       await say(world, home, here, "seen");
@@ -209,10 +206,12 @@ describe("who follows", () => {
 
   test("shares a poll with all who see the same, and is looked up with them in one statement", async () => {
     const both = [home.board_id, second];
-    const alike = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => reader(world, home, `alike ${tenants} ${n}`, both)));
+    const alike = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((n) => reader(world, home, `alike of ${home.owner.subject} ${n}`, both)),
+    );
     const others = await Promise.all(
       [1, 2, 3, 4, 5, 6].map(async (n) => {
-        const person = await world.person(`others ${tenants} ${n}`);
+        const person = await world.person(`others of ${home.owner.subject} ${n}`);
         await world.join(person, home.organization_id, "member", { read: true });
         return person;
       }),

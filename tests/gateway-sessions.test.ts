@@ -1,80 +1,31 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { agents } from "@board/core/db/schema";
-import type { DialectName } from "@board/local/fake-gateway/dialect";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { WebSocketServer } from "ws";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { DIALECTS } from "./support/dialects.ts";
+import { at, sessionCalls, startHostSaying } from "./support/gateway-session.ts";
+import { type Neighbours, startHost, startNeighbours, TOKEN } from "./support/neighbours.ts";
+import { callsOf } from "./support/provisioning.ts";
+import type { Tenant, World } from "./support/world.ts";
 
-const TOKEN = "test-token-123";
-const DIALECTS: DialectName[] = ["2026.2.9", "2026.2.26", "2026.5.7", "2026.9.6"];
 const PREFIXES = ["/api/v1/gateway", "/api/v1/gateways"];
 
+let neighbours: Neighbours;
 let world: World;
 let gateway: FakeGateway;
 let home: Tenant;
 let abroad: Tenant;
-let main_key: string;
-const hosts: { close(): unknown }[] = [];
 
 beforeAll(async () => {
-  world = await createWorld();
-  gateway = await startFakeGateway({ token: TOKEN, reply: ({ message }) => `You said: ${message}` });
-  home = await world.tenant("home", gateway.url);
-  abroad = await world.tenant("abroad");
-  main_key = `agent:mc-gateway-${home.gateway_id}:main`;
+  neighbours = await startNeighbours({ reply: ({ message }) => `You said: ${message}` });
+  ({ world, gateway, home, abroad } = neighbours);
 });
-afterAll(async () => {
-  await world.close();
-  await gateway.close();
-});
+afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });
-afterEach(async () => {
-  for (const host of hosts.splice(0)) await host.close();
-});
 
-async function host(options: Omit<Parameters<typeof startFakeGateway>[0], "token"> = {}): Promise<FakeGateway> {
-  const started = await startFakeGateway({ token: TOKEN, ...options });
-  hosts.push(started);
-  return started;
-}
-
-/** A host that gives the same text as the payload of every answer. */
-async function hostSaying(payload: string): Promise<string> {
-  const http = createServer();
-  const sockets = new WebSocketServer({ server: http });
-  sockets.on("connection", (socket) => {
-    socket.on("message", (data) => {
-      const { id, method } = JSON.parse(String(data)) as { id: string; method: string };
-      const hello = JSON.stringify({ type: "hello-ok", protocol: 4, server: { version: "2026.9.6" } });
-      socket.send(`{"type":"res","id":"${id}","ok":true,"payload":${method === "connect" ? hello : payload}}`);
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  hosts.push({
-    close() {
-      for (const socket of sockets.clients) socket.terminate();
-      http.close();
-    },
-  });
-  return `ws://127.0.0.1:${(http.address() as AddressInfo).port}`;
-}
-
-type Query = Record<string, string>;
-const call = (method: string, path: string, query: Query = {}, body?: unknown, token = home.owner.token) =>
-  world.call(method, `/api/v1/gateway${path}?${new URLSearchParams(query)}`, { token, ...(body === undefined ? {} : { body }) });
-const sessions = (query: Query = {}) => call("GET", "/sessions", query);
-const one = (key: string, query: Query = {}) => call("GET", `/sessions/${encodeURIComponent(key)}`, query);
-const history = (key: string, query: Query = {}) => call("GET", `/sessions/${encodeURIComponent(key)}/history`, query);
-const say = (key: string, body: unknown, query: Query = {}, token?: string) =>
-  call("POST", `/sessions/${encodeURIComponent(key)}/message`, query, body, token);
-const at = ({ url }: { url: string }): Query => ({ gateway_url: url, gateway_token: TOKEN });
-const calledOf = ({ calls }: FakeGateway, method: string) =>
-  calls.filter((one) => one.method === method).map(({ params }) => params);
+const { call, sessions, one, history, say } = sessionCalls(() => neighbours);
 
 /** Brings an agent onto a host, as provisioning does. */
 async function seat(on: FakeGateway, name: string): Promise<void> {
@@ -84,7 +35,7 @@ async function seat(on: FakeGateway, name: string): Promise<void> {
 
 describe("the list of sessions", () => {
   test.each(DIALECTS)("of a host of version %s names the agents of the organization", async (dialect) => {
-    const shown = await host({ dialect, timings: { stale: 0 } });
+    const shown = await startHost({ dialect, timings: { stale: 0 } });
     const [, lead_id] = home.lead.session_key.split(":");
     const [, foreign_id] = abroad.lead.session_key.split(":");
     await seat(shown, lead_id!);
@@ -113,10 +64,11 @@ describe("the list of sessions", () => {
       "agent:main:main": expect.objectContaining({ agent_id: null, last_activity: stamp("agent:main:main") }),
     });
     expect(body.main_session).toBeNull();
-    expect(calledOf(shown, "sessions.list")).toEqual([{}]);
+    expect(callsOf(shown, "sessions.list")).toEqual([{}]);
   });
 
   test("has a main session when a board is named, without a label of ours", async () => {
+    const main_key = `agent:mc-gateway-${home.gateway_id}:main`;
     const [main] = await world.db.select().from(agents).where(eq(agents.openclaw_session_id, main_key));
     expect((await sessions({ gateway_id: home.gateway_id })).body.main_session).toBeNull();
     expect((await sessions({ board_id: home.board_id })).body.main_session).toMatchObject({
@@ -124,13 +76,12 @@ describe("the list of sessions", () => {
       agent_id: main!.id,
       agent_name: main!.name,
     });
-    expect(calledOf(gateway, "sessions.patch")).toEqual([{ key: main_key }]);
+    expect(callsOf(gateway, "sessions.patch")).toEqual([{ key: main_key }]);
   });
 
   test("leaves a main session that is there as it is", async () => {
-    const seated = await host();
-    const body = { name: "Seated", url: seated.url, workspace_root: "/srv", token: TOKEN };
-    const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
+    const seated = await startHost();
+    const gateway_id = await neighbours.register(seated.url, { name: "Seated" });
     const board = { name: "Seated", description: "A board", gateway_id };
     const board_id = (await world.call("POST", "/api/v1/boards", { token: home.owner.token, body: board })).body.id;
     await seat(seated, `mc-gateway-${gateway_id}`);
@@ -138,7 +89,7 @@ describe("the list of sessions", () => {
     const answer = await sessions({ board_id });
     expect(answer.body.main_session).toEqual(answer.body.sessions[0]);
     expect(answer.body.main_session.agent_name).toBe("Seated Gateway Agent");
-    expect(calledOf(seated, "sessions.patch")).toEqual([]);
+    expect(callsOf(seated, "sessions.patch")).toEqual([]);
   });
 
   test.each([
@@ -157,7 +108,7 @@ describe("the list of sessions", () => {
     ],
     [`[{"key":"a","deep":${"[".repeat(20_000)}${"]".repeat(20_000)}}]`, [{ key: "a", deep: expect.any(Array) }]],
   ])("survives a host that says %.60s", async (payload, expected) => {
-    const answer = await sessions({ gateway_url: await hostSaying(payload) });
+    const answer = await sessions({ gateway_url: await startHostSaying(payload) });
     expect([answer.status, answer.body]).toMatchObject([200, { sessions: expected, main_session: null }]);
     expect(answer.body.sessions).toHaveLength(expected.length);
   });
@@ -175,13 +126,12 @@ describe("one session", () => {
       const answer = await one(unknown, { gateway_id: home.gateway_id });
       expect([answer.status, answer.body], unknown).toEqual([404, { detail: "Not Found" }]);
     }
-    expect(calledOf(gateway, "sessions.patch")).toEqual([]);
+    expect(callsOf(gateway, "sessions.patch")).toEqual([]);
   });
 
   test.each(DIALECTS)("the main one of a host of version %s is made before it is looked for", async (dialect) => {
-    const fresh = await host({ dialect });
-    const body = { name: "Fresh", url: fresh.url, workspace_root: "/srv", token: TOKEN };
-    const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
+    const fresh = await startHost({ dialect });
+    const gateway_id = await neighbours.register(fresh.url, { name: "Fresh" });
     const key = `agent:mc-gateway-${gateway_id}:main`;
     const answer = await one(key, { gateway_id });
     expect([answer.status, answer.body.session]).toMatchObject([200, { key, agent_name: "Fresh Gateway Agent" }]);
@@ -197,14 +147,14 @@ describe("one session", () => {
 
 describe("the history of a session", () => {
   test.each(DIALECTS)("of a host of version %s is what was said, the latest of it", async (dialect) => {
-    const talking = await host({ dialect });
+    const talking = await startHost({ dialect });
     for (const words of ["one", "two", "three"]) talking.say("agent:main:main", words);
     const said = (answer: { body: { history: { content: { text: string }[] }[] } }) =>
       answer.body.history.map(({ content }) => content[0]!.text);
     expect(said(await history("agent:main:main", at(talking)))).toEqual(["one", "two", "three"]);
     expect(said(await history("agent:main:main", { ...at(talking), limit: "2" }))).toEqual(["two", "three"]);
     expect((await history("agent:main:nobody", at(talking))).body).toEqual({ history: [] });
-    expect(calledOf(talking, "chat.history")).toEqual([
+    expect(callsOf(talking, "chat.history")).toEqual([
       { sessionKey: "agent:main:main", limit: 200 },
       { sessionKey: "agent:main:main", limit: 2 },
       { sessionKey: "agent:main:nobody", limit: 200 },
@@ -217,7 +167,9 @@ describe("the history of a session", () => {
     [`["hello",{"role":"user"},null]`, ["hello", { role: "user" }, null]],
     [`{"messages":[{"role":"user","content":"x"}]}`, [{ role: "user", content: "x" }]],
   ])("survives a host that says %s", async (payload, expected) => {
-    expect((await history("agent:main:main", { gateway_url: await hostSaying(payload) })).body).toEqual({ history: expected });
+    expect((await history("agent:main:main", { gateway_url: await startHostSaying(payload) })).body).toEqual({
+      history: expected,
+    });
   });
 
   test.each(["0", "1001", "many"])("cannot have %s messages", async (limit) => {
@@ -228,7 +180,7 @@ describe("the history of a session", () => {
 
 describe("a message", () => {
   test.each(DIALECTS)("reaches the session on a host of version %s and stays there", async (dialect) => {
-    const listening = await host({ dialect });
+    const listening = await startHost({ dialect });
     const answer = await say("agent:main:main", { content: "  Hello \n" }, at(listening));
     expect([answer.status, answer.body]).toEqual([200, { ok: true }]);
     expect(listening.messages).toMatchObject([{ session_key: "agent:main:main", message: "Hello", deliver: false }]);
@@ -237,10 +189,10 @@ describe("a message", () => {
   });
 
   test("is not said twice when the answer to it is lost", async () => {
-    const losing = await host();
+    const losing = await startHost();
     losing.faults.lost_answers = { "chat.send": 1 };
     expect((await say("agent:main:main", { content: "Once" }, at(losing))).status).toBe(200);
-    expect(calledOf(losing, "chat.send")).toHaveLength(2);
+    expect(callsOf(losing, "chat.send")).toHaveLength(2);
     expect(losing.messages).toHaveLength(1);
   });
 
@@ -262,7 +214,7 @@ describe("a message", () => {
     const also = await say("agent:main:main", words, { board_id: home.board_id, gateway_id: home.gateway_id }, reader.token);
     expect(also.status).toBe(403);
     expect((await call("GET", "/sessions", { board_id: home.board_id }, undefined, reader.token)).status).toBe(200);
-    expect(calledOf(gateway, "chat.send")).toEqual([]);
+    expect(callsOf(gateway, "chat.send")).toEqual([]);
     const unnamed = await say("agent:main:main", words, { gateway_id: home.gateway_id }, reader.token);
     expect(unnamed.status).toBe(200);
   });
@@ -270,7 +222,7 @@ describe("a message", () => {
 
 describe("commands", () => {
   test.each(DIALECTS)("are those that a host of version %s names", async (dialect) => {
-    const speaking = await host({ dialect });
+    const speaking = await startHost({ dialect });
     for (const prefix of PREFIXES) {
       const path = `${prefix}/commands?${new URLSearchParams(at(speaking))}`;
       expect((await world.call("GET", path, { token: home.owner.token })).body).toEqual({
@@ -282,7 +234,7 @@ describe("commands", () => {
   });
 
   test("are those this service uses when no host answers, or none is meant", async () => {
-    const down = await host();
+    const down = await startHost();
     await down.stop();
     const { token } = await world.person("without gateways");
     for (const answer of [await call("GET", "/commands", at(down)), await call("GET", "/commands", {}, undefined, token)]) {
@@ -313,123 +265,4 @@ describe("commands", () => {
     }
     expect((await call("GET", "/commands", { gateway_id: abroad.gateway_id })).status).toBe(404);
   });
-});
-
-const operations: [string, (query: Query) => ReturnType<typeof call>][] = [
-  ["the list", (query) => sessions(query)],
-  ["one session", (query) => one("agent:main:main", query)],
-  ["the history", (query) => history("agent:main:main", query)],
-  ["a message", (query) => say("agent:main:main", { content: "Hello" }, query)],
-];
-
-describe.each(operations)("%s", (_what, ask) => {
-  test("finds nothing of another organization", async () => {
-    for (const query of [
-      { gateway_id: abroad.gateway_id },
-      { board_id: abroad.board_id },
-      { board_id: abroad.board_id, ...at(gateway) },
-    ] as Query[]) {
-      const answer = await ask(query);
-      expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
-    }
-    expect(gateway.calls).toEqual([]);
-  });
-
-  test("tells a host's refusal as 502, in words that hold no token", async () => {
-    const answer = await ask({ gateway_url: gateway.url, gateway_token: "wrong-token-S3cret" });
-    expect([answer.status, answer.body]).toEqual([
-      502,
-      { detail: expect.stringMatching(/^Gateway session request failed: Gateway authentication failed/) },
-    ]);
-    expect(answer.text).not.toContain("S3cret");
-  });
-
-  test("does not dial an address that may not be dialled", async () => {
-    const answer = await ask({ gateway_url: "ws://10.0.0.1" });
-    expect([answer.status, answer.body]).toEqual([
-      502,
-      { detail: "Gateway session request failed: Gateway host is not allowed." },
-    ]);
-  });
-
-  test("outlives a restart of the host", async () => {
-    const restarting = await host();
-    restarting.say("agent:main:main", "Hello");
-    const statuses = [503, 503, null];
-    Object.defineProperty(restarting.faults, "upgrade_status", { get: () => statuses.shift() ?? null });
-    expect((await ask(at(restarting))).status).toBe(200);
-    expect(statuses).toEqual([]);
-  });
-});
-
-test("an agent that the host does not have is told in the host's words", async () => {
-  const strict = await host({ dialect: "2026.5.7" });
-  const answer = await say("agent:ghost:main", { content: "Hello" }, at(strict));
-  expect([answer.status, answer.body]).toEqual([
-    502,
-    { detail: 'Gateway session request failed: Agent "ghost" no longer exists in configuration' },
-  ]);
-});
-
-describe.concurrent("every operation ends, with a reason", () => {
-  const never = Number.POSITIVE_INFINITY;
-  test.each<[string, (faulty: FakeGateway) => unknown, RegExp]>([
-    ["is down", (faulty) => faulty.stop(), /unreachable for \d+ s during .*ECONNREFUSED/],
-    ["never lets anybody in", ({ faults }) => (faults.silent_handshake = true), /did not/],
-    [
-      "never answers",
-      ({ faults }) => (faults.delays_ms = { "sessions.list": never, "chat.history": never, "chat.send": never }),
-      /did not answer/,
-    ],
-  ])(
-    "when the host %s",
-    async (_how, spoil, reason) => {
-      const faulty = await startFakeGateway({ token: TOKEN });
-      await spoil(faulty);
-      for (const answer of await Promise.all(operations.map(([, ask]) => ask(at(faulty))))) {
-        expect([answer.status, answer.body]).toEqual([502, { detail: expect.stringMatching(reason) }]);
-        expect(answer.body.detail).toMatch(/^Gateway session request failed: /);
-      }
-      await faulty.close();
-    },
-    60_000,
-  );
-});
-
-test("a saved gateway is known to be away once a call has failed, and back once one has not", async () => {
-  const moody = await host();
-  const body = { name: "Moody", url: moody.url, workspace_root: "/srv", token: TOKEN };
-  const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
-  const known = async () => {
-    const shown = await world.call("GET", `/api/v1/gateways/${gateway_id}`, { token: home.owner.token });
-    return [shown.body.connected, shown.body.last_error];
-  };
-  await moody.stop();
-  moody.faults.upgrade_status = 403;
-  await moody.start();
-  expect((await sessions({ gateway_id })).status).toBe(502);
-  expect(await known()).toEqual([false, expect.stringContaining("HTTP 403")]);
-  moody.faults.upgrade_status = null;
-  expect((await history("agent:main:main", { gateway_id })).status).toBe(200);
-  expect(await known()).toEqual([true, null]);
-});
-
-test("each operation costs sign-in and the gateway, and a list the sessions' agents", async () => {
-  gateway.say("agent:main:main", "Hello");
-  await sessions({ gateway_id: home.gateway_id });
-  const costs: number[] = [];
-  for (const [, ask] of operations) {
-    world.statements.length = 0;
-    await ask({ gateway_id: home.gateway_id });
-    costs.push(world.statements.length);
-  }
-  expect(costs).toEqual([3, 3, 2, 2]);
-});
-
-test("no token, no query and no word of a message is in a log line", async () => {
-  world.log.length = 0;
-  for (const [, ask] of operations) await ask({ gateway_url: gateway.url, gateway_token: "wrong-token-S3cret" });
-  const written = JSON.stringify(world.log);
-  for (const secret of ["S3cret", TOKEN, "gateway_url", "Hello"]) expect(written).not.toContain(secret);
-  expect(world.log.filter(({ event }) => event === "http.request")).toHaveLength(operations.length);
 });

@@ -1,43 +1,24 @@
-import { activity_events, agents, boards, gateways } from "@board/core/db/schema";
-import type { DialectName } from "@board/local/fake-gateway/dialect";
+import { activity_events, agents, gateways } from "@board/core/db/schema";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { DIALECTS } from "./support/dialects.ts";
+import { type HostOptions, MASKED, type Neighbours, startHost, startNeighbours, TOKEN } from "./support/neighbours.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
-const TOKEN = "test-token-123";
-const MASKED = "********-123";
-const DIALECTS: DialectName[] = ["2026.2.9", "2026.2.26", "2026.5.7", "2026.9.6"];
-type Options = Omit<Parameters<typeof startFakeGateway>[0], "token">;
-
+let neighbours: Neighbours;
 let world: World;
 let gateway: FakeGateway;
 let home: Tenant;
-let abroad: Tenant;
-const hosts: FakeGateway[] = [];
 
 beforeAll(async () => {
-  world = await createWorld();
-  gateway = await startFakeGateway({ token: TOKEN });
-  home = await world.tenant("home", gateway.url);
-  abroad = await world.tenant("abroad");
+  neighbours = await startNeighbours();
+  ({ world, gateway, home } = neighbours);
 });
-afterAll(async () => {
-  await world.close();
-  await gateway.close();
-});
+afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });
-afterEach(async () => {
-  for (const host of hosts.splice(0)) await host.close();
-});
-
-async function host(options: Options = {}): Promise<FakeGateway> {
-  const started = await startFakeGateway({ token: TOKEN, ...options });
-  hosts.push(started);
-  return started;
-}
 
 type Query = Record<string, string | boolean>;
 const asked = (query: Query) =>
@@ -45,15 +26,7 @@ const asked = (query: Query) =>
 const status = (query: Query = {}, token = home.owner.token) =>
   world.call("GET", `/api/v1/gateway/status?${asked(query)}`, { token });
 const at = ({ url }: { url: string }, more: Query = {}) => status({ gateway_url: url, gateway_token: TOKEN, ...more });
-const register = async (url: string, changed: object = {}, token = home.owner.token): Promise<string> => {
-  const body = { name: "Host", url, workspace_root: "/srv", token: TOKEN, ...changed };
-  return (await world.call("POST", "/api/v1/gateways", { token, body })).body.id;
-};
 const methodsOf = ({ calls }: FakeGateway) => calls.map(({ method }) => method);
-const authOf = ({ calls }: FakeGateway) =>
-  calls.filter(({ method }) => method === "connect").map(({ params }) => (params as { auth?: { token: string } }).auth?.token);
-const clientsOf = ({ calls }: FakeGateway) =>
-  calls.filter(({ method }) => method === "connect").map(({ params }) => (params as { client: { id: string } }).client.id);
 const away = {
   connected: false,
   sessions_count: null,
@@ -64,7 +37,7 @@ const away = {
 
 describe("a host that answers", () => {
   test.each(DIALECTS)("of version %s is connected, and shows its version and sessions", async (dialect) => {
-    const shown = await host({ dialect });
+    const shown = await startHost({ dialect });
     shown.say("agent:main:main", "Hello");
     const answer = await at(shown);
     expect([answer.status, answer.body]).toEqual([
@@ -129,8 +102,8 @@ describe("a host that answers", () => {
   });
 
   test("and never answers for its main session is connected all the same", async () => {
-    const silent = await host();
-    const board_id = await boardAt(silent.url, "Silent about the main session");
+    const silent = await startHost();
+    const board_id = await neighbours.addBoardAt(silent.url, "Silent about the main session");
     silent.faults.delays_ms = { "sessions.patch": Number.POSITIVE_INFINITY };
     expect((await status({ board_id })).body).toMatchObject({
       connected: true,
@@ -140,7 +113,7 @@ describe("a host that answers", () => {
   });
 
   test("of a development build is connected with a warning", async () => {
-    expect((await at(await host({ version: "dev" }))).body).toMatchObject({
+    expect((await at(await startHost({ version: "dev" }))).body).toMatchObject({
       connected: true,
       version: null,
       error: expect.stringContaining("unable to determine gateway version"),
@@ -149,13 +122,13 @@ describe("a host that answers", () => {
 });
 
 describe("a host that cannot be worked with is told as not connected, never as an error", () => {
-  test.each<[string, Options, string | RegExp]>([
+  test.each<[string, HostOptions, string | RegExp]>([
     ["is too old", { version: "2025.12.31" }, "not supported"],
     ["has an odd version", { version: "2026.13.1" }, "unsupported version format"],
     ["has a version with NUL in it", { version: "2026\0" }, "unsupported version format"],
     ["knows no such device", { remote: true }, "pairing required"],
   ])("one that %s", async (_what, options, text) => {
-    const { status: code, body } = await at(await host(options));
+    const { status: code, body } = await at(await startHost(options));
     expect([code, body]).toEqual([
       200,
       expect.objectContaining({
@@ -167,7 +140,7 @@ describe("a host that cannot be worked with is told as not connected, never as a
   });
 
   test("one that is down", async () => {
-    const down = await host();
+    const down = await startHost();
     await down.stop();
     const { status: code, body } = await at(down);
     expect([code, body]).toEqual([
@@ -182,7 +155,7 @@ describe("a host that cannot be worked with is told as not connected, never as a
   });
 
   test.each(["health", "sessions.list"])("one that fails at %s", async (method) => {
-    const failing = await host();
+    const failing = await startHost();
     failing.fail(method, { message: "missing scope: operator.read" });
     expect((await at(failing)).body).toMatchObject({
       ...away,
@@ -201,7 +174,7 @@ describe("a host that cannot be worked with is told as not connected, never as a
 
   test.concurrent.each(["handshake", "health", "sessions.list"])("one that never says a word at %s", async (step) => {
     const silent = await startFakeGateway({ token: TOKEN });
-    const board = await boardAt(silent.url, `Silent at ${step}`);
+    const board = await neighbours.addBoardAt(silent.url, `Silent at ${step}`);
     if (step === "handshake") {
       await silent.stop();
       silent.faults.silent_handshake = true;
@@ -225,14 +198,8 @@ describe("a host that cannot be worked with is told as not connected, never as a
   });
 });
 
-/** A board whose gateway is at the address. */
-async function boardAt(url: string, name: string): Promise<string> {
-  const body = { name, description: "A board", gateway_id: await register(url) };
-  return (await world.call("POST", "/api/v1/boards", { token: home.owner.token, body })).body.id;
-}
-
 test("a connection that broke unnoticed is made anew", async () => {
-  const lost = await host();
+  const lost = await startHost();
   await at(lost);
   lost.faults.cuts = { health: 1 };
   expect((await at(lost)).body).toMatchObject({ connected: true, error: null });
@@ -240,9 +207,9 @@ test("a connection that broke unnoticed is made anew", async () => {
 });
 
 test("a saved gateway keeps what was seen; what a caller made up tells nothing about it", async () => {
-  const saved = await host();
+  const saved = await startHost();
   await saved.stop();
-  const gateway_id = await register(saved.url, { name: "Comes and goes" });
+  const gateway_id = await neighbours.register(saved.url, { name: "Comes and goes" });
   const known = async () => {
     const { body } = await world.call("GET", `/api/v1/gateways/${gateway_id}`, { token: home.owner.token });
     return [body.connected, body.version, body.last_error];
@@ -264,8 +231,8 @@ test.each([
   ["2026.\0", "2026.", "unsupported version format"],
   ["dev", null, "unable to determine gateway version"],
 ])("a saved gateway whose host has become %j says so as its probe would", async (version, shown, text) => {
-  const changing = await host();
-  const gateway_id = await register(changing.url);
+  const changing = await startHost();
+  const gateway_id = await neighbours.register(changing.url);
   await changing.stop();
   changing.host.options.version = version;
   await changing.start();
@@ -276,163 +243,6 @@ test.each([
   });
   const { body } = await world.call("GET", `/api/v1/gateways/${gateway_id}`, { token: home.owner.token });
   expect(body).toMatchObject({ connected: true, version: shown, last_error: expect.stringContaining(text) });
-});
-
-describe("which host is meant", () => {
-  test("is said by address before gateway, by gateway before board", async () => {
-    const [one, two] = [await host(), await host()];
-    const gateway_id = await register(one.url);
-    const both = { gateway_id, board_id: home.board_id };
-    expect((await status({ ...both, gateway_url: two.url, gateway_token: TOKEN })).body.gateway_url).toBe(two.url);
-    expect((await status(both)).body.gateway_url).toBe(one.url);
-    expect((await status({ board_id: home.board_id })).body.gateway_url).toBe(gateway.url);
-  });
-
-  test("is the organization's only gateway when nothing is said, and must be said when there are several or none", async () => {
-    const refused = [422, { detail: "board_id, gateway_id or gateway_url is required" }];
-    const { token } = await world.person("starter");
-    const none = await status({}, token);
-    expect([none.status, none.body]).toEqual(refused);
-    const only = await host();
-    await register(only.url, {}, token);
-    expect((await status({ gateway_url: " ", gateway_token: "" }, token)).body).toMatchObject({
-      connected: true,
-      gateway_url: only.url,
-    });
-    await register((await host()).url, {}, token);
-    const several = await status({}, token);
-    expect([several.status, several.body]).toEqual(refused);
-  });
-
-  test.each(["ftp://host", "host:18789", "ws://", "nonsense", "ws://ho st", "javascript:alert(1)"])(
-    "cannot be said as %s",
-    async (gateway_url) => {
-      const answer = await status({ gateway_url });
-      expect([answer.status, answer.body.detail]).toMatchObject([422, [{ type: "value_error", loc: ["query", "gateway_url"] }]]);
-    },
-  );
-
-  test.each([
-    ["gateway_id", "no-id", "uuid_parsing"],
-    ["board_id", "no-id", "uuid_parsing"],
-    ["gateway_allow_insecure_tls", "maybe", "bool_type"],
-  ])("is not said by a %s like %s", async (name, value, type) => {
-    const answer = await status({ gateway_url: gateway.url, [name]: value });
-    expect([answer.status, answer.body.detail]).toMatchObject([422, [{ type, loc: ["query", name] }]]);
-  });
-
-  test("is not said with a token that is too long, which is not repeated", async () => {
-    const answer = await status({ gateway_url: gateway.url, gateway_token: "S".repeat(1_001) });
-    expect([answer.status, answer.body.detail]).toMatchObject([422, [{ type: "string_too_long", input: "***" }]]);
-  });
-});
-
-describe("a saved token", () => {
-  test("is used for its own address when its masked form is sent, and not otherwise", async () => {
-    const [saved, other] = [await host(), await host()];
-    await register(saved.url);
-    saved.calls.length = 0;
-    expect((await status({ gateway_url: saved.url, gateway_token: MASKED })).body.connected).toBe(true);
-    expect((await status({ gateway_url: saved.url })).body.connected).toBe(false);
-    expect((await status({ gateway_url: saved.url, gateway_token: "********" })).body.connected).toBe(false);
-    expect((await status({ gateway_url: other.url, gateway_token: MASKED })).body.connected).toBe(false);
-    expect(authOf(saved)).toEqual([undefined, "********"]);
-    expect(authOf(other)).toEqual([MASKED]);
-  });
-
-  test("is never lent to another organization that knows the address, saved there or not", async () => {
-    const shared = await host();
-    await register(shared.url);
-    shared.calls.length = 0;
-    const masked = { gateway_url: shared.url, gateway_token: MASKED };
-    expect((await status(masked, abroad.owner.token)).body.connected).toBe(false);
-    await register(shared.url, { token: "their-token-456" }, abroad.owner.token);
-    for (const query of [masked, { gateway_url: shared.url }, { ...masked, gateway_token: "********-456" }])
-      expect((await status(query, abroad.owner.token)).body.connected).toBe(false);
-    expect(authOf(shared)).not.toContain(TOKEN);
-  });
-
-  test("of two gateways saved with one address is that of the masked form", async () => {
-    const shared = await host();
-    await register(shared.url);
-    await register(shared.url, { token: "newer-and-wrong" });
-    expect((await status({ gateway_url: shared.url, gateway_token: MASKED })).body.connected).toBe(true);
-    expect((await status({ gateway_url: shared.url, gateway_token: "********rong" })).body.connected).toBe(false);
-  });
-});
-
-test("flags are those saved with the address, unless they are sent", async () => {
-  const saved = await host({ insecure_control_ui: true });
-  await register(saved.url, { disable_device_pairing: true });
-  saved.calls.length = 0;
-  await at(saved);
-  await at(saved, { gateway_disable_device_pairing: false });
-  const fresh = await host({ insecure_control_ui: true });
-  await at(fresh, { gateway_disable_device_pairing: "yes" });
-  expect([clientsOf(saved), clientsOf(fresh)]).toEqual([["gateway-client"], ["openclaw-control-ui"]]);
-});
-
-describe("tenancy", () => {
-  test("a gateway or board of another organization does not exist, whatever else is named", async () => {
-    const missing = [404, { detail: "Not Found" }];
-    for (const query of [
-      { gateway_id: abroad.gateway_id },
-      { gateway_id: crypto.randomUUID() },
-      { board_id: abroad.board_id },
-      { board_id: crypto.randomUUID() },
-      { board_id: abroad.board_id, gateway_id: home.gateway_id },
-      { board_id: abroad.board_id, gateway_url: gateway.url, gateway_token: TOKEN },
-    ]) {
-      const answer = await status(query);
-      expect([answer.status, answer.body], JSON.stringify(query)).toEqual(missing);
-    }
-    expect(gateway.calls).toEqual([]);
-  });
-
-  test("an admin without access to the board gets 404, a member 403", async () => {
-    const admin = await world.person("admin");
-    await world.join(admin, home.organization_id, "admin");
-    expect((await status({ board_id: home.board_id }, admin.token)).status).toBe(404);
-    expect((await status({ gateway_id: home.gateway_id }, admin.token)).body).toMatchObject({ connected: true });
-    const member = await world.person("member");
-    await world.join(member, home.organization_id, "member", { read: true, write: true });
-    expect((await status({ board_id: home.board_id }, member.token)).body).toEqual({ detail: "Forbidden" });
-  });
-
-  test("a board of an organization that is not the active one leads nowhere", async () => {
-    const guest = await world.person("guest of both");
-    await world.join(guest, abroad.organization_id, "owner", { read: true, write: true });
-    await world.join(guest, home.organization_id, "owner", { read: true, write: true });
-    expect((await status({ board_id: abroad.board_id }, guest.token)).status).toBe(404);
-    expect((await status({ board_id: home.board_id }, guest.token)).body.gateway_url).toBe(gateway.url);
-  });
-
-  test("a board never leads to another organization's gateway", async () => {
-    const astray = await boardAt(gateway.url, "Astray");
-    await world.db.update(boards).set({ gateway_id: abroad.gateway_id }).where(eq(boards.id, astray));
-    const answer = await status({ board_id: astray });
-    expect([answer.status, answer.body]).toEqual([422, { detail: "Board gateway_id is invalid" }]);
-  });
-});
-
-test("no token is in an answer or a log line, and no query in a log line", async () => {
-  const secret = "S3cr3t-in-the-query";
-  world.log.length = 0;
-  const down = await host();
-  await down.stop();
-  const answers = [
-    await status({ gateway_url: gateway.url, gateway_token: secret }),
-    await status({ gateway_url: down.url, gateway_token: secret }),
-    await status({ gateway_url: "ftp://host", gateway_token: secret }),
-    await status({ gateway_id: home.gateway_id }),
-  ];
-  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 422, 200]);
-  for (const told of [...answers.map(({ text }) => text), JSON.stringify(world.log)]) {
-    expect(told).not.toContain(secret);
-    expect(told).not.toContain(TOKEN);
-  }
-  expect(world.log.filter(({ event }) => event === "http.request")).toHaveLength(4);
-  expect(JSON.stringify(world.log)).not.toContain("gateway_url");
 });
 
 test("a look costs sign-in, the gateway and the sessions' agents: three statements", async () => {

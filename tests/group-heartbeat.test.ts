@@ -1,22 +1,19 @@
 import { agents, gateways, jobs } from "@board/core/db/schema";
 import { desc, eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { addGroup } from "./support/group.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { tenantsOfOneWorld } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let home: Tenant;
 let other: { board_id: string; agent: { id: string; token: string } };
 let group_id: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-let tenants = 0;
+const openTenant = tenantsOfOneWorld();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`);
+  ({ world, home } = await openTenant());
   other = await addBoard(world, home);
   group_id = await addGroup(world, home, "Platform", [home.board_id, other.board_id]);
 });

@@ -1,14 +1,13 @@
-import { agents, board_groups, board_group_memory, boards, organization_board_access } from "@board/core/db/schema";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { board_group_memory, board_groups, boards, organization_board_access } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
-import { addGroup } from "./support/group.ts";
+import { addGroup, boardMemoryPath, groupMemoryPath } from "./support/group.ts";
+import { tenantsOfOneWorld } from "./support/office.ts";
 import { listen } from "./support/sse.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
-let host: FakeGateway;
 let home: Tenant;
 /** A second board of the group, with one agent. */
 let second: Awaited<ReturnType<typeof addBoard>>;
@@ -16,37 +15,19 @@ let second: Awaited<ReturnType<typeof addBoard>>;
 let alone: Awaited<ReturnType<typeof addBoard>>;
 let group_id: string;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL: "https://board.example" }, streams: { poll_ms: 20 } });
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openTenant = tenantsOfOneWorld({ streams: { poll_ms: 20 } });
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
+  ({ world, home } = await openTenant());
   second = await addBoard(world, home, "Second");
   alone = await addBoard(world, home, "Alone");
   group_id = await addGroup(world, home, "Platform", [home.board_id, second.board_id]);
-  await world.drain();
-  host.messages.length = 0;
 });
 
-const ofGroup = (query = "", id = group_id) => `/api/v1/board-groups/${id}/memory${query}`;
-const ofBoard = (id = home.board_id, query = "") => `/api/v1/boards/${id}/group-memory${query}`;
+const ofGroup = (query?: string) => groupMemoryPath(group_id, query);
+const ofBoard = (id = home.board_id, query?: string) => boardMemoryPath(id, query);
 const owner = () => ({ token: home.owner.token });
-const say = (content: string, tags: string[] | null = ["chat"], to = ofGroup()) =>
-  world.call("POST", to, { ...owner(), body: { content, tags } });
-const sayAs = (token: string, content: string, board_id: string, tags: string[] = ["chat"]) =>
-  world.call("POST", ofBoard(board_id), { agent: token, body: { content, tags } });
-const sessionOf = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!.openclaw_session_id!;
-/** Session key to the first line of what it was told. */
-const told = async () => {
-  await world.drain();
-  return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
-};
+const say = (content: string, tags: string[] | null = ["chat"]) =>
+  world.call("POST", ofGroup(), { ...owner(), body: { content, tags } });
 
 describe("entries", () => {
   test("are the same for the group and for each of its boards, newest first", async () => {
@@ -126,7 +107,7 @@ describe("entries", () => {
 
 describe("access", () => {
   test("to the group takes a right to one of its boards, to write as to read", async () => {
-    const person = await world.person(`member ${tenants}`);
+    const person = await world.person(`member of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "member");
     const { token } = person;
     const attempt = async () => [
@@ -144,94 +125,11 @@ describe("access", () => {
   });
 
   test("is nobody's in another organization, and agents have theirs through their board", async () => {
-    const abroad = await world.tenant(`abroad ${tenants}`);
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     expect((await world.call("GET", ofGroup(), { token: abroad.owner.token })).status).toBe(404);
     expect((await world.call("GET", ofGroup(), { agent: home.lead.token })).status).toBe(401);
     expect((await world.call("GET", ofBoard(second.board_id), { agent: home.lead.token })).status).toBe(403);
     expect((await world.call("GET", ofBoard(), { agent: abroad.lead.token })).status).toBe(404);
-  });
-});
-
-describe("what is told", () => {
-  test("an agent is told what was said, by whom, and how to answer from its own board", async () => {
-    await say("@second look");
-    await world.drain();
-    const { message } = host.messages.find(({ message }) => message.startsWith("GROUP CHAT MENTION"))!;
-    const marker = /BEGIN MESSAGE ([0-9a-f]{16}) /.exec(message)![1];
-    expect(message.split("\n")).toEqual([
-      "GROUP CHAT MENTION",
-      "Group: Platform",
-      `From: tenant ${tenants}`,
-      `--- BEGIN MESSAGE ${marker} ---`,
-      "@second look",
-      `--- END MESSAGE ${marker} ---`,
-      expect.stringMatching(/^Reply in the group chat/),
-      `POST https://board.example/api/v1/boards/${second.board_id}/group-memory`,
-      'Body: {"content":"...","tags":["chat"]}',
-    ]);
-    const url = new URL(/^POST (\S+)$/m.exec(message)![1]!);
-    const body = JSON.parse(/^Body: (.*)$/m.exec(message)![1]!);
-    expect((await world.call("POST", url.pathname, { agent: second.agent.token, body })).body).toMatchObject({
-      is_chat: true,
-      source: "Second agent",
-    });
-  });
-
-  test("chat reaches leads and those it mentions", async () => {
-    expect((await say("hello")).body.source).toBe(`tenant ${tenants}`);
-    expect(await told()).toEqual({ [home.lead.session_key]: "GROUP CHAT" });
-    host.messages.length = 0;
-    await say("@lead @worker");
-    expect(await told()).toEqual({
-      [home.lead.session_key]: "GROUP CHAT MENTION",
-      [home.worker.session_key]: "GROUP CHAT MENTION",
-    });
-  });
-
-  test.each([
-    ["the tag broadcast", "all hands", ["broadcast"], false],
-    ["the tag broadcast on chat", "all hands", ["chat", "broadcast"], true],
-    ["@all", "@All hands @worker", null, false],
-    ["@all in chat", "hands, @all!", ["chat"], true],
-  ])("%s reaches every agent of every board", async (_what, content, tags, is_chat) => {
-    expect((await say(content, tags)).body).toMatchObject({ source: `tenant ${tenants}`, is_chat });
-    expect(await told()).toEqual({
-      [home.lead.session_key]: "GROUP BROADCAST",
-      [home.worker.session_key]: "GROUP BROADCAST",
-      [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
-    });
-  });
-
-  test.each([
-    ["a note", "hello @worker", null],
-    ["another tag", "hello", ["Broadcast", "chats"]],
-    ["an address", "mail@all of it", []],
-  ])("%s reaches nobody", async (_what, content, tags) => {
-    expect((await say(content, tags)).body.source).toBeNull();
-    expect(await told()).toEqual({});
-  });
-
-  test("never the author, and nobody without a session or outside of the group", async () => {
-    expect((await sayAs(home.lead.token, "@lead @all", home.board_id)).body.source).toBe("Lead");
-    expect(await told()).toEqual({
-      [home.worker.session_key]: "GROUP BROADCAST",
-      [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
-    });
-    host.messages.length = 0;
-    await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, second.agent.id));
-    await say("@all");
-    expect(Object.keys(await told()).toSorted()).toEqual([home.lead.session_key, home.worker.session_key].toSorted());
-  });
-
-  test("nothing is written to the activity log", async () => {
-    const events = async () =>
-      (await world.db.execute(
-        "select count(*)::int as total from activity_events where event_type not like 'agent.%'",
-      )) as unknown as { rows: unknown };
-    const before = (await events()).rows;
-    await say("@all");
-    await world.drain();
-    expect((await events()).rows).toEqual(before);
   });
 });
 

@@ -6,42 +6,32 @@ import type { RetryPolicy } from "@board/core/gateway/retry";
 import { takeTurn } from "@board/core/gateway/turn";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentsOf } from "../packages/local/src/fake-gateway/config.ts";
-import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { DialectName } from "../packages/local/src/fake-gateway/dialect.ts";
+import { DIALECTS } from "./support/dialects.ts";
+import { type Hosts, openHosts } from "./support/hosts.ts";
 
-const DIALECTS = Object.keys(dialects) as DialectName[];
 const QUICK: RetryPolicy = { total_ms: 10_000, first_ms: 50, max_ms: 200, jitter: 0.2 };
 const WRITES = ["agents.create", "agents.update", "agents.delete", "config.patch"];
 
-let world: World;
-const running: FakeGateway[] = [];
+let hosts: Hosts;
 
 beforeAll(async () => {
-  world = await createWorld();
+  hosts = await openHosts();
 });
-afterAll(async () => {
-  await world?.close();
-  await Promise.all(running.map((fake) => fake.close()));
-});
+afterAll(() => hosts?.close());
 
-/** A host of its own for each test, so that all of them can wait at the same time. */
 async function start(dialect: DialectName) {
-  const timings = { restart_delay: 50, downtime: 50, starting: 20 };
-  const fake = await startFakeGateway({ token: "test-token-123", dialect, timings });
-  running.push(fake);
-  const target = { url: fake.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
-  const gateway = { id: crypto.randomUUID(), target };
+  const { fake, gateway } = await hosts.start(dialect, { restart_delay: 50 });
   return {
     fake,
     gateway,
-    open: (policy = QUICK) => openHost(world.context(), gateway, policy),
+    open: (policy = QUICK) => openHost(hosts.world.context(), gateway, policy),
     callsOf: (...methods: string[]) => fake.calls.filter(({ method }) => methods.includes(method)),
     /** The host's agents by id, as its file has them. */
     roster: () =>
       new Map(agentsOf(fake.host.config.file(), fake.host.dialect).map(({ id, name, workspace }) => [id, { name, workspace }])),
     /** Somebody else's call. */
-    foreign: (method: string, params: object) => world.context().gateways.request(target, method, params),
+    foreign: (method: string, params: object) => hosts.world.context().gateways.request(gateway.target, method, params),
   };
 }
 
@@ -246,7 +236,7 @@ describe.concurrent("a host", () => {
     const { fake, gateway, open } = await start("2026.2.9");
     const host = await open();
     const away = { id: gateway.id, target: { ...gateway.target, url: "ws://127.0.0.1:9" } };
-    expect(await failure(openHost(world.context(), away, QUICK, { first_contact_ms: 200 }))).toMatchObject({
+    expect(await failure(openHost(hosts.world.context(), away, QUICK, { first_contact_ms: 200 }))).toMatchObject({
       message: expect.stringMatching(/during connect.*ECONNREFUSED/),
     });
     await fake.stop();
@@ -262,7 +252,7 @@ describe.concurrent("a host", () => {
   test("whose configuration others write to for too long says so", async () => {
     const { gateway, open, callsOf } = await start("2026.9.6");
     const host = await open({ ...QUICK, total_ms: 300 });
-    const holder = await takeTurn(world.context(), gateway.id, { wait_ms: 0 });
+    const holder = await takeTurn(hosts.world.context(), gateway.id, { wait_ms: 0 });
     const patch = configureEntries(host, [{ id: "mc-ada", settings: { workspace: "/srv/ada" } }]);
     expect(await failure(patch)).toMatchObject({
       message: expect.stringContaining("configuration is busy"),
@@ -277,9 +267,9 @@ describe.concurrent("a host", () => {
     const { open } = await start("2026.2.26");
     const host = await open();
     await host.inTurn(() => host.call("agents.list", {}));
-    await (await takeTurn(world.context(), host.gateway_id, { wait_ms: 0 })).release(0);
+    await (await takeTurn(hosts.world.context(), host.gateway_id, { wait_ms: 0 })).release(0);
     await expect(host.inTurn(() => host.call("agents.delete", { agentId: "nobody" }))).rejects.toThrow("not found");
-    await expect(takeTurn(world.context(), host.gateway_id, { wait_ms: 0 })).rejects.toThrow("busy");
+    await expect(takeTurn(hosts.world.context(), host.gateway_id, { wait_ms: 0 })).rejects.toThrow("busy");
   });
 
   test.each([

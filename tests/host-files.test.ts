@@ -1,37 +1,29 @@
-import { carry, ownIn, toolsIn } from "@board/core/gateway/carrier";
 import { type Host, openHost } from "@board/core/gateway/host";
 import { listFiles, readFile, readHostToken, writeFiles } from "@board/core/gateway/workspace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
-import { createWorld, type World } from "./support/world.ts";
+import { type Hosts, openHosts } from "./support/hosts.ts";
 
 const ID = "mc-ada";
 const WORKSPACE = "/srv/agents/workspace-mc-ada";
 const POLICY = { total_ms: 10_000, first_ms: 50, max_ms: 200, jitter: 0.2 };
 const OLDER = (Object.keys(dialects) as DialectName[]).filter((name) => dialects[name].protocol === 3);
 
-let world: World;
-const running: FakeGateway[] = [];
+let hosts: Hosts;
 
 beforeAll(async () => {
-  world = await createWorld();
+  hosts = await openHosts();
 });
-afterAll(async () => {
-  await world?.close();
-  await Promise.all(running.map((fake) => fake.close()));
-});
+afterAll(() => hosts?.close());
 
 /** A host with one agent, which has what the host gives a new one. `accepts` is what it takes instead of what its release does. */
 async function start(dialect: DialectName, accepts?: (name: string) => boolean) {
-  const fake = await startFakeGateway({ token: "test-token-123", dialect, timings: { stale: 0, downtime: 50, starting: 20 } });
-  running.push(fake);
+  const { fake, gateway } = await hosts.start(dialect, { stale: 0 });
   if (accepts) {
     const names = [...fake.host.dialect.accepted_files, "ROLES.md"].filter(accepts);
     fake.host.dialect = { ...fake.host.dialect, accepted_files: names, listed_files: names };
   }
-  const target = { url: fake.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
-  const host = await openHost(world.context(), { id: crypto.randomUUID(), target }, POLICY);
+  const host = await openHost(hosts.world.context(), gateway, POLICY);
   await host.call("agents.create", { name: ID, workspace: WORKSPACE });
   return {
     fake,
@@ -280,29 +272,5 @@ describe.concurrent("reading", () => {
     [[], null],
   ])("a file may be %j", async (payload, text) => {
     expect(await readFile(await told(payload), ID, "SOUL.md")).toBe(text);
-  });
-});
-
-describe("a file that carries others", () => {
-  const own = { name: "AGENTS.md", content: "Own text.\n" };
-
-  test("is itself when there is nothing to carry, and its own text comes out as it went in", () => {
-    expect(carry(own, null, [])).toBe("Own text.\n");
-    const text = carry(own, "A=1", [{ name: "ROLES.md", content: "Roles" }]);
-    expect([ownIn({ name: "AGENTS.md", content: text }), toolsIn(text)]).toEqual(["Own text.", "A=1"]);
-    expect(ownIn({ name: "AGENTS.md", content: carry(own, null, [{ name: "ROLES.md", content: "Roles" }]) })).toBe("Own text.");
-    expect(carry({ name: "AGENTS.md", content: "" }, "A=1", [])).toBe("<!-- file: TOOLS.md -->\nA=1\n");
-  });
-
-  test("shows TOOLS.md only where it comes first", () => {
-    expect(toolsIn("<!-- file: TOOLS.md -->\r\nA=1\r\n\r\n<!-- file: AGENTS.md -->\r\nx")).toBe("A=1");
-    for (const text of ["", "text", "x\n<!-- file: TOOLS.md -->\nA=1", "<!-- file: ROLES.md -->\n<!-- file: TOOLS.md -->\nA=1"])
-      expect(toolsIn(text)).toBeNull();
-  });
-
-  test("a marker inside a content is text", () => {
-    const text = carry(own, "A=1\n<!-- file: AGENTS.md -->\nB=2", [{ name: "ROLES.md", content: "<!-- file: AGENTS.md -->\nx" }]);
-    expect(toolsIn(text)).toBe("A=1\n <!-- file: AGENTS.md -->\nB=2");
-    expect(ownIn({ name: "AGENTS.md", content: text })).toBe("Own text.");
   });
 });

@@ -1,14 +1,8 @@
-import {
-  organization_board_access,
-  organization_invite_board_access,
-  organization_invites,
-  organization_members,
-  users,
-} from "@board/core/db/schema";
-import { and, eq } from "drizzle-orm";
+import { organization_invite_board_access, organization_invites } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addBoard } from "./support/board.ts";
-import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
+import { addGuest, emailOf, invitesAt } from "./support/invite.ts";
+import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const MISSED = { detail: "Not Found" };
 
@@ -23,36 +17,13 @@ afterAll(() => world.close());
 describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) => {
   let home: Tenant;
   let abroad: Tenant;
-  let second_board_id: string;
 
   beforeAll(async () => {
     home = await world.tenant(`home${++people}`);
     abroad = await world.tenant(`abroad${++people}`);
-    second_board_id = (await addBoard(world, home)).board_id;
   });
 
-  const call = (person: Person, method: string, path: string, body?: unknown) =>
-    world.call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
-  const invite = (invited_email: unknown, more: object = {}) =>
-    call(home.owner, "POST", "/me/invites", { invited_email, ...more });
-  const accept = (person: Person, token: unknown) => call(person, "POST", "/invites/accept", { token });
-  const revoke = (id: string) => call(home.owner, "DELETE", `/me/invites/${id}`);
-  const list = async (query = "") => (await call(home.owner, "GET", `/me/invites${query}`)).body;
-  const person = () => world.person(`guest-${++people}`);
-  const emailOf = (one: Person) => `${one.subject}@example.com`;
-  const userOf = async (one: Person) => (await world.db.select().from(users).where(eq(users.auth_subject, one.subject)))[0]!;
-  const membership = async (one: Person) =>
-    (
-      await world.db
-        .select()
-        .from(organization_members)
-        .where(
-          and(
-            eq(organization_members.organization_id, home.organization_id),
-            eq(organization_members.user_id, (await userOf(one)).id),
-          ),
-        )
-    )[0];
+  const { call, invite, accept, revoke, list, userOf, membership } = invitesAt(prefix, () => ({ world, home }));
 
   test("an invite has the defaults of the contract and a token of 32 characters", async () => {
     const made = await invite("  New.Person@Example.COM ");
@@ -80,7 +51,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) 
     const { id, token } = (await invite("sealed@example.com")).body;
     const [row] = await world.db.select().from(organization_invites).where(eq(organization_invites.id, id));
     expect(JSON.stringify({ ...row, token_sealed: Buffer.from(row!.token_sealed).toString("latin1") })).not.toContain(token);
-    await accept(await person(), token);
+    await accept(await addGuest(world), token);
     expect(JSON.stringify(world.log)).not.toContain(token);
   });
 
@@ -136,7 +107,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) 
 
   test("the list holds open invites only, newest first, by page", async () => {
     const tenant = await world.tenant(`lists${++people}`);
-    const guest = await person();
+    const guest = await addGuest(world);
     const make = async (invited_email: string) => (await call(tenant.owner, "POST", "/me/invites", { invited_email })).body;
     const made = [];
     for (const email of ["one@example.com", "two@example.com", emailOf(guest), "three@example.com"]) made.push(await make(email));
@@ -149,7 +120,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) 
   });
 
   test("deleting an invite revokes it and answers with it; then its address is free again", async () => {
-    const guest = await person();
+    const guest = await addGuest(world);
     const made = (await invite(emailOf(guest), { board_access: [{ board_id: home.board_id }] })).body;
     const removed = await revoke(made.id);
     expect([removed.status, removed.body]).toEqual([200, made]);
@@ -164,7 +135,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) 
   });
 
   test("deleting an accepted invite leaves the member", async () => {
-    const guest = await person();
+    const guest = await addGuest(world);
     const made = (await invite(emailOf(guest))).body;
     await accept(guest, made.token);
     const removed = await revoke(made.id);
@@ -187,120 +158,8 @@ describe.each(["/organizations", "/api/v1/organizations"])("under %s", (prefix) 
     expect((await list()).items).not.toContainEqual(made);
   });
 
-  test("who accepts becomes a member with the role, the flags and the rows of the invite, and works there", async () => {
-    const guest = await person();
-    const made = (
-      await invite(emailOf(guest), {
-        role: "admin",
-        all_boards_read: true,
-        board_access: [
-          { board_id: home.board_id, can_write: true },
-          { board_id: second_board_id, can_read: false },
-        ],
-      })
-    ).body;
-    const accepted = await accept(guest, ` ${made.token} `);
-    expect(accepted.status).toBe(200);
-    expect(accepted.body).toMatchObject({
-      organization_id: home.organization_id,
-      user_id: (await userOf(guest)).id,
-      role: "admin",
-      all_boards_read: true,
-      all_boards_write: false,
-      user: { email: emailOf(guest) },
-    });
-    const rights = accepted.body.board_access.map((one: { board_id: string; can_read: boolean; can_write: boolean }) => [
-      one.board_id,
-      [one.can_read, one.can_write],
-    ]);
-    expect(Object.fromEntries(rights)).toEqual({ [home.board_id]: [true, true], [second_board_id]: [false, false] });
-    // No personal organization is made on the way.
-    expect((await call(guest, "GET", "/me/list")).body).toMatchObject([{ id: home.organization_id, is_active: true }]);
-    expect((await call(guest, "GET", "/me/member")).body).toEqual(accepted.body);
-  });
-
-  test("who works elsewhere stays there", async () => {
-    const guest = await person();
-    const own = (await call(guest, "GET", "/me")).body;
-    const made = (await invite(emailOf(guest))).body;
-    expect((await accept(guest, made.token)).status).toBe(200);
-    expect((await call(guest, "GET", "/me")).body).toEqual(own);
-  });
-
-  test("a second acceptance is as if the invite were unknown", async () => {
-    const guest = await person();
-    const made = (await invite(emailOf(guest))).body;
-    await accept(guest, made.token);
-    for (const token of [made.token, "x".repeat(32), "é", made.id]) {
-      const missed = await accept(guest, token);
-      expect([missed.status, missed.body]).toEqual([404, MISSED]);
-    }
-    for (const [token, type] of [
-      [undefined, "missing"],
-      [" ", "string_too_short"],
-      [null, "string_type"],
-    ]) {
-      const refused = await accept(guest, token);
-      expect([refused.status, refused.body.detail]).toMatchObject([422, [{ type, loc: ["body", "token"] }]]);
-    }
-  });
-
-  test("only the person of the address accepts, in any case of letters", async () => {
-    const guest = await person();
-    const made = (await invite(emailOf(guest))).body;
-    const nameless = await world.person(`nameless-${++people}`, { email: undefined });
-    for (const one of [await person(), nameless, abroad.owner]) {
-      const refused = await accept(one, made.token);
-      expect([refused.status, refused.body]).toEqual([403, { detail: "Invite is for another email" }]);
-    }
-    const shouting = { ...guest, token: await world.identities.token(guest.subject, { email: emailOf(guest).toUpperCase() }) };
-    expect((await accept(shouting, made.token)).status).toBe(200);
-  });
-
-  test("a member only gains: the higher role, either flag, both rows' rights", async () => {
-    const guest = await person();
-    const made = (
-      await invite(emailOf(guest), {
-        role: "member",
-        all_boards_write: true,
-        board_access: [
-          { board_id: home.board_id, can_read: false, can_write: true },
-          { board_id: second_board_id, can_read: false },
-        ],
-      })
-    ).body;
-    const organization_member_id = await world.join(guest, home.organization_id, "admin", { read: true });
-    await world.db.insert(organization_board_access).values([
-      { organization_member_id, board_id: home.board_id, can_read: true, can_write: false },
-      { organization_member_id, board_id: second_board_id, can_read: true, can_write: true },
-    ]);
-    const accepted = await accept(guest, made.token);
-    expect(accepted.body).toMatchObject({
-      id: organization_member_id,
-      role: "admin",
-      all_boards_read: true,
-      all_boards_write: true,
-    });
-    expect(accepted.body.board_access).toHaveLength(2);
-    for (const one of accepted.body.board_access) expect(one).toMatchObject({ can_read: true, can_write: true });
-
-    const raised = await world.person(`raised-${++people}`);
-    const higher = (await invite(emailOf(raised), { role: "owner" })).body;
-    await world.join(raised, home.organization_id, "member");
-    expect((await accept(raised, higher.token)).body.role).toBe("owner");
-  });
-
-  test("a board that is gone by the time of acceptance gives no right", async () => {
-    const guest = await person();
-    const { board_id } = await addBoard(world, home, `Short-lived ${++people}`);
-    const made = (await invite(emailOf(guest), { board_access: [{ board_id }, { board_id: home.board_id }] })).body;
-    expect((await world.call("DELETE", `/api/v1/boards/${board_id}`, { token: home.owner.token })).status).toBe(200);
-    const accepted = await accept(guest, made.token);
-    expect(accepted.body.board_access).toMatchObject([{ board_id: home.board_id }]);
-  });
-
   test("only admins see, make and delete invites", async () => {
-    const member = await person();
+    const member = await addGuest(world);
     await world.join(member, home.organization_id, "member");
     const { id } = (await invite("ruled@example.com")).body;
     for (const answer of [

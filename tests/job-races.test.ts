@@ -1,37 +1,29 @@
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { redriveJobs, relay } from "@board/core/job/job";
-import { silent } from "@board/core/log";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addJob, jobOf, readJob, relayOnce } from "./support/jobs.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { openServerWorld, type ServerWorld } from "./support/server-world.ts";
 import { createWebhook, deposit, post } from "./support/webhook.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const RATE = 30;
-let postgres: Postgres;
-let database: Database;
+let server: ServerWorld;
 let host: FakeGateway;
 let world: World;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("races"), { max: 20, log: silent });
-  await database.migrate();
   host = await startFakeGateway({ token: "test-token-123" });
-  world = await createWorld({ database, environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
+  server = await openServerWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
+  ({ world } = server);
   home = await world.tenant("home", host.url);
 }, 120_000);
 afterAll(async () => {
-  await world.close();
-  await host.close();
-  await database.close();
-  await postgres.stop();
+  await server?.close();
+  await host?.close();
 });
 beforeEach(async () => {
   await world.drain();
@@ -116,7 +108,7 @@ test("eight workers at once keep the order of each agent's messages and send eac
 });
 
 test("posts that come at once share one rate, across processes, and every accepted one is whole", async () => {
-  const other = await createWorld({ database, environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
+  const other = await createWorld({ database: server.database, environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
   try {
     const webhook = await createWebhook(world, home);
     const toNextMinute = 60_000 - (world.now().getTime() % 60_000);

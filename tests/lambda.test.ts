@@ -8,8 +8,10 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { routeOf } from "./support/api-gateway.ts";
 import { type Cloud, QUEUE, startCloud } from "./support/cloud.ts";
 import { apiGatewayEvent, functionUrlEvent, scheduleEvent, sqsEvent } from "./support/events.ts";
-import type { Lambda } from "./support/lambda-host.ts";
+import { jobOf as jobOfPayload } from "./support/jobs.ts";
+import { metricsOf } from "./support/lambda-host.ts";
 import { parseEvents } from "./support/sse.ts";
+import { createWebhook } from "./support/webhook.ts";
 import type { Tenant } from "./support/world.ts";
 
 let cloud: Cloud;
@@ -21,15 +23,12 @@ beforeAll(async () => {
   host = await startFakeGateway({ token: "test-token-123" });
   cloud = await startCloud();
   home = await cloud.world.tenant("home", host.url);
-  webhook = await createWebhook({ description: "Triage the push" });
+  webhook = await createWebhook(cloud.world, home, { description: "Triage the push" });
 }, 120_000);
 afterAll(async () => {
   await cloud.close();
   await host.close();
 });
-
-const createWebhook = async (body: object) =>
-  (await cloud.world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token: home.owner.token, body })).body;
 
 async function post(
   path: string,
@@ -43,27 +42,9 @@ const payloadOf = async (payload_id: string) => {
   const [row] = await cloud.world.db.select().from(board_webhook_payloads).where(eq(board_webhook_payloads.id, payload_id));
   return row;
 };
-const jobOf = async (payload_id: string) =>
-  (await cloud.world.db.select().from(jobs)).find((job) => JSON.stringify(job.payload).includes(payload_id))!;
+const jobOf = (payload_id: string) => jobOfPayload(cloud.world, payload_id);
 const messagesOf = (payload_id: string) => host.messages.filter(({ message }) => message.includes(`Payload ID: ${payload_id}`));
-/** Delivers what is live without waiting for the queue, so that one test leaves nothing in the lanes of the next. */
-async function settle() {
-  await cloud.sqs.purge(QUEUE);
-  for (;;) {
-    const live = (await cloud.world.db.select().from(jobs)).filter((job) => job.status === "queued");
-    if (live.length === 0) return;
-    await cloud.consume(sqsEvent(live.toSorted((a, b) => Number(a.seq - b.seq)).map(({ id }) => ({ id }))));
-    await cloud.sqs.purge(QUEUE);
-  }
-}
-
-/** The metrics that a function has written. */
-const written = (fn: Lambda) =>
-  fn.logs
-    .join("")
-    .split("\n")
-    .filter((line) => line.includes('"_aws"'))
-    .map((line) => JSON.parse(line));
+const asOwner = () => ({ authorization: `Bearer ${home.owner.token}` });
 
 test("a post goes through API Gateway, the bundle, Neon's driver, SQS and the consumer to the agent, once", async () => {
   const source = cloud.mapDeliveries();
@@ -86,11 +67,11 @@ test("a post to the address with a slash behind it is taken by the function that
   const path = `${webhook.endpoint_path}/`;
   const { group } = routeOf("POST", path);
   expect((await cloud.request(group, "POST", path, { body: "{}" })).status).toBe(202);
-  await settle();
+  await cloud.settle();
 });
 
 test("a body that API Gateway passes on in Base64 is stored and signed as the bytes that were sent", async () => {
-  const signed = await createWebhook({ description: "Signed", secret: "s3cret" });
+  const signed = await createWebhook(cloud.world, home, { description: "Signed", secret: "s3cret" });
   const bytes = Uint8Array.from([0x66, 0x3d, 0xff, 0x00, 0xe4]);
   const signature = createHmac("sha256", "s3cret").update(bytes).digest("hex");
   const headers = { "content-type": "application/octet-stream", "x-hub-signature-256": `sha256=${signature}` };
@@ -98,18 +79,15 @@ test("a body that API Gateway passes on in Base64 is stored and signed as the by
   expect(status).toBe(202);
   expect(Uint8Array.from((await payloadOf(body.payload_id))!.body)).toEqual(bytes);
   expect((await post(signed.endpoint_path, bytes.slice(1), headers)).status).toBe(403);
-  await settle();
+  await cloud.settle();
 });
 
 test("what the tags bundle answers is what the local app answers", async () => {
-  const made = await cloud.request("tags", "POST", "/api/tags", {
-    body: '{"name":"Bug / Issue"}',
-    headers: { authorization: `Bearer ${home.owner.token}` },
-  });
+  const made = await cloud.request("tags", "POST", "/api/tags", { body: '{"name":"Bug / Issue"}', headers: asOwner() });
   expect(made.status).toBe(200);
   const { id } = (await made.json()) as { id: string };
   for (const path of [`/api/v1/tags/${id}`, "/api/v1/tags?limit=1&offset=0", "/api/tags/none", "/api/tags?limit=9999"]) {
-    const answer = await cloud.request("tags", "GET", path, { headers: { authorization: `Bearer ${home.owner.token}` } });
+    const answer = await cloud.request("tags", "GET", path, { headers: asOwner() });
     const local = await cloud.world.call("GET", path, { token: home.owner.token });
     expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
   }
@@ -119,7 +97,7 @@ test("what API Gateway decodes in a path stays in it", async () => {
   const token = home.owner.token;
   for (const id of ["%00", "%20", "%23", "%0a", "x%5cy", "%25", "%22%3c"]) {
     const path = `/api/v1/tags/${id}`;
-    const answer = await cloud.request("tags", "GET", path, { headers: { authorization: `Bearer ${token}` } });
+    const answer = await cloud.request("tags", "GET", path, { headers: asOwner() });
     const local = await cloud.world.call("GET", path, { token });
     expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
   }
@@ -129,7 +107,7 @@ test("a webhook keeps headers as they came: without a value, and with letters be
   const headers = { "content-type": "application/json", "x-empty": "", "x-word": 'größe "é" 100%' };
   const { status, body } = await post(webhook.endpoint_path, "{}", headers);
   expect([status, (await payloadOf(body.payload_id))!.headers]).toMatchObject([202, headers]);
-  await settle();
+  await cloud.settle();
 });
 
 test("what a function has to say of a request is written before it answers: afterwards it is frozen", async () => {
@@ -173,7 +151,7 @@ test("a record that crashes its handler fails alone in its batch", async () => {
   ]);
   expect((await jobOf(good.body.payload_id)).status).toBe("done");
   await cloud.world.db.delete(jobs).where(eq(jobs.id, bad!.id));
-  await settle();
+  await cloud.settle();
 });
 
 test("a failing host is tried at the contract's times, then given up where it can be seen, and redriven", async () => {
@@ -206,14 +184,13 @@ test("a failing host is tried at the contract's times, then given up where it ca
   expect(await redriveJobs(cloud.world.context())).toEqual([id]);
   expect(await cloud.consume(sqsEvent([{ id }]))).toEqual({ batchItemFailures: [] });
   expect(messagesOf(body.payload_id)).toHaveLength(1);
-  await settle();
+  await cloud.settle();
 }, 60_000);
 
 test("a stream behind API Gateway gives what is there and ends, and its client goes on where it stopped", async () => {
   const path = `/api/v1/boards/${home.board_id}/memory`;
-  const authorization = `Bearer ${home.owner.token}`;
   const ask = (last?: string) =>
-    cloud.request("memory", "GET", `${path}/stream`, { headers: { authorization, ...(last ? { "last-event-id": last } : {}) } });
+    cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner(), ...(last ? { "last-event-id": last } : {}) } });
   const first = await ask();
   expect(first.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const [, id] = /^id: ([\w-]+)\nretry: 2000\n\n$/.exec(await first.text())!;
@@ -223,14 +200,13 @@ test("a stream behind API Gateway gives what is there and ends, and its client g
 
 test("the stream function sends what is said as it is said, ends by itself, and loses nothing until its client is back", async () => {
   const streams = await cloud.lambda("stream", { env: { STREAM_MAX_SECONDS: "4" } });
-  const authorization = `Bearer ${home.owner.token}`;
   const path = `/api/v1/boards/${home.board_id}/tasks`;
   const task = (await cloud.world.call("POST", path, { token: home.owner.token, body: { title: "Talk" } })).body;
   const say = async (message: string) =>
     (await cloud.world.call("POST", `${path}/${task.id}/comments`, { token: home.owner.token, body: { message } })).body;
   const feed = "/api/activity/task-comments/stream";
   const follow = (onHead: () => void, last?: string) =>
-    streams.stream(functionUrlEvent("GET", feed, { headers: { authorization, ...(last ? { "last-event-id": last } : {}) } }), {
+    streams.stream(functionUrlEvent("GET", feed, { headers: { ...asOwner(), ...(last ? { "last-event-id": last } : {}) } }), {
       onHead,
     });
 
@@ -255,19 +231,18 @@ test("the stream function answers as the rest of the service what it does not st
     const { head, body } = await streams.stream(functionUrlEvent(method, url, { headers }));
     return [head.statusCode, body];
   };
-  const authorization = `Bearer ${home.owner.token}`;
   expect(await ask("GET", "/api/activity/task-comments/stream")).toEqual([401, '{"detail":"Not authenticated"}']);
-  expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", { authorization })).toEqual([422, expect.any(String)]);
-  expect(await ask("HEAD", "/api/v1/agents/stream", { authorization })).toEqual([200, ""]);
-  expect(await ask("GET", "/api/v1/tags", { authorization })).toEqual([404, '{"detail":"Not Found"}']);
+  expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", asOwner())).toEqual([422, expect.any(String)]);
+  expect(await ask("HEAD", "/api/v1/agents/stream", asOwner())).toEqual([200, ""]);
+  expect(await ask("GET", "/api/v1/tags", asOwner())).toEqual([404, '{"detail":"Not Found"}']);
   // Its log can come after its answer: two refusals so far, the first without a credential.
   expect(await ask("GET", "/api/v1/agents/stream", { authorization: "Bearer wrong" })).toEqual([401, expect.any(String)]);
-  await vi.waitFor(() => expect(written(streams)).toMatchObject([{ AuthFailures: 1 }]));
-  expect(await ask("POST", "/api/v1/agents/stream", { authorization })).toEqual([405, '{"detail":"Method Not Allowed"}']);
+  await vi.waitFor(() => expect(metricsOf(streams)).toMatchObject([{ AuthFailures: 1 }]));
+  expect(await ask("POST", "/api/v1/agents/stream", asOwner())).toEqual([405, '{"detail":"Method Not Allowed"}']);
 });
 
 test("connections that died while the sandbox was frozen are replaced without the caller noticing", async () => {
-  const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: { authorization: `Bearer ${home.owner.token}` } });
+  const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: asOwner() });
   expect((await ask()).status).toBe(200);
   cloud.dropConnections();
   expect((await ask()).status).toBe(200);
@@ -278,24 +253,24 @@ test("connections that died while the sandbox was frozen are replaced without th
 
 test("consumer and schedule write their metrics as they end: those of each set of dimensions in one line", async () => {
   const [consumer, schedule] = [await cloud.lambda("deliveries"), await cloud.lambda("schedule")];
-  await settle();
-  const before = [written(consumer).length, written(schedule).length];
+  await cloud.settle();
+  const before = [metricsOf(consumer).length, metricsOf(schedule).length];
   const first = await post(webhook.endpoint_path, '{"metric":1}');
   const second = await post(webhook.endpoint_path, '{"metric":2}');
   await schedule.invoke(scheduleEvent("relay"));
   for (const { body } of [first, second]) await cloud.consume(sqsEvent([{ id: (await jobOf(body.payload_id)).id }]));
-  await settle();
+  await cloud.settle();
 
   const named = { service: "board-coordination", stage: "local" };
   const dimensionsOf = (line: { _aws: { CloudWatchMetrics: { Dimensions: string[][] }[] } }) =>
     line._aws.CloudWatchMetrics.map(({ Dimensions }) => Dimensions);
-  const [age, ...more] = written(schedule).slice(before[1]);
+  const [age, ...more] = metricsOf(schedule).slice(before[1]);
   expect([age, more]).toEqual([{ _aws: expect.anything(), ...named, JobAge: expect.any(Number) }, []]);
   expect(dimensionsOf(age)).toEqual([[["service", "stage"]]]);
   expect(age._aws.CloudWatchMetrics[0].Metrics).toEqual([{ Name: "JobAge", Unit: "Seconds" }]);
 
   const attempt = { ...named, kind: "webhook.notify", outcome: "done", DeliveryAttempts: 1 };
-  const lines = written(consumer).slice(before[0]);
+  const lines = metricsOf(consumer).slice(before[0]);
   expect(lines.filter((line) => "IngestLag" in line)).toEqual(
     [first, second].map(() => ({ _aws: expect.anything(), ...named, IngestLag: expect.any(Number) })),
   );

@@ -1,11 +1,11 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
-
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
+import { officesOnOneHost } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
@@ -13,23 +13,12 @@ let home: Tenant;
 let main: { id: string; token: string };
 /** Boards of the tenant's gateway beside its first one, oldest first, with a lead each. */
 let led: { board_id: string; lead: { id: string; openclaw_session_id: string } }[];
-let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`home ${++count}`, host.url);
+  ({ world, host, home } = await openOffice());
   main = await actAs(world, home.gateway_id);
   led = [await addLed("One"), await addLed("Two")];
-  host.messages.length = 0;
-  host.calls.length = 0;
-  host.faults.failures.length = 0;
 });
 
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
@@ -114,7 +103,7 @@ test("no boards named means none, and nothing failed", async () => {
 });
 
 test("boards that are not the gateway's fail one by one, whoever has them", async () => {
-  const abroad = await world.tenant(`abroad ${count}`, host.url);
+  const abroad = await world.tenant(`abroad of ${home.owner.subject}`, host.url);
   const gateway = await create("/api/v1/gateways", {
     name: "Other",
     url: host.url,

@@ -1,32 +1,24 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
 import { and, asc, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
+import { officesOnOneHost } from "./support/office.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const SERVICE = "https://boards.example";
 const MISSED = [404, { detail: "Not Found" }];
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let main: { id: string; token: string };
-let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL: SERVICE } });
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openOffice = officesOnOneHost({ environment: { BASE_URL: SERVICE } });
 beforeEach(async () => {
-  home = await world.tenant(`home ${++count}`, host.url);
+  ({ world, host, home } = await openOffice());
   main = await actAs(world, home.gateway_id);
-  host.messages.length = 0;
 });
 
 const say = (body: object = { content: "How far are you?" }, board_id = home.board_id, agent = main.token) =>
@@ -64,9 +56,9 @@ describe("the lead of a board", () => {
     expect(host.messages).toMatchObject([{ session_key: home.lead.session_key, deliver: false }]);
     expect(lines()).toEqual([
       header,
-      `Board: home ${count} board`,
+      `Board: ${home.owner.subject} board`,
       `Board ID: ${home.board_id}`,
-      `From: home ${count} host Gateway Agent`,
+      `From: ${home.owner.subject} host Gateway Agent`,
       "Correlation ID: c 1",
       "--- BEGIN MESSAGE ---",
       "How far are you?",
@@ -173,7 +165,7 @@ test("only the main agent of the board's gateway speaks to leads", async () => {
   const other = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: gateway })).body.id;
   const denied = [403, forbidden("Board access denied")];
   expect(told(await say(undefined, home.board_id, (await actAs(world, other)).token))).toEqual(denied);
-  const abroad = await world.tenant(`abroad ${count}`);
+  const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
   for (const board_id of [abroad.board_id, crypto.randomUUID()]) expect(told(await say(undefined, board_id))).toEqual(MISSED);
   for (const body of [{}, { content: " " }, { content: "Q", kind: "order" }])
     expect((await say(body)).body.detail).toMatchObject([{ loc: ["body", "kind" in body ? "kind" : "content"] }]);

@@ -5,14 +5,15 @@ import { gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { runScheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { bundleFunctions } from "./support/bundle.ts";
 import { apiGatewayEvent } from "./support/events.ts";
 import { addJob } from "./support/jobs.ts";
 import { startLambda } from "./support/lambda-host.ts";
-import { setStage, type SyncStage } from "./support/sync.ts";
+import { openStage } from "./support/stage.ts";
+import type { SyncStage } from "./support/sync.ts";
 import { createWebhook, deposit } from "./support/webhook.ts";
-import { createWorld, TEST_KEYS, type Tenant, type World } from "./support/world.ts";
+import { TEST_KEYS, type Tenant, type World } from "./support/world.ts";
 
 const MINUTE = 60_000;
 let world: World;
@@ -20,13 +21,9 @@ let stage: SyncStage;
 let home: Tenant;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { AUTH_FAILURES_PER_MINUTE: "2" } });
-  stage = await setStage(world, "2026.5.7");
-  home = stage.home;
-});
-afterAll(async () => {
-  await world.close();
-  await stage.fake.close();
+  const opened = await openStage({ environment: { AUTH_FAILURES_PER_MINUTE: "2" } });
+  ({ world, stage, home } = opened);
+  return opened.close;
 });
 beforeEach(async () => {
   await world.drain();

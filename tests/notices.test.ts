@@ -4,10 +4,11 @@ import { deliver } from "@board/core/deliver";
 import { type Notice, notify } from "@board/core/notice/notice";
 import type { JobEvent } from "@board/core/job/kinds";
 import { and, desc, eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { createHeldHost } from "./support/held-host.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { officesOnOneHost } from "./support/office.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 133_000;
@@ -17,21 +18,9 @@ let host: FakeGateway;
 let home: Tenant;
 let events: { sent: JobEvent; failed: JobEvent };
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
-  await world.drain();
-  host.messages.length = 0;
-  host.calls.length = 0;
-  host.faults.failures.length = 0;
+  ({ world, host, home } = await openOffice());
   events = { sent: event("board.lead_notified"), failed: event("board.lead_notify_failed") };
 });
 

@@ -1,30 +1,20 @@
 import { agents, boards, jobs } from "@board/core/db/schema";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addBoard } from "./support/board.ts";
+import { officesOnOneHost } from "./support/office.ts";
 import { createWebhook, deposit } from "./support/webhook.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-let tenants = 0;
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
-  await world.drain();
-  host.messages.length = 0;
-  host.calls.length = 0;
+  ({ world, host, home } = await openOffice());
 });
 
 const callsOf = (method: string) => host.calls.filter((call) => call.method === method).map((call) => call.params);
@@ -41,7 +31,7 @@ test("the agent is told what came, what to do with it, and only then shown the p
   const marker = /EXTERNAL DATA ([0-9a-f]{16}) /.exec(message)![1];
   expect(message.split("\n")).toEqual([
     "WEBHOOK EVENT RECEIVED",
-    `Board: tenant ${tenants} board`,
+    `Board: ${home.owner.subject} board`,
     `Webhook ID: ${webhook.id}`,
     `Payload ID: ${payload_id}`,
     "Instruction: File bugs.",

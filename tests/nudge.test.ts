@@ -9,13 +9,12 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "v
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { addBoard } from "./support/board.ts";
 import { createHeldHost } from "./support/held-host.ts";
-import type { CallOptions } from "./support/http.ts";
+import { type CallOptions, told } from "./support/http.ts";
 import { actAs } from "./support/main-agent.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 
 let world: World;
 let host: FakeGateway;

@@ -1,9 +1,10 @@
 import { boards } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { openWorldAndHost } from "./support/office.ts";
 import { COMPLETION, onboard, type Onboarding, QUESTION } from "./support/onboarding.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const BASE_URL = "https://boards.example";
 let world: World;
@@ -12,13 +13,10 @@ let home: Tenant;
 let board: Onboarding;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL } });
-  host = await startFakeGateway({ token: "test-token-123" });
+  const hosted = await openWorldAndHost({ environment: { BASE_URL } });
+  ({ world, host } = hosted);
   home = await world.tenant("home", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
+  return hosted.close;
 });
 beforeEach(async () => {
   board = await onboard(world, home);

@@ -1,32 +1,21 @@
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { agents, board_onboarding_sessions } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { Answer } from "./support/http.ts";
 import { COMPLETION, GOAL, onboard, type Onboarding, QUESTION } from "./support/onboarding.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** What happens at once, on a server with many connections. */
-let postgres: Postgres;
-let database: Database;
 let world: World;
 let home: Tenant;
 let board: Onboarding;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  database = openPostgres(await postgres.createDatabase("onboarding"), { max: 20, log });
-  await database.migrate();
-  world = await createWorld({ database });
+  const server = await openServerWorld();
+  ({ world } = server);
   home = await world.tenant("home");
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  return server.close;
 });
 beforeEach(async () => {
   board = await onboard(world, home);

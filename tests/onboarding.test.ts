@@ -1,11 +1,12 @@
 import { boards, gateways, jobs } from "@board/core/db/schema";
 import { count, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { actAs } from "./support/main-agent.ts";
+import { openWorldAndHost } from "./support/office.ts";
 import { COMPLETION, GOAL, onboard, type Onboarding, QUESTION } from "./support/onboarding.ts";
 import { skipProvisioning } from "./support/skip-provisioning.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
@@ -13,13 +14,10 @@ let home: Tenant;
 let board: Onboarding;
 
 beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
+  const hosted = await openWorldAndHost();
+  ({ world, host } = hosted);
   home = await world.tenant("home", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
+  return hosted.close;
 });
 beforeEach(async () => {
   board = await onboard(world, home);

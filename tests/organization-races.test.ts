@@ -1,32 +1,21 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { openPostgres } from "@board/core/db/postgres";
-import type { Database } from "@board/core/db/database";
 import { jobs, organization_members, organizations } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Answer } from "./support/http.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Person, type World } from "./support/world.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Person, World } from "./support/world.ts";
 
 /** Several connections to a real server: what is told here of locks is true of them only. */
-let postgres: Postgres;
-let database: Database;
 let world: World;
 let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("races"), { max: 20, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
-});
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  const server = await openServerWorld();
+  ({ world } = server);
+  return server.close;
 });
 
 interface Owner extends Person {

@@ -6,30 +6,19 @@ import { collectSkills, PACK_LIMITS } from "@board/core/skill/collect";
 import { locatePublic } from "@board/core/web/https";
 import { WebError } from "@board/core/web/web";
 import { packTar, type TarEntry } from "modern-tar";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { archivePath, type CodeHost, fileEntry, packed, packOf, sends, SKILL, startCodeHost } from "./support/code-host.ts";
-import { createWorld, type World } from "./support/world.ts";
+import { beforeEach, expect, test, vi } from "vitest";
+import { archivePath, type CodeHost, fileEntry, packed, sends, SKILL } from "./support/code-host.ts";
+import { type Pack, packsOnOneHost } from "./support/pack.ts";
 
 const MIB = 1024 * 1024;
 let host: CodeHost;
-let world: World;
-let packs: ReturnType<typeof packOf>;
-let count = 0;
+let packs: Pack["packs"];
 let repository: string;
 let id: string;
 
-beforeAll(async () => {
-  host = await startCodeHost();
-  world = await createWorld({ web: host.web });
-  packs = packOf(world, await world.tenant("home"));
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openPack = packsOnOneHost();
 beforeEach(async () => {
-  repository = `acme/hostile-${++count}`;
-  ({ id } = await packs.add(repository));
+  ({ host, packs, repository, id } = await openPack());
 });
 
 const tar = async (...entries: TarEntry[]) => gzipSync(await packTar(entries));

@@ -1,42 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { archivePath, type CodeHost, indexPath, packOf, SKILL, startCodeHost } from "./support/code-host.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { archivePath, type CodeHost, indexPath, packOf, SKILL } from "./support/code-host.ts";
+import { told } from "./support/http.ts";
+import { type Pack, packsOnOneHost, syncedPack } from "./support/pack.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let host: CodeHost;
 let world: World;
 let home: Tenant;
-let packs: ReturnType<typeof packOf>;
-let count = 0;
+let packs: Pack["packs"];
 /** A repository of this test's own, and its pack. */
 let repository: string;
 let id: string;
 
-beforeAll(async () => {
-  host = await startCodeHost();
-  world = await createWorld({ web: host.web });
-  home = await world.tenant("home");
-  packs = packOf(world, home);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openPack = packsOnOneHost();
 beforeEach(async () => {
-  repository = `acme/skills-${++count}`;
-  ({ id } = await packs.add(repository));
-  host.requests.length = 0;
+  ({ host, world, home, packs, repository, id } = await openPack());
 });
 
 const urlOf = (tail: string, branch = "main") => `https://github.com/${repository}/tree/${branch}${tail}`;
-const result = (synced: number, created: number, updated: number, warnings: unknown = []) => ({
-  ok: true,
-  pack_id: id,
-  synced,
-  created,
-  updated,
-  warnings,
-});
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
+const result = (synced: number, created: number, updated: number, warnings: unknown = []) =>
+  syncedPack(id, synced, created, updated, warnings);
 const index = (entries: unknown) => ({ "skills_index.json": JSON.stringify(entries) });
 
 test("every SKILL.md outside of hidden folders becomes a skill; a second sync finds nothing to do", async () => {
@@ -94,8 +77,7 @@ const FILES: [what: string, text: string, name: string, description: string | nu
 describe("a SKILL.md of", () => {
   let found: Map<unknown, Record<string, unknown>>;
   beforeAll(async () => {
-    repository = "acme/files";
-    ({ id } = await packs.add(repository));
+    const { host, packs, repository, id } = await openPack();
     await host.publish(repository, Object.fromEntries(FILES.map(([, text], n) => [`${n}/folder/SKILL.md`, text])));
     await packs.sync(id);
     found = new Map((await packs.skills(id)).map((skill) => [(skill["metadata"] as { skill_dir: string }).skill_dir, skill]));

@@ -1,37 +1,28 @@
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { marketplace_skills, skill_pack_syncs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { silent } from "@board/core/log";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { archivePath, type CodeHost, packOf, SKILL, startCodeHost } from "./support/code-host.ts";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { openServerWorld } from "./support/server-world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** On connections of their own, as several consumers and requests have them. */
-let postgres: Postgres;
-let database: Database;
 let host: CodeHost;
 let world: World;
 let home: Tenant;
 let packs: ReturnType<typeof packOf>;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("packs"), { max: 20, log: silent });
-  await database.migrate();
   host = await startCodeHost();
-  world = await createWorld({ database, web: host.web });
+  const server = await openServerWorld({ web: host.web });
+  ({ world } = server);
   home = await world.tenant("home");
   packs = packOf(world, home);
+  return async () => {
+    await server.close();
+    await host.close();
+  };
 }, 120_000);
-afterAll(async () => {
-  await world?.close();
-  await host?.close();
-  await database?.close();
-  await postgres?.stop();
-});
 
 const runsOf = (id: string) => world.db.select().from(skill_pack_syncs).where(eq(skill_pack_syncs.pack_id, id));
 

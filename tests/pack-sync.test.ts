@@ -4,46 +4,29 @@ import { queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/core/schedule";
 import { syncPack } from "@board/core/skill/sync";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { archivePath, type CodeHost, packOf, sends, SKILL, startCodeHost } from "./support/code-host.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { archivePath, type CodeHost, sends, SKILL } from "./support/code-host.ts";
+import { told } from "./support/http.ts";
+import { type Pack, packsOnOneHost, syncedPack } from "./support/pack.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const ASYNC = { headers: { prefer: "respond-async" } };
 let host: CodeHost;
 let world: World;
 let home: Tenant;
-let packs: ReturnType<typeof packOf>;
-let count = 0;
+let packs: Pack["packs"];
 /** A repository of this test's own, and its pack. */
 let repository: string;
 let id: string;
 
-beforeAll(async () => {
-  host = await startCodeHost();
-  world = await createWorld({ web: host.web });
-  home = await world.tenant("home");
-  packs = packOf(world, home);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openPack = packsOnOneHost();
 beforeEach(async () => {
-  repository = `acme/skills-${++count}`;
-  ({ id } = await packs.add(repository));
-  host.requests.length = 0;
+  ({ host, world, home, packs, repository, id } = await openPack());
 });
 
 const urlOf = (tail: string, branch = "main") => `https://github.com/${repository}/tree/${branch}${tail}`;
-const result = (synced: number, created: number, updated: number, warnings: unknown = []) => ({
-  ok: true,
-  pack_id: id,
-  synced,
-  created,
-  updated,
-  warnings,
-});
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
+const result = (synced: number, created: number, updated: number, warnings: unknown = []) =>
+  syncedPack(id, synced, created, updated, warnings);
 
 test("a caller that does not want to wait gets a run, which a consumer of the syncs' queue ends", async () => {
   await host.publish(repository, { "a/SKILL.md": SKILL("a") });

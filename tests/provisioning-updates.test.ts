@@ -1,19 +1,18 @@
-import { enqueueProvision, enqueueUpdate } from "@board/core/agent/lifecycle";
-import { mintToken, tokenLookup } from "@board/core/agent/token";
-import { transaction } from "@board/core/context";
 import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
-import { activity_events, gateways, jobs } from "@board/core/db/schema";
+import { gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import {
-  addAgent,
-  addEmptyBoard,
+  addAnsweringAgent,
   agentRow,
   between,
   callsOf,
+  changeAgent,
+  createHostedWorld,
   filesOf,
+  type HostedWorld,
   jobFor,
   jobsFor,
   LONGEST_PAUSE_MS,
@@ -24,10 +23,11 @@ import {
   tokensOf,
   toldOf,
 } from "./support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const ATTEMPTS = 8;
 
+let stage: HostedWorld;
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
@@ -36,28 +36,14 @@ let ann: NewAgent;
 let files: Map<string, string>;
 
 beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
-  host.host.faults.patch_limit = null;
-  home = await world.tenant("home", host.url);
+  stage = await createHostedWorld();
+  ({ world, host, home } = stage);
 });
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
-/** An agent that is on its host, was woken and has answered. */
+afterAll(() => stage.close());
 beforeEach(async () => {
-  await host.start();
-  host.faults.failures.length = 0;
-  await world.db.delete(jobs);
-  ann = await addAgent(world, home, await addEmptyBoard(world, home));
-  await world.drain();
-  await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token });
-  await world.db.delete(jobs);
-  await world.db.delete(activity_events);
+  await stage.clear();
+  ann = await addAnsweringAgent(stage);
   files = filesOf(host, ann);
-  host.calls.length = 0;
-  host.messages.length = 0;
 });
 
 const row = () => agentRow(world, ann.id);
@@ -65,21 +51,12 @@ const job = () => jobFor(world, "agent.update", ann.id);
 const told = () => toldOf(world, ann.id);
 const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, ann.id));
 const isKnown = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
-/** As a change of the agent does it. */
-const change = (values: Partial<typeof agents.$inferInsert> = {}, options: { force_bootstrap?: boolean; wake?: boolean } = {}) =>
-  transaction(world.context(), async (ctx) => {
-    const [agent] = await ctx.db
-      .update(agents)
-      .set({ name: "Ann", ...values })
-      .where(eq(agents.id, ann.id))
-      .returning();
-    await enqueueUpdate(ctx, agent!, { organization_id: home.organization_id, user_id: null, reset: true, ...options });
-  });
+
 const UPDATED = ["agent.update.direct", "agent.wakeup.sent"];
 
 describe("an update", () => {
   test("rewrites the files, starts the session anew and wakes the agent, whose token stays", async () => {
-    await change({ name: "Anna", identity_profile: { role: "Writer" } });
+    await changeAgent(stage, ann, { name: "Anna", identity_profile: { role: "Writer" } });
     await world.drain();
     expect(await job()).toMatchObject({ status: "done", attempts: 1 });
     expect(await row()).toMatchObject({
@@ -98,23 +75,23 @@ describe("an update", () => {
   test("leaves alone what agents keep themselves, and BOOTSTRAP.md unless it is asked for", async () => {
     const own = host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!;
     for (const name of ["MEMORY.md", "USER.md", "BOOTSTRAP.md"]) own.set(name, { content: "mine", updatedAtMs: 0 });
-    await change();
+    await changeAgent(stage, ann);
     await world.drain();
     for (const name of ["MEMORY.md", "USER.md", "BOOTSTRAP.md"]) expect(own.get(name)?.content, name).toBe("mine");
-    await change({}, { force_bootstrap: true });
+    await changeAgent(stage, ann, {}, { force_bootstrap: true });
     await world.drain();
     expect([own.get("MEMORY.md")?.content, own.get("BOOTSTRAP.md")?.content]).toEqual(["mine", files.get("BOOTSTRAP.md")]);
   });
 
   test("writes what an agent should keep when the host has lost it", async () => {
     host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!.delete("MEMORY.md");
-    await change();
+    await changeAgent(stage, ann);
     await world.drain();
     expect(filesOf(host, ann).get("MEMORY.md")).toBe(files.get("MEMORY.md"));
   });
 
   test("patches no configuration that says the same already", async () => {
-    await change();
+    await changeAgent(stage, ann);
     await world.drain();
     expect([callsOf(host, "config.patch"), callsOf(host, "agents.update")]).toEqual([[], []]);
   });
@@ -125,7 +102,7 @@ describe("an update", () => {
     ["ready", 30, "online", ["agent.connected", ...UPDATED]],
     ["offline", 601, "ready", UPDATED],
   ])("of an agent that is %s and was seen %i s ago leaves it %s", async (status, seconds, next, expected) => {
-    await change();
+    await changeAgent(stage, ann);
     await set({ status, last_seen_at: new Date(world.now().getTime() - seconds * SECOND_MS) });
     await world.drain();
     expect([(await row()).status, await told()]).toEqual([next, expected]);
@@ -133,7 +110,7 @@ describe("an update", () => {
 
   test("shows that it is going on, and what an agent says meanwhile does not end that", async () => {
     await set({ last_seen_at: null });
-    await change();
+    await changeAgent(stage, ann);
     const seen: unknown[] = [];
     const watching = between(world, async (method, call) => {
       if (method === "agents.files.list") {
@@ -150,8 +127,8 @@ describe("an update", () => {
   });
 
   test("is made for each of several that wait, in their order", async () => {
-    await change({ identity_profile: { role: "First" } });
-    await change({ identity_profile: { role: "Second" } });
+    await changeAgent(stage, ann, { identity_profile: { role: "First" } });
+    await changeAgent(stage, ann, { identity_profile: { role: "Second" } });
     await world.drain();
     expect(await jobsFor(world, "agent.update", ann.id)).toMatchObject([{ status: "done" }, { status: "done" }]);
     expect(filesOf(host, ann).get("IDENTITY.md")).toContain("Second");
@@ -164,7 +141,7 @@ describe("an update that fails", () => {
     "leaves an agent %s as it was, at each attempt and at the last",
     async (status) => {
       await set({ status });
-      await change();
+      await changeAgent(stage, ann);
       await takeAway(world, host);
       for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
         await world.drain();
@@ -178,7 +155,7 @@ describe("an update that fails", () => {
   );
 
   test("leaves the agent its token and its files", async () => {
-    await change({ name: "Anna" });
+    await changeAgent(stage, ann, { name: "Anna" });
     host.fail("agents.update", { message: "no" });
     await world.drain();
     expect([(await job()).status, tokensOf(host, ann), await isKnown(ann.auth_token)]).toEqual([
@@ -189,7 +166,7 @@ describe("an update that fails", () => {
   });
 
   test("by a crash is gone on with, and ends as any other", async () => {
-    await change();
+    await changeAgent(stage, ann);
     const { id } = await job();
     const crashing = between(world, async (method, call) => {
       if (method === "sessions.reset") throw new Error("the worker is gone");
@@ -216,7 +193,7 @@ describe("the token on the host", () => {
     ],
   ])("%s is left alone; the other files are written, and the agent says what to do", async (_what, content, error) => {
     overwrite(content);
-    await change({ identity_profile: { role: "Writer" } });
+    await changeAgent(stage, ann, { identity_profile: { role: "Writer" } });
     await world.drain();
     expect(await row()).toMatchObject({ status: "online", last_provision_error: error });
     expect([filesOf(host, ann).get("IDENTITY.md"), await isKnown(ann.auth_token)]).toEqual([
@@ -228,7 +205,7 @@ describe("the token on the host", () => {
 
   test("of an imported agent is recognized by its hash alone", async () => {
     await set({ agent_token_lookup: null });
-    await change();
+    await changeAgent(stage, ann);
     await world.drain();
     expect([(await row()).last_provision_error, tokensOf(host, ann)]).toEqual([null, [["AGENTS.md", ann.auth_token]]]);
   });
@@ -236,67 +213,10 @@ describe("the token on the host", () => {
   test("is gone with the entry: that is made again, with all files but TOOLS.md", async () => {
     const target = { url: host.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
     await world.context().gateways.request(target, "agents.delete", { agentId: `mc-${ann.id}`, deleteFiles: true });
-    await change();
+    await changeAgent(stage, ann);
     await world.drain();
     expect(await row()).toMatchObject({ last_provision_error: expect.stringContaining("unable to read AUTH_TOKEN") });
     expect([tokensOf(host, ann), filesOf(host, ann).get("BOOTSTRAP.md")]).toEqual([[], files.get("BOOTSTRAP.md")]);
-  });
-});
-
-describe("an agent that has moved", () => {
-  /** To another gateway, as a change of its board does it. */
-  async function move(): Promise<string> {
-    const body = { name: "Other", url: host.url, workspace_root: "/srv/agents", token: "test-token-123" };
-    const { id } = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body;
-    await set({ gateway_id: id, status: "provisioning", lifecycle_generation: 9 });
-    return id;
-  }
-
-  test("is not updated by what was meant for its old place", async () => {
-    await change();
-    const { id } = await job();
-    await move();
-    host.calls.length = 0;
-    await deliver(world.context(), id);
-    expect([(await job()).status, host.calls, await row()]).toMatchObject([
-      "done",
-      [],
-      { status: "provisioning", lifecycle_generation: 9 },
-    ]);
-  });
-
-  test("while it was being updated is left to its new place, whether that worked or not", async () => {
-    for (const failure of [null, { message: "no" }]) {
-      await set({ gateway_id: home.gateway_id, status: "online", lifecycle_generation: 1 });
-      await change();
-      const moving = between(world, async (method, call) => {
-        if (method === "sessions.reset") {
-          await move();
-          if (failure) host.fail("sessions.reset", failure);
-        }
-        return call();
-      });
-      await deliver(moving(), (await job()).id);
-      expect(await row()).toMatchObject({ status: "provisioning", lifecycle_generation: 9, last_provision_error: null });
-    }
-    expect(await told()).toEqual([]);
-  });
-
-  test("and came back waits for what makes it anew there", async () => {
-    const auth_token = mintToken();
-    await change();
-    const { id } = await job();
-    await set({ status: "provisioning", lifecycle_generation: 3 });
-    const options = { organization_id: home.organization_id, user_id: null, reset: true, auth_token };
-    const agent = await row();
-    await transaction(world.context(), (ctx) => enqueueProvision(ctx, agent, options));
-    await deliver(world.context(), id);
-    expect(await row()).toMatchObject({ status: "provisioning", lifecycle_generation: 3 });
-    await world.drain();
-    expect([(await row()).agent_token_lookup, tokensOf(host, ann)]).toEqual([
-      tokenLookup(world.settings.token_pepper, auth_token),
-      [["AGENTS.md", auth_token]],
-    ]);
   });
 });
 

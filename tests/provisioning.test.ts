@@ -1,53 +1,45 @@
 import { tokenLookup } from "@board/core/agent/token";
-import { activity_events, agents, gateways, jobs, users } from "@board/core/db/schema";
+import { activity_events, agents, gateways, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { redriveJobs } from "@board/core/job/job";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import { QUESTION, onboard } from "./support/onboarding.ts";
 import {
   addAgent,
   addEmptyBoard,
   agentRow,
   between,
   callsOf,
+  createHostedWorld,
   filesOf,
+  type HostedWorld,
   jobFor,
   LONGEST_PAUSE_MS,
   messagesTo,
-  type NewAgent,
   takeAway,
   tokensOf,
   toldOf,
 } from "./support/provisioning.ts";
-import { QUESTION, onboard } from "./support/onboarding.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const ATTEMPTS = 8;
 const BUSY = { code: "UNAVAILABLE", message: "The host is busy", retryAfterMs: 120_000 };
 
+let stage: HostedWorld;
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let board_id: string;
 
 beforeAll(async () => {
-  world = await createWorld();
-  // The release that needs no pauses between writes.
-  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
-  home = await world.tenant("home", host.url);
+  stage = await createHostedWorld();
+  ({ world, host, home } = stage);
 });
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+afterAll(() => stage.close());
 beforeEach(async () => {
-  await host.start();
-  await world.db.delete(jobs);
-  host.host.faults.failures.length = 0;
-  host.host.faults.patch_limit = null;
-  host.calls.length = 0;
-  host.messages.length = 0;
+  await stage.clear();
   board_id = await addEmptyBoard(world, home);
 });
 
@@ -177,73 +169,6 @@ describe("what is lost on the way", () => {
     await world.drain();
     expect(await row(ann)).toMatchObject({ status: "ready", last_provision_error: null });
     expect([tokensOf(host, ann), await whoHas(ann.auth_token)]).toEqual([[["AGENTS.md", ann.auth_token]], ann.id]);
-  });
-});
-
-describe("an agent that changes meanwhile", () => {
-  const during = (method: string, meanwhile: () => Promise<unknown>) => {
-    let done = false;
-    return between(world, async (name, call) => {
-      if (name === method && !done) {
-        done = true;
-        await meanwhile();
-      }
-      return call();
-    });
-  };
-  const move = (agent: NewAgent) => async () => {
-    const { lifecycle_generation } = await row(agent);
-    await world.db
-      .update(agents)
-      .set({ lifecycle_generation: lifecycle_generation + 1 })
-      .where(eq(agents.id, agent.id));
-  };
-
-  test.each(["agents.files.set", "config.patch", "chat.send"])(
-    "leads another life from %s on: nothing is recorded of it",
-    async (method) => {
-      const ann = await addAgent(world, home, board_id);
-      const before = await row(ann);
-      await deliver(during(method, move(ann))(), (await jobOf(ann)).id);
-      expect(await jobOf(ann)).toMatchObject({ status: "done", secret_sealed: null });
-      expect(await row(ann)).toMatchObject({ status: "provisioning", lifecycle_generation: 2 });
-      expect((await row(ann)).agent_token_lookup).toBe(before.agent_token_lookup);
-      expect(await told(ann)).toEqual([]);
-    },
-  );
-
-  test("leads another life when its provisioning fails: the failure is none of that one", async () => {
-    const ann = await addAgent(world, home, board_id);
-    host.fail("config.patch", { message: "no" });
-    await deliver(during("config.patch", move(ann))(), (await jobOf(ann)).id);
-    expect(await row(ann)).toMatchObject({ status: "provisioning", last_provision_error: null });
-    expect(await told(ann)).toEqual([]);
-  });
-
-  test.each(["agents.create", "agents.files.set", "chat.send"])("is removed before %s: the job ends quietly", async (method) => {
-    const ann = await addAgent(world, home, board_id);
-    const { id } = await jobOf(ann);
-    world.log.length = 0;
-    await deliver(during(method, () => world.db.delete(agents).where(eq(agents.id, ann.id)))(), id);
-    const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
-    const complaints = world.log.filter(({ level }) => level === "warn" || level === "error");
-    expect([job!.status, job!.secret_sealed, complaints]).toEqual(["done", null, []]);
-  });
-
-  test("is gone before the job comes to it: its host is not even asked", async () => {
-    const ann = await addAgent(world, home, board_id);
-    const { id } = await jobOf(ann);
-    await world.db.delete(agents).where(eq(agents.id, ann.id));
-    await deliver(world.context(), id);
-    const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
-    expect([job!.status, host.calls]).toEqual(["done", []]);
-  });
-
-  test("came from elsewhere and is being deleted: it is left alone", async () => {
-    const ann = await addAgent(world, home, board_id);
-    await world.db.update(agents).set({ status: "deleting" }).where(eq(agents.id, ann.id));
-    await deliver(world.context(), (await jobOf(ann)).id);
-    expect([(await row(ann)).status, host.calls]).toEqual(["deleting", []]);
   });
 });
 

@@ -6,6 +6,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import { createHeldHost } from "./support/held-host.ts";
+import { told } from "./support/http.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
 let world: World;
@@ -39,7 +40,6 @@ const tell = (
   order: "install" | "uninstall",
   { id = skill.id, gateway_id = home.gateway_id, tenant = home, prefix = "/api/v1/skills" } = {},
 ) => world.call("POST", `${prefix}/marketplace/${id}/${order}?gateway_id=${gateway_id}`, { token: tenant.owner.token });
-const told = (answer: { status: number; body: unknown }) => [answer.status, answer.body];
 const rows = () => world.db.select().from(gateway_installed_skills);
 const card = async () => (await world.call("GET", "/api/skills/marketplace", { token: home.owner.token })).body[0];
 const sends = () =>

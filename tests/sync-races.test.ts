@@ -1,33 +1,22 @@
 import { randomUUID } from "node:crypto";
-import type { Database } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { agents, gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { takeJobs } from "@board/core/job/batch";
-import { silent } from "@board/core/log";
 import { scheduled } from "@board/core/schedule";
 import { and, eq, isNotNull } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { openServerWorld } from "./support/server-world.ts";
 import { rowsOf, runsOf, setStage, type Subject, type SyncStage } from "./support/sync.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 /** On connections of their own, as several consumers and requests have them. */
-let postgres: Postgres;
-let database: Database;
 let world: World;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("syncs"), { max: 20, log: silent });
-  await database.migrate();
-  world = await createWorld({ database });
+  const server = await openServerWorld();
+  ({ world } = server);
+  return server.close;
 }, 120_000);
-afterAll(async () => {
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
-});
 beforeEach(async () => {
   await world.db.delete(jobs);
 });

@@ -1,8 +1,8 @@
 import { gateways, jobs } from "@board/core/db/schema";
 import { scheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { gatewayRow, runsOf, setStage, type SyncStage } from "./support/sync.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { gatewayRow, runsOf, startStage, type SyncStage } from "./support/sync.ts";
 import { createWorld, type World } from "./support/world.ts";
 
 const MINUTE = 60_000;
@@ -17,12 +17,7 @@ beforeEach(async () => {
   await world.db.delete(jobs);
 });
 
-async function start(): Promise<SyncStage> {
-  const stage = await setStage(world, "2026.5.7");
-  onTestFinished(() => stage.fake.close());
-  stage.fake.faults.patch_limit = null;
-  return stage;
-}
+const start = () => startStage(world);
 const set = async ({ home }: SyncStage, body: object) => {
   const answer = await world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body });
   expect(answer.status).toBe(200);

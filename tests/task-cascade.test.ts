@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   changeTask,
-  createTeam,
   eventsOf,
   headersOf,
   link,
   noticesFrom,
+  openTeam,
   readTask,
   STATUSES,
   taskEvents,
@@ -15,7 +15,7 @@ import {
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 /** What a task's coming to done, or leaving it, does to the tasks that depend on it. */
 let world: World;
@@ -25,10 +25,7 @@ let worker: Who;
 let lead: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Who, Who];
+  ({ world, team, owner, worker, lead } = await openTeam());
 });
 afterAll(() => world.close());
 

@@ -1,9 +1,9 @@
 import { tags } from "@board/core/db/schema";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
-import { addApproval, changeTask, createTeam, link, outcomeOf, setRules, type Team, type Who } from "./support/task-rules.ts";
+import { addApproval, changeTask, link, openTeam, outcomeOf, setRules, type Team, type Who } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** The checks of a change come in the contract's order: each mover corrects one mistake after the other. */
 let world: World;
@@ -17,12 +17,9 @@ let main: Who;
 let tag_ids: string[];
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
+  ({ world, team, owner, worker, lead, main } = await openTeam());
   abroad = await world.tenant("abroad");
   elsewhere = await addBoard(world, team, "Elsewhere");
-  owner = { token: team.owner.token };
-  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
   const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
   tag_ids = (await world.db.insert(tags).values(tag).returning()).map(({ id }) => id);
 });

@@ -1,34 +1,24 @@
 import { activity_events, agents, boards, jobs, users } from "@board/core/db/schema";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
 import { actAs } from "./support/main-agent.ts";
+import { officesOnOneHost } from "./support/office.ts";
 import { skipProvisioning } from "./support/skip-provisioning.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
-let tenants = 0;
 /** The worker's. */
 let task: TaskRow;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const openOffice = officesOnOneHost();
 beforeEach(async () => {
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
+  ({ world, host, home } = await openOffice());
   task = await addTask(world, home, { title: "Sweep the floor", assigned_agent_id: home.worker.id });
-  await world.drain();
-  host.messages.length = 0;
-  host.calls.length = 0;
 });
 
 const path = (id = task.id) => `/api/v1/boards/${home.board_id}/tasks/${id}/comments`;
@@ -59,10 +49,10 @@ describe("what is told", () => {
     expect(host.messages[0]!.session_key).toBe(home.worker.session_key);
     expect(message.split("\n")).toEqual([
       "NEW TASK COMMENT",
-      `Board: tenant ${tenants} board`,
+      `Board: ${home.owner.subject} board`,
       "Task: Sweep the floor",
       `Task ID: ${task.id}`,
-      `From: tenant ${tenants}`,
+      `From: ${home.owner.subject}`,
       "A new comment was posted on your task.",
       "Comment:",
       `--- BEGIN MESSAGE ${marker} ---`,

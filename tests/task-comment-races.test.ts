@@ -1,35 +1,26 @@
-import { openPostgres } from "@board/core/db/postgres";
-import { type Database, rowsOf } from "@board/core/db/database";
+import { rowsOf } from "@board/core/db/database";
 import { activity_events, jobs } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type Postgres, startPostgres } from "./support/postgres.ts";
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { openServerWorld } from "./support/server-world.ts";
 import { addTask } from "./support/task.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 /** Several connections to a real server: what is told here of locks is true of them only. */
-let postgres: Postgres;
-let database: Database;
 let outside: pg.Client;
 let world: World;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  const url = await postgres.createDatabase("races");
-  database = openPostgres(url, { max: 20, log: silent });
-  await database.migrate();
-  outside = new pg.Client(url);
+  const server = await openServerWorld();
+  ({ world } = server);
+  outside = new pg.Client(server.url);
   await outside.connect();
-  world = await createWorld({ database });
-});
-afterAll(async () => {
-  await outside?.end();
-  await world?.close();
-  await database?.close();
-  await postgres?.stop();
+  return async () => {
+    await outside.end();
+    await server.close();
+  };
 });
 
 let tenants = 0;

@@ -1,7 +1,7 @@
 import { activity_events, tasks } from "@board/core/db/schema";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addBoard } from "./support/board.ts";
+import { addBoard, askAsStrangers } from "./support/board.ts";
 import { actAs } from "./support/main-agent.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
 import { createWorld, type Person, type Tenant, type World } from "./support/world.ts";
@@ -214,17 +214,13 @@ describe("access", () => {
   });
 
   test("others are told what the board tells them", async () => {
-    const neighbour = (await addBoard(world, home)).agent;
-    for (const [who, status] of [
-      [{ agent: neighbour.token }, 403],
-      [{ agent: abroad.worker.token }, 404],
-      [{ token: abroad.owner.token }, 404],
-      [{}, 401],
-    ] as const)
-      for (const path of "token" in who ? [userPath()] : [userPath(), agentPath()]) {
-        expect((await world.call("GET", path, who)).status, path).toBe(status);
-        expect((await world.call("POST", path, { ...who, body: comment })).status, path).toBe(status);
-      }
+    const paths = { user: userPath(), agent: agentPath() };
+    expect(await askAsStrangers(world, { home, abroad }, paths, comment)).toEqual({
+      neighbour: [403],
+      "agent abroad": [404],
+      "person abroad": [404],
+      nobody: [401],
+    });
   });
 
   test("a task that is not on the board has no comments and takes none, whatever the input", async () => {

@@ -10,14 +10,13 @@ import {
   tasks,
 } from "@board/core/db/schema";
 import { and, eq, inArray, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Answer } from "./support/http.ts";
 import {
   addCrew,
   expectOnly,
   openRaces,
   pick,
-  type Races,
   readTask,
   scatter,
   type Send,
@@ -25,19 +24,17 @@ import {
   statuses,
   times,
 } from "./support/task-races.ts";
+import { STATUSES } from "./support/task-rules.ts";
 import type { Tenant, World } from "./support/world.ts";
 
-let races: Races;
 let world: World;
 let home: Tenant;
 
-const STATUSES = ["inbox", "in_progress", "review", "blocked", "done"];
-
 beforeAll(async () => {
-  races = await openRaces();
+  const races = await openRaces();
   ({ world, home } = races);
+  return races.close;
 });
-afterAll(() => races?.close());
 
 test("a task that is changed, commented on and asked about meanwhile is gone with all that hung on it", async () => {
   const crew = await addCrew(world, home, 1);

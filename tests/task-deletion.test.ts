@@ -18,10 +18,10 @@ import {
   addComment,
   agentTaskPath,
   changeTask,
-  createTeam,
   eventsOf,
   link,
   noticesFrom,
+  openTeam,
   STATUSES,
   taskEvents,
   taskPath,
@@ -30,7 +30,7 @@ import {
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 let world: World;
 let team: Team;
@@ -38,10 +38,7 @@ let owner: Who;
 let lead: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  lead = { agent: team.lead.token };
+  ({ world, team, owner, lead } = await openTeam());
 });
 afterAll(() => world.close());
 

@@ -8,6 +8,7 @@ import {
   eventsOf,
   link,
   noticesFrom,
+  openTeam,
   patchTask,
   readTask,
   setRules,
@@ -18,7 +19,7 @@ import {
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 let world: World;
 let team: Team;
@@ -29,10 +30,7 @@ let main: Who;
 let tag_id: string;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
+  ({ world, team, owner, worker, lead, main } = await openTeam());
   const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
   tag_id = (await world.db.insert(tags).values(tag).returning())[0]!.id;
 });

@@ -6,20 +6,20 @@ import {
   addApproval,
   addComment,
   changeTask,
-  createTeam,
   FREE,
   link,
+  openTeam,
   outcomeOf,
   readTask,
   type Rule,
   setRules,
-  STATUSES,
   type Status,
+  STATUSES,
   type Team,
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 let world: World;
 let team: Team;
@@ -28,10 +28,7 @@ let worker: Who;
 let lead: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Who, Who];
+  ({ world, team, owner, worker, lead } = await openTeam());
 });
 afterAll(() => world.close());
 

@@ -1,7 +1,8 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { and, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import { openWorldAndHost } from "./support/office.ts";
 import {
   changeTask,
   createTeam,
@@ -12,19 +13,16 @@ import {
   taskPath,
   type Team,
 } from "./support/task-rules.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 /** What is told of tasks, on its way to the agents. */
 let world: World;
 let host: FakeGateway;
 
 beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
+  const hosted = await openWorldAndHost();
+  ({ world, host } = hosted);
+  return hosted.close;
 });
 beforeEach(() => {
   host.messages.length = 0;

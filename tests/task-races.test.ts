@@ -1,6 +1,6 @@
 import { activity_events, task_dependencies } from "@board/core/db/schema";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "./support/http.ts";
 import {
   addCrew,
@@ -11,7 +11,6 @@ import {
   movesOf,
   openRaces,
   pick,
-  type Races,
   readTask,
   scatter,
   type Send,
@@ -20,20 +19,19 @@ import {
   times,
   worksInVain,
 } from "./support/task-races.ts";
+import { STATUSES } from "./support/task-rules.ts";
 import { createWorld, type Tenant, type World } from "./support/world.ts";
 
-let races: Races;
 let world: World;
 let home: Tenant;
 
-const STATUSES = ["inbox", "in_progress", "review", "blocked", "done"];
-const UNFINISHED = STATUSES.slice(0, -1);
+const UNFINISHED = STATUSES.filter((status) => status !== "done");
 
 beforeAll(async () => {
-  races = await openRaces();
+  const races = await openRaces();
   ({ world, home } = races);
+  return races.close;
 });
-afterAll(() => races?.close());
 
 const codeOf = ({ body }: Answer) => body.detail.code;
 

@@ -2,9 +2,18 @@ import { agents } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "./support/board.ts";
-import { addTransition, addWorker, changeTask, createTeam, patchTask, type Team, type Who } from "./support/task-rules.ts";
+import {
+  addTransition,
+  addWorker,
+  changeTask,
+  createTeam,
+  openTeam,
+  patchTask,
+  type Team,
+  type Who,
+} from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 /** To whom work goes that comes to review, and that the lead sends back from there. */
 let world: World;
@@ -15,10 +24,7 @@ let lead: Who;
 let main: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
+  ({ world, team, owner, worker, lead, main } = await openTeam());
 });
 afterAll(() => world.close());
 

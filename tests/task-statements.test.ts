@@ -3,16 +3,16 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   agentTaskPath,
   changeTask,
-  createTeam,
   FREE,
   link,
+  openTeam,
   setRules,
   taskPath,
   type Team,
   type Who,
 } from "./support/task-rules.ts";
 import { addTask } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 /** Statements of a whole request: signing in, presence, the board's check and the work. */
 let world: World;
@@ -22,10 +22,7 @@ let worker: Who;
 let lead: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Who, Who];
+  ({ world, team, owner, worker, lead } = await openTeam());
   // The first sight of an agent is stored; it is not seen anew with every request.
   for (const who of [worker, lead]) await world.call("GET", agentTaskPath(team, ""), who);
 });

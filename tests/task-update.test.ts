@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addBoard } from "./support/board.ts";
 import {
   changeTask,
-  createTeam,
   eventsOf,
   link,
   noticesFrom,
+  openTeam,
   outcomeOf,
   readTask,
   setRules,
@@ -17,7 +17,7 @@ import {
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 let world: World;
 let team: Team;
@@ -30,12 +30,9 @@ let main: Who;
 let tag_ids: string[];
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
+  ({ world, team, owner, worker, lead, main } = await openTeam());
   abroad = await world.tenant("abroad");
   elsewhere = await addBoard(world, team, "Elsewhere");
-  owner = { token: team.owner.token };
-  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
   const { organization_id } = team;
   const made = ["Zeta", "Alpha"].map((name) => ({ organization_id, name, slug: name.toLowerCase(), color: "ffffff" }));
   tag_ids = (await world.db.insert(tags).values(made).returning()).map(({ id }) => id);

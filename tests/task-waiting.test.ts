@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import {
   addApproval,
   changeTask,
-  createTeam,
   eventsOf,
   link,
+  openTeam,
   outcomeOf,
   readTask,
   setRules,
@@ -14,7 +14,7 @@ import {
   type Who,
 } from "./support/task-rules.ts";
 import { addTask, type TaskRow } from "./support/task.ts";
-import { createWorld, type World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 let world: World;
 let team: Team;
@@ -24,10 +24,7 @@ let lead: Who;
 let main: Who;
 
 beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  owner = { token: team.owner.token };
-  [worker, lead, main] = [team.worker, team.lead, team.main].map(({ token }) => ({ agent: token })) as [Who, Who, Who];
+  ({ world, team, owner, worker, lead, main } = await openTeam());
 });
 afterAll(() => world.close());
 beforeEach(() => setRules(world, team));

@@ -5,7 +5,7 @@ import { SyncQuery, type TemplateSyncResult } from "@board/core/template/sync-re
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { DialectName } from "../packages/local/src/fake-gateway/dialect.ts";
-import { ownerContext, runsOf, setStage, type Subject, type SyncStage } from "./support/sync.ts";
+import { ownerContext, runsOf, startStage, type Subject, type SyncStage } from "./support/sync.ts";
 import { createWorld, type World, type WorldOptions } from "./support/world.ts";
 
 let world: World;
@@ -15,12 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function start(dialect: DialectName = "2026.5.7", which = world): Promise<SyncStage> {
-  const stage = await setStage(which, dialect);
-  onTestFinished(() => stage.fake.close());
-  stage.fake.faults.patch_limit = null;
-  return stage;
-}
+const start = (dialect?: DialectName, which = world) => startStage(which, dialect);
 const entry = (agent: Subject | null, board_id: string | null, error: string) => ({
   agent_id: agent?.id ?? null,
   agent_name: agent?.name ?? null,

@@ -1,7 +1,7 @@
 import { agents, jobs } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { setStage, type SyncStage } from "./support/sync.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startStage } from "./support/sync.ts";
 import { createWorld, type World } from "./support/world.ts";
 
 let world: World;
@@ -11,12 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function start(): Promise<SyncStage> {
-  const stage = await setStage(world, "2026.5.7");
-  onTestFinished(() => stage.fake.close());
-  stage.fake.faults.patch_limit = null;
-  return stage;
-}
+const start = () => startStage(world);
 const synced = (body: { synced_agents: { agent_id: string }[] }) => body.synced_agents.map(({ agent_id }) => agent_id);
 
 test("agents of all boards come oldest first, the main agent last", async () => {

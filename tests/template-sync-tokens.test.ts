@@ -2,8 +2,8 @@ import { hashToken } from "@board/core/agent/token";
 import { agents, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { setStage, type Subject, type SyncStage } from "./support/sync.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startStage, type Subject, type SyncStage } from "./support/sync.ts";
 import { createWorld, type World } from "./support/world.ts";
 
 let world: World;
@@ -13,12 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function start(): Promise<SyncStage> {
-  const stage = await setStage(world, "2026.5.7");
-  onTestFinished(() => stage.fake.close());
-  stage.fake.faults.patch_limit = null;
-  return stage;
-}
+const start = () => startStage(world);
 const advice = ({ name }: Subject) => `(agent: ${name}, run with rotate_tokens=true)`;
 const unreadable = (agent: Subject) => `unable to read AUTH_TOKEN from TOOLS.md ${advice(agent)}`;
 const mismatch = (agent: Subject) => `AUTH_TOKEN in TOOLS.md does not match ${advice(agent)}`;

@@ -2,24 +2,19 @@ import { gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { runScheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { jobOf } from "./support/jobs.ts";
-import { setStage, type SyncStage } from "./support/sync.ts";
+import { openStage } from "./support/stage.ts";
 import { createWebhook, deposit } from "./support/webhook.ts";
-import { createWorld, type LogLine, type Tenant, type World } from "./support/world.ts";
+import type { LogLine, Tenant, World } from "./support/world.ts";
 
 let world: World;
-let stage: SyncStage;
 let home: Tenant;
 
 beforeAll(async () => {
-  world = await createWorld();
-  stage = await setStage(world, "2026.5.7");
-  home = stage.home;
-});
-afterAll(async () => {
-  await world.close();
-  await stage.fake.close();
+  const opened = await openStage();
+  ({ world, home } = opened);
+  return opened.close;
 });
 beforeEach(async () => {
   await world.drain();

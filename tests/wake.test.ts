@@ -3,13 +3,15 @@ import { activity_events, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../packages/local/src/fake-gateway/server.ts";
 import {
   addAgent,
   addEmptyBoard,
   agentRow,
   between,
   callsOf,
+  createHostedWorld,
+  type HostedWorld,
   jobFor,
   jobsFor,
   messagesTo,
@@ -19,31 +21,24 @@ import {
   tokensOf,
   toldOf,
 } from "./support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "./support/world.ts";
+import type { Tenant, World } from "./support/world.ts";
 
 const ANSWER_MS = 30 * SECOND_MS;
 const WAKES = 3;
 
+let stage: HostedWorld;
 let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let ann: NewAgent;
 
 beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
-  host.host.faults.patch_limit = null;
-  home = await world.tenant("home", host.url);
+  stage = await createHostedWorld();
+  ({ world, host, home } = stage);
 });
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+afterAll(() => stage.close());
 beforeEach(async () => {
-  await host.start();
-  await world.db.delete(jobs);
-  host.calls.length = 0;
-  host.messages.length = 0;
+  await stage.clear();
   ann = await addAgent(world, home, await addEmptyBoard(world, home));
 });
 

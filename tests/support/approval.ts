@@ -1,8 +1,39 @@
-import { activity_events, approval_task_links, tasks } from "@board/core/db/schema";
+import { activity_events, approval_task_links, tasks, users } from "@board/core/db/schema";
 import { asc, eq, like } from "drizzle-orm";
-import type { Tenant, World } from "./world.ts";
+import { beforeAll } from "vitest";
+import { addBoard } from "./board.ts";
+import { createWorld, type Person, type Tenant, type World } from "./world.ts";
 
 type Task = typeof tasks.$inferInsert;
+
+/** A board of one test's own, whose only agent is its worker. */
+export interface ApprovalBoard {
+  world: World;
+  home: Tenant;
+  /** An admin who may read the organization's boards and write to none. */
+  reader: Person;
+  owner_id: string;
+}
+
+/** An organization for all tests of the file that asks. The function returned makes a board there. */
+export function boardsToApproveOn(): () => Promise<ApprovalBoard> {
+  let made: Omit<ApprovalBoard, "home"> & { tenant: Tenant };
+  let count = 0;
+  beforeAll(async () => {
+    const world = await createWorld();
+    const tenant = await world.tenant("home");
+    const reader = await world.person("reader");
+    await world.join(reader, tenant.organization_id, "admin", { read: true });
+    const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
+    made = { world, tenant, reader, owner_id: owner!.id };
+    return () => world.close();
+  });
+  return async () => {
+    const { tenant, ...shared } = made;
+    const { board_id, agent } = await addBoard(shared.world, tenant, `Board ${++count}`);
+    return { ...shared, home: { ...tenant, board_id, worker: { ...agent, session_key: "" } } };
+  };
+}
 
 /** Stores tasks of a board; returns their ids in the order given. */
 export async function addTasks(world: World, board_id: string, titles: readonly string[], more: Partial<Task> = {}) {

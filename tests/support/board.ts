@@ -17,3 +17,33 @@ export async function addBoard(
   await skipProvisioning(world.db);
   return { board_id: board.id, agent: { id: agent.id, token: agent.auth_token } };
 }
+
+/**
+ * Has strangers to a board read what it has at an address, and add the valid `body` to it; the agents among them, and who shows
+ * no credential, at the address for agents too. Returns the different statuses that each of them gets.
+ */
+export async function askAsStrangers(
+  world: World,
+  { home, abroad }: { home: Tenant; abroad: Tenant },
+  paths: { user: string; agent: string },
+  body: object,
+): Promise<Record<string, number[]>> {
+  const { agent: neighbour } = await addBoard(world, home);
+  const both = [paths.user, paths.agent];
+  const strangers: [who: string, credential: object, at: string[]][] = [
+    ["neighbour", { agent: neighbour.token }, both],
+    ["agent abroad", { agent: abroad.worker.token }, both],
+    ["person abroad", { token: abroad.owner.token }, [paths.user]],
+    ["nobody", {}, both],
+  ];
+  const told: Record<string, number[]> = {};
+  for (const [who, credential, at] of strangers) {
+    const statuses = new Set<number>();
+    for (const path of at) {
+      statuses.add((await world.call("GET", path, credential)).status);
+      statuses.add((await world.call("POST", path, { ...credential, body })).status);
+    }
+    told[who] = [...statuses];
+  }
+  return told;
+}

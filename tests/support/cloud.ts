@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { openPostgres } from "@board/core/db/postgres";
+import { jobs } from "@board/core/db/schema";
 import { silent } from "@board/core/log";
 import { deliveries, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { eq } from "drizzle-orm";
 import { type Bundle, bundleFunctions } from "./bundle.ts";
 import { type EventSource, mapQueue } from "./event-source.ts";
-import { apiGatewayEvent, type HttpOptions, toResponse } from "./events.ts";
+import { apiGatewayEvent, type HttpOptions, sqsEvent, toResponse } from "./events.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda-host.ts";
 import { startNeonProxy } from "./neon-proxy.ts";
 import { startPostgres } from "./postgres.ts";
@@ -25,6 +27,8 @@ export interface Cloud {
   request(name: string, method: string, url: string, options?: HttpOptions): Promise<Response>;
   /** Invokes the consumer with records of the given bodies. */
   consume(event: SQSEvent): Promise<SQSBatchResponse>;
+  /** Delivers what is live without waiting for the queue, so that one test leaves nothing in the lanes of the next. */
+  settle(): Promise<void>;
   /** Connects a queue with its consumer, as the event source mapping does. */
   mapDeliveries(): EventSource;
   mapSyncs(): EventSource;
@@ -115,6 +119,15 @@ export async function startCloud(options: { visibility_seconds?: number } = {}):
     },
     async consume(event) {
       return (await cloud.lambda("deliveries")).invoke<SQSBatchResponse>(event);
+    },
+    async settle() {
+      await sqs.purge(QUEUE);
+      for (;;) {
+        const live = await world.db.select().from(jobs).where(eq(jobs.status, "queued")).orderBy(jobs.seq);
+        if (live.length === 0) return;
+        await cloud.consume(sqsEvent(live.map(({ id }) => ({ id }))));
+        await sqs.purge(QUEUE);
+      }
     },
     mapDeliveries: () => mapQueue(sqs, QUEUE, (event) => cloud.consume(event), { batch_size: deliveries.batch_size }),
     mapSyncs: () =>

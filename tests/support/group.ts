@@ -9,3 +9,7 @@ export async function addGroup(world: World, tenant: Tenant, name: string, board
   if (board_ids.length > 0) await world.db.update(boards).set({ board_group_id: group!.id }).where(inArray(boards.id, board_ids));
   return group!.id;
 }
+
+/** The memory of a group, at its own address and at that of one of its boards. */
+export const groupMemoryPath = (group_id: string, query = "") => `/api/v1/board-groups/${group_id}/memory${query}`;
+export const boardMemoryPath = (board_id: string, query = "") => `/api/v1/boards/${board_id}/group-memory${query}`;

@@ -23,6 +23,9 @@ export interface Answer {
   body: any;
 }
 
+/** What a caller was told: status and body. */
+export const told = ({ status, body }: { status: number; body: unknown }): unknown[] => [status, body];
+
 /** Sends a request to anything that answers like fetch. Every good answer is held against its documented schema. */
 export async function call(
   send: (path: string, init: RequestInit) => Response | Promise<Response>,
@@ -39,7 +42,7 @@ export async function call(
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined;
-  if (response.ok && isJson && method !== "HEAD") checkSchema(method, path, parsed);
+  if (response.ok && isJson && method !== "HEAD") checkSchema(method, path, response.status, parsed);
   return { status: response.status, headers: response.headers, text, body: parsed };
 }
 
@@ -52,10 +55,11 @@ export function endpointOf(method: string, path: string): Endpoint | undefined {
   return candidates.find((one) => one.paths.includes(bare)) ?? candidates[0];
 }
 
-function checkSchema(method: string, path: string, body: unknown): void {
+function checkSchema(method: string, path: string, status: number, body: unknown): void {
   const endpoint = endpointOf(method, path);
   if (!endpoint) throw new Error(`${method} ${path} answered, but is not in the route table`);
-  const result = endpoint.spec.returns.safeParse(body);
+  const { returns, later } = endpoint.spec;
+  const result = ((status === 202 && later) || returns).safeParse(body);
   if (!result.success) throw new Error(`${method} ${path} does not answer with its schema: ${result.error.message}`);
   if (!isDeepStrictEqual(result.data, body))
     throw new Error(`${method} ${path} answers with more than its schema: ${JSON.stringify(body)}`);

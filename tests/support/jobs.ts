@@ -1,7 +1,7 @@
 import { type Context, transaction } from "@board/core/context";
 import { jobs } from "@board/core/db/schema";
 import { enqueue, type EnqueueOptions, type JobRow, relay, type WakeUp } from "@board/core/job/job";
-import { eq } from "drizzle-orm";
+import { asc, eq, gt } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 
 /** Stores a job that has nothing left to do: what it tells of is gone. Returns its id. */
@@ -30,6 +30,17 @@ export async function readJob(world: World, id: string): Promise<JobRow> {
   const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
   if (!job) throw new Error(`There is no job ${id}`);
   return job;
+}
+
+/** The jobs that `work` leaves, in the order in which they were stored. */
+export async function jobsLeftBy(world: World, work: () => Promise<unknown>): Promise<JobRow[]> {
+  const [last] = (await world.db.select({ seq: jobs.seq }).from(jobs).orderBy(asc(jobs.seq))).slice(-1);
+  await work();
+  return world.db
+    .select()
+    .from(jobs)
+    .where(gt(jobs.seq, last?.seq ?? 0n))
+    .orderBy(asc(jobs.seq));
 }
 
 /** Relays once into a queue that takes everything; returns what it took. */

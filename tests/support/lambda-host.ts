@@ -44,6 +44,14 @@ export interface Lambda {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
+/** The metrics that a function has written: its lines in CloudWatch's embedded format. */
+export const metricsOf = ({ logs }: Lambda) =>
+  logs
+    .join("")
+    .split("\n")
+    .filter((line) => line.includes('"_aws"'))
+    .map((line) => JSON.parse(line));
+
 /** Starts the sandbox and loads the function. Throws the `LambdaError` that Lambda would report when it does not load. */
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const {

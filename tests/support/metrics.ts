@@ -1,8 +1,8 @@
 import { activity_events, boards, task_transitions, tasks } from "@board/core/db/schema";
 import type { Dashboard } from "@board/core/metrics/dashboard";
 import type { Answer } from "./http.ts";
-import type { Status } from "./task-rules.ts";
-import type { Person, Tenant, World } from "./world.ts";
+import { createTeam, type Status, type Team } from "./task-rules.ts";
+import { createWorld, type Person, type Tenant, type World } from "./world.ts";
 
 export type Transition = typeof task_transitions.$inferInsert;
 export type Series = Dashboard["throughput"]["primary"];
@@ -18,6 +18,48 @@ export function stoppableClock() {
       stopped = moment;
     },
   };
+}
+
+/** The Wednesday at which dashboards are asked for. */
+export const NOW = "2026-03-18T10:24:09.799Z";
+/** Where the range of a day starts. */
+export const START = "2026-03-17T10:24:09.799Z";
+/** A millisecond before it, which is in the comparison. */
+export const EARLIER = "2026-03-17T10:24:09.798Z";
+export const LATEST = "2026-03-18T10:24:09.798Z";
+/** The hours that hold the start and the end. */
+export const [FIRST, LAST] = ["2026-03-17T10:00:00.000Z", "2026-03-18T10:00:00.000Z"] as const;
+
+interface Asking {
+  now?: string;
+  who?: Person;
+}
+
+/** A world in which it is what time dashboards are asked for at, with a team and another organization. */
+export interface Dashboards {
+  world: World;
+  home: Team;
+  abroad: Tenant;
+  /** As the home organization's owner, unless somebody else is named. */
+  ask: (query: object, asking?: Asking) => Promise<Answer>;
+  /** Asks for what must be answered. */
+  read: (query: object, asking?: Asking) => Promise<Answer["body"]>;
+}
+
+export async function openDashboards(): Promise<Dashboards> {
+  const clock = stoppableClock();
+  const world = await createWorld({ clock: clock.now });
+  const home = await createTeam(world, "home");
+  const ask = (query: object, { now = NOW, who = home.owner }: Asking = {}) => {
+    clock.stopAt(new Date(now));
+    return readDashboard(world, who, query);
+  };
+  const read = async (query: object, asking?: Asking) => {
+    const answer = await ask(query, asking);
+    if (answer.status !== 200) throw new Error(`The dashboard is refused: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+  return { world, home, abroad: await world.tenant("abroad"), ask, read };
 }
 
 export const readDashboard = (world: World, person: Person, query: object): Promise<Answer> =>

@@ -49,10 +49,14 @@ export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonPr
   };
 }
 
-/** Reads what a client sends in PostgreSQL's protocol, and tells of each statement: "Q" is a query, "P" one to be bound. */
+/**
+ * Reads what a client sends in PostgreSQL's protocol, and tells of each statement: "Q" is a query; "P" sends one under a name,
+ * which may be empty, and each "B" has the one of its name executed.
+ */
 function statementReader(tell: (text: string) => void): (chunk: Buffer) => void {
   let unread = Buffer.alloc(0);
   let started = false;
+  const texts = new Map<string, string>();
   return (chunk) => {
     unread = Buffer.concat([unread, chunk]);
     // The first message has no type in front of its length.
@@ -61,7 +65,9 @@ function statementReader(tell: (text: string) => void): (chunk: Buffer) => void 
       if (unread.length < end) return;
       const [type, body] = [started ? String.fromCharCode(unread[0]!) : "", unread.subarray(head + 4, end)];
       if (type === "Q") tell(textAt(body, 0));
-      if (type === "P") tell(textAt(body, body.indexOf(0) + 1));
+      if (type === "P") texts.set(textAt(body, 0), textAt(body, body.indexOf(0) + 1));
+      // In front of the statement's name there is the one of the portal.
+      if (type === "B") tell(texts.get(textAt(body, body.indexOf(0) + 1)) ?? "");
       unread = unread.subarray(end);
       started = true;
     }

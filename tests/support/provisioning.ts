@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Context } from "@board/core/context";
 import type { System } from "@board/core/actor";
+import { enqueueUpdate } from "@board/core/agent/lifecycle";
+import { type Context, transaction } from "@board/core/context";
 import { activity_events, agents, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import type { Gateways } from "@board/core/gateway/client";
@@ -8,9 +9,9 @@ import { type JobRow, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";
 import { readTokenLine } from "@board/core/template/token-line";
 import { and, asc, desc, eq, sql } from "drizzle-orm";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { onLambda } from "./target.ts";
-import type { Tenant, World } from "./world.ts";
+import { createWorld, type Tenant, type World } from "./world.ts";
 
 export const SECOND_MS = 1_000;
 /** Longer than a failed attempt is waited for, however many there were. */
@@ -25,6 +26,38 @@ export interface NewAgent {
   openclaw_session_id: string;
 }
 
+/** A world with a tenant whose host is there, of the release that needs no pauses between writes. */
+export interface HostedWorld {
+  world: World;
+  host: FakeGateway;
+  home: Tenant;
+  /** For the next test: no job waits, the host is up and without faults, and knows of no call before. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createHostedWorld(): Promise<HostedWorld> {
+  const world = await createWorld();
+  const host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
+  return {
+    world,
+    host,
+    home: await world.tenant("home", host.url),
+    async clear() {
+      await host.start();
+      await world.db.delete(jobs);
+      host.faults.failures.length = 0;
+      host.faults.patch_limit = null;
+      host.calls.length = 0;
+      host.messages.length = 0;
+    },
+    async close() {
+      await world.close();
+      await host.close();
+    },
+  };
+}
+
 /** A board with nobody on it. */
 export async function addEmptyBoard(world: World, tenant: Tenant, gateway_id = tenant.gateway_id): Promise<string> {
   const body = { name: "Site", description: "A board", gateway_id, max_agents: 50 };
@@ -37,6 +70,34 @@ export async function addAgent(world: World, tenant: Tenant, board_id: string, c
   if (made.status !== 200) throw new Error(`/api/v1/agents: ${made.status} ${made.text}`);
   return made.body;
 }
+
+/** An agent that is on its host, was woken and has answered; neither side remembers how it came about. */
+export async function addAnsweringAgent({ world, host, home }: HostedWorld): Promise<NewAgent> {
+  const agent = await addAgent(world, home, await addEmptyBoard(world, home));
+  await world.drain();
+  await world.call("GET", "/api/v1/agent/healthz", { agent: agent.auth_token });
+  await world.db.delete(jobs);
+  await world.db.delete(activity_events);
+  host.calls.length = 0;
+  host.messages.length = 0;
+  return agent;
+}
+
+/** Changes an agent and has its host updated, as requests do. */
+export const changeAgent = (
+  { world, home }: HostedWorld,
+  { id }: NewAgent,
+  values: Partial<typeof agents.$inferInsert> = {},
+  options: { force_bootstrap?: boolean; wake?: boolean } = {},
+): Promise<void> =>
+  transaction(world.context(), async (ctx) => {
+    const [agent] = await ctx.db
+      .update(agents)
+      .set({ name: "Ann", ...values })
+      .where(eq(agents.id, id))
+      .returning();
+    await enqueueUpdate(ctx, agent!, { organization_id: home.organization_id, user_id: null, reset: true, ...options });
+  });
 
 /** Works on what is due until there is nothing left, lanes beside each other as consumers do. */
 export async function workTogether(world: World, own?: () => Context<System>): Promise<void> {

@@ -4,14 +4,15 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take long, longest first: begun late, one of them would run alone at the end. */
 const LONG = [
   "local-server",
+  "crashes",
   "demo",
   "config-heartbeat",
   "host-contract",
-  "gateway-sessions",
+  "gateway-session-operations",
   "provisioning-updates",
   "provisioning",
   "host-entries",
-  "organization-removal",
+  "organization-cleanup",
   "template-sync-tokens",
   "jobs-command",
 ];

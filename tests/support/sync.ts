@@ -3,7 +3,9 @@ import { mintToken, tokenLookup } from "@board/core/agent/token";
 import { hostAgentId, workspacePath } from "@board/core/agent/host";
 import type { Context } from "@board/core/context";
 import { agents, gateways, jobs, organization_members, sync_run_agents, sync_runs } from "@board/core/db/schema";
-import { and, asc, eq, isNull } from "drizzle-orm";
+import type { JobKind } from "@board/core/job/kinds";
+import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import { onTestFinished } from "vitest";
 import { agentsOf, withAgents } from "../../packages/local/src/fake-gateway/config.ts";
 import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
@@ -138,6 +140,14 @@ export async function setStage(world: World, dialect: DialectName): Promise<Sync
   return stage;
 }
 
+/** One whose host may be configured as often as one likes, and that ends with the test. */
+export async function startStage(world: World, dialect: DialectName = "2026.5.7"): Promise<SyncStage> {
+  const stage = await setStage(world, dialect);
+  onTestFinished(() => stage.fake.close());
+  stage.fake.faults.patch_limit = null;
+  return stage;
+}
+
 /** The owner's own context, for calls that take more than a request can say. */
 export async function ownerContext(world: World, { organization_id }: Tenant): Promise<Context<Admin>> {
   const [member] = await world.db
@@ -149,6 +159,13 @@ export async function ownerContext(world: World, { organization_id }: Tenant): P
   return { ...world.context(), actor: { type: "user", user_id, display_name: "Owner", active } };
 }
 
+/** Jobs of the stage's organization in their order: all of them, or those of the kinds named. */
+export const jobsOf = (world: World, { home }: SyncStage, ...kinds: JobKind[]) =>
+  world.db
+    .select()
+    .from(jobs)
+    .where(and(eq(jobs.organization_id, home.organization_id), kinds.length > 0 ? inArray(jobs.kind, kinds) : undefined))
+    .orderBy(jobs.seq);
 export const runsOf = (world: World, gateway_id: string) =>
   world.db.select().from(sync_runs).where(eq(sync_runs.gateway_id, gateway_id)).orderBy(asc(sync_runs.created_at));
 export const rowsOf = (world: World, run_id: string) =>

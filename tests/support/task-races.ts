@@ -1,16 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
 import { activity_events, task_transitions, tasks } from "@board/core/db/schema";
-import { silent } from "@board/core/log";
 import { asc, eq, sql } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer, CallOptions } from "./http.ts";
-import { startPostgres } from "./postgres.ts";
+import { openServerWorld } from "./server-world.ts";
 import { addTask } from "./task.ts";
-import { createWorld, type Tenant, type World } from "./world.ts";
+import type { Tenant, World } from "./world.ts";
 
-/** A world on several connections to a real server: what is told of locks is true of such only. */
+/** A tenant on a server with many connections. */
 export interface Races {
   world: World;
   home: Tenant;
@@ -18,19 +16,8 @@ export interface Races {
 }
 
 export async function openRaces(): Promise<Races> {
-  const postgres = await startPostgres();
-  const database = openPostgres(await postgres.createDatabase("races"), { max: 24, log: silent });
-  await database.migrate();
-  const world = await createWorld({ database });
-  return {
-    world,
-    home: await world.tenant("home"),
-    async close() {
-      await world.close();
-      await database.close();
-      await postgres.stop();
-    },
-  };
+  const { world, close } = await openServerWorld();
+  return { world, home: await world.tenant("home"), close };
 }
 
 interface Worker {

@@ -15,7 +15,7 @@ import type { Answer } from "./http.ts";
 import { actAs } from "./main-agent.ts";
 import type { TaskRow } from "./task.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
-import type { Tenant, World } from "./world.ts";
+import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
 
 export const STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 export type Status = (typeof STATUSES)[number];
@@ -54,6 +54,23 @@ export async function createTeam(world: World, subject: string, gateway_url?: st
   const me = await world.call("GET", "/api/v1/users/me", { token: home.owner.token });
   await setRules(world, home);
   return { ...home, owner_id: me.body.id, second, main: { ...main, session_key: row!.openclaw_session_id! } };
+}
+
+/** A world with a team, and everybody who moves its tasks. */
+export interface Actors {
+  world: World;
+  team: Team;
+  owner: Who;
+  worker: Who;
+  lead: Who;
+  main: Who;
+}
+
+export async function openTeam(options: WorldOptions = {}): Promise<Actors> {
+  const world = await createWorld(options);
+  const team = await createTeam(world, "home");
+  const as = ({ token }: Colleague): Who => ({ agent: token });
+  return { world, team, owner: { token: team.owner.token }, worker: as(team.worker), lead: as(team.lead), main: as(team.main) };
 }
 
 export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<Colleague> {
