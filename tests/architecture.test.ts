@@ -31,13 +31,19 @@ const ALLOWED: Record<string, RegExp> = {
   api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|zod$|zod-openapi$|jose$|pino$)/,
   functions:
     /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
+  client: /^(packages\/client\/|openapi-fetch$|openapi-typescript$)/,
   local:
-    /^(packages\/local\/|node:|@board\/(core|api)\/|@board\/functions\/(manifest|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
+    /^(packages\/local\/|node:|@board\/(core|api|client)\/|@board\/functions\/(manifest|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$)/,
 };
 
-test("functions and local build on api, api on core, infra reads the manifest alone", () => {
+test("functions and local build on api, api on core, the client on nothing of them, infra reads the manifest alone", () => {
   expect(offenders(imports, ({ file, target }) => !ALLOWED[packageOf(file)]!.test(target))).toEqual([]);
+});
+
+test("whoever uses the client loads openapi-fetch and nothing else", () => {
+  const used = under("packages/client/").filter(({ file }) => file !== "packages/client/src/generate.ts");
+  expect(offenders(used, ({ target }) => !/^packages\/client\/src\/(?!generate)|^openapi-fetch$/.test(target))).toEqual([]);
 });
 
 test("the manifest imports nothing, so that it loads anywhere", () => {

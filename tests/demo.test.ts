@@ -27,6 +27,7 @@ test("the demo brings a customer's mail through review and approval to done, and
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expectInOrder(stdout, [
     /service {4}http:\/\/127\.0\.0\.1:\d+$/,
+    /document {3}http:\/\/127\.0\.0\.1:\d+\/openapi\.json$/,
     /token {6}\S{50,}$/,
     /you +register the gateway Office, OpenClaw [\d.]+: connected$/,
     /you +make its rules: /,
@@ -57,6 +58,7 @@ test("the demo brings a customer's mail through review and approval to done, and
     /you +approve #2$/,
     /Iris +moves #2 to done$/,
   ]);
+  expectInOrder(stdout, [/gateway +takes the agents' files/, /Iris +has its files and its token, and is online$/]);
   // What else happens at the same time: the task that waits for the first, and the outage.
   expectInOrder(stdout, [/Iris +makes #2 .+ after #1$/, /Iris +moves #1 to done$/, /(Milo|Juno) +takes #2/]);
   expectInOrder(stdout, [
@@ -79,6 +81,8 @@ test("the demo brings a customer's mail through review and approval to done, and
     /delivered +3 +none lost, none twice$/,
     /tasks +3 +all done$/,
     /approvals +3 +asked for, 3 decided by you$/,
+    /^To go on$/,
+    /packages\/local\/src\/demo +how all this is called, with the typed client$/,
   ]);
   expect(stdout).not.toContain("\u001b");
   expect(readdirSync(TMPDIR)).toEqual([]);

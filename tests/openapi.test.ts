@@ -9,6 +9,7 @@ interface Operation {
   summary: string;
   description: string;
   tags: string[];
+  parameters?: unknown[];
   requestBody?: unknown;
   responses: Record<string, unknown>;
   [extension: `x-${string}`]: unknown;
@@ -18,7 +19,7 @@ let world: World;
 let document: {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, unknown> };
+  components: { schemas: Record<string, unknown>; responses: Record<string, unknown> };
 };
 
 beforeAll(async () => {
@@ -49,14 +50,42 @@ test("it holds every operation of the route table and nothing else", () => {
   ).toEqual(declared.toSorted());
 });
 
-test("every operation has an id of its own, a summary and a description", () => {
+test("every operation has an id of its own that reads as a name, a summary and a description", () => {
   const ids = operations().map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)+$/.test(id))).toEqual([]);
   for (const { path, operation } of operations())
     expect(
       [operation.summary, operation.description].every((text) => text.trim() !== ""),
       path,
     ).toBe(true);
+});
+
+const forAgents = () => operations().filter(({ operation }) => operation.tags.includes("agent"));
+
+test("an operation documents the statuses that it can answer with, and no others", () => {
+  const statuses = (method: string, path: string) => Object.keys(document.paths[path]![method]!.responses).join(" ");
+  expect(statuses("get", "/api/v1/users/me")).toBe("200 401 429");
+  expect(statuses("get", "/api/v1/tags")).toBe("200 401 422 429");
+  expect(statuses("post", "/api/v1/tags")).toBe("200 401 403 404 409 413 422 429");
+  expect(statuses("delete", "/api/v1/tags/{tag_id}")).toBe("200 401 403 404 422 429");
+  expect(statuses("get", "/api/v1/boards/{board_id}")).toBe("200 401 404 422 429");
+  expect(statuses("get", "/api/v1/boards/{board_id}/tasks")).toBe("200 401 403 404 422 429");
+  expect(statuses("get", "/api/v1/gateways/sessions")).toBe("200 401 403 404 422 429 502");
+  expect(statuses("delete", "/api/v1/users/me")).toBe("200 401 403 404 422 429");
+  expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("202 403 404 410 413 429");
+});
+
+test("what may go on after the answer is documented as 202, with what tells how far it is", () => {
+  const schemaOf = (path: string, status: string) =>
+    (document.paths[path]!["post"]!.responses[status] as { content: Record<string, { schema: { $ref: string } }> }).content[
+      "application/json"
+    ]!.schema.$ref.split("/").at(-1);
+  const syncs = ["/api/v1/gateways/{gateway_id}/templates/sync", "/api/v1/skills/packs/{pack_id}/sync"];
+  expect(syncs.map((path) => [schemaOf(path, "200"), schemaOf(path, "202")])).toEqual([
+    ["TemplateSyncResult", "TemplateSyncRun"],
+    ["SkillPackSyncResponse", "SkillPackSyncRun"],
+  ]);
 });
 
 const LISTS = [
@@ -69,22 +98,7 @@ const LISTS = [
 ] as const;
 
 test("every operation of agents tells them when and how to use it", () => {
-  const agents = operations().filter(({ path }) => path.startsWith("/api/v1/agent/"));
-  expect(agents.length).toBeGreaterThan(0);
-  for (const { path, operation } of agents) {
-    expect(operation.tags, path).toContain("agent");
-    expect(
-      operation.tags.some((tag) => ["agent-main", "agent-lead", "agent-worker"].includes(tag)),
-      path,
-    ).toBe(true);
-    expect(operation.tags.includes("agent-board"), path).toBe(
-      operation.tags.includes("agent-lead") && operation.tags.includes("agent-worker"),
-    );
-    expect(operation.tags.includes("any_agent"), path).toBe(
-      operation.tags.includes("agent-board") && operation.tags.includes("agent-main"),
-    );
-    expect(operation["x-llm-intent"], path).toEqual(expect.any(String));
-    expect(["any_agent", "board_lead", "agent_main"], path).toContain(operation["x-required-actor"]);
+  for (const { path, operation } of forAgents()) {
     for (const list of LISTS)
       expect(
         (operation[list] as string[]).every((text) => text.trim() !== "") && (operation[list] as string[]).length > 0,
@@ -96,59 +110,57 @@ test("every operation of agents tells them when and how to use it", () => {
   }
 });
 
-test("intents are those that agents' files speak of", () => {
-  const intents = Object.fromEntries(
-    operations()
-      .filter(({ path }) => path.startsWith("/api/v1/agent/"))
-      .map(({ method, path, operation }) => [`${method} ${path}`, operation["x-llm-intent"]]),
-  );
-  expect(intents).toMatchObject({
-    "get /api/v1/agent/healthz": "agent_auth_health",
-    "get /api/v1/agent/boards": "agent_board_discovery",
-    "get /api/v1/agent/boards/{board_id}": "agent_board_lookup",
-    "get /api/v1/agent/agents": "agent_roster_discovery",
-    "post /api/v1/agent/heartbeat": "agent_heartbeat",
-    "get /api/v1/agent/boards/{board_id}/tasks": "agent_board_task_discovery",
-    "post /api/v1/agent/boards/{board_id}/tasks": "delegate_work",
-    "patch /api/v1/agent/boards/{board_id}/tasks/{task_id}": "agent_task_update",
-    "delete /api/v1/agent/boards/{board_id}/tasks/{task_id}": "agent_task_delete",
-    "get /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": "agent_task_comment_discovery",
-    "post /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": "agent_task_comment_create",
-    "get /api/v1/agent/boards/{board_id}/tags": "agent_board_tag_discovery",
-    "get /api/v1/agent/boards/{board_id}/approvals": "agent_board_approval_discovery",
-    "post /api/v1/agent/boards/{board_id}/approvals": "agent_board_approval_request",
-    "get /api/v1/agent/boards/{board_id}/memory": "agent_board_memory_discovery",
-    "post /api/v1/agent/boards/{board_id}/memory": "agent_board_memory_record",
-    "post /api/v1/agent/boards/{board_id}/onboarding": "agent_board_onboarding_update",
-    "get /api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}": "agent_board_webhook_payload_read",
-    "post /api/v1/agent/agents": "agent_management",
-    "delete /api/v1/agent/boards/{board_id}/agents/{agent_id}": "agent_lifecycle",
-    "post /api/v1/agent/boards/{board_id}/agents/{agent_id}/nudge": "agent_coordination",
-    "get /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": "agent_board_soul_lookup",
-    "put /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": "agent_knowledge_authoring",
-    "post /api/v1/agent/boards/{board_id}/gateway/main/ask-user": "human_escalation",
-    "post /api/v1/agent/gateway/boards/{board_id}/lead/message": "lead_direct_routing",
-    "post /api/v1/agent/gateway/leads/broadcast": "lead_broadcast_routing",
-  });
-});
+/** Method, place below the prefix, who has it, intent, who must be the caller, and the id where agents know it by one. */
+const AGENT_OPERATIONS = [
+  "get /agent/healthz              | main lead worker | agent_auth_health                  | any_agent",
+  "get /agent/boards               | main lead worker | agent_board_discovery              | any_agent",
+  "get /agent/boards/b             | main lead worker | agent_board_lookup                 | any_agent",
+  "get /agent/agents               | main lead worker | agent_roster_discovery             | any_agent",
+  "post /agent/heartbeat           | main lead worker | agent_heartbeat                    | any_agent",
+  "get /agent/boards/b/tasks       | lead worker      | agent_board_task_discovery         | any_agent",
+  "post /agent/boards/b/tasks      | lead             | delegate_work                      | board_lead | agent_lead_create_task",
+  "patch /agent/boards/b/tasks/t   | lead worker      | agent_task_update                  | any_agent",
+  "delete /agent/boards/b/tasks/t  | lead worker      | agent_task_delete                  | board_lead",
+  "get /agent/boards/b/tasks/t/comments  | lead worker | agent_task_comment_discovery      | any_agent",
+  "post /agent/boards/b/tasks/t/comments | lead worker | agent_task_comment_create         | any_agent",
+  "get /agent/boards/b/memory      | lead worker      | agent_board_memory_discovery       | any_agent",
+  "post /agent/boards/b/memory     | lead worker      | agent_board_memory_record          | any_agent",
+  "get /agent/boards/b/approvals   | lead worker      | agent_board_approval_discovery     | any_agent",
+  "post /agent/boards/b/approvals  | lead worker      | agent_board_approval_request       | any_agent",
+  "get /agent/boards/b/tags        | lead worker      | agent_board_tag_discovery          | any_agent",
+  "get /agent/boards/b/webhooks/w/payloads/p | lead worker | agent_board_webhook_payload_read | any_agent",
+  "post /agent/boards/b/onboarding | main lead worker | agent_board_onboarding_update      | any_agent",
+  "post /agent/agents              | lead | agent_management | board_lead | agent_lead_create_agent",
+  "delete /agent/boards/b/agents/a | lead | agent_lifecycle | board_lead | agent_lead_delete_board_agent",
+  "post /agent/boards/b/agents/a/nudge | lead | agent_coordination | board_lead | agent_lead_nudge_agent",
+  "get /agent/boards/b/agents/a/soul   | lead worker  | agent_board_soul_lookup            | any_agent",
+  "put /agent/boards/b/agents/a/soul   | lead | agent_knowledge_authoring | board_lead | agent_lead_update_agent_soul",
+  "post /agent/boards/b/gateway/main/ask-user | lead | human_escalation | board_lead | agent_lead_ask_user_via_gateway_main",
+  "post /agent/gateway/boards/b/lead/message  | main | lead_direct_routing | agent_main | agent_main_message_board_lead",
+  "post /agent/gateway/leads/broadcast | main | lead_broadcast_routing | agent_main | agent_main_broadcast_lead_message",
+  "get /boards/b/group-memory        | lead worker    | agent_board_group_memory_discovery | any_agent",
+  "post /boards/b/group-memory       | lead worker    | agent_board_group_memory_record    | any_agent",
+  "get /boards/b/group-memory/stream | lead worker    | agent_board_group_memory_stream    | any_agent",
+  "get /boards/b/group-snapshot      | lead worker    | agent_board_group_snapshot         | any_agent",
+];
 
-test("what leads and main agents alone may do is told apart, under names that agents know", () => {
-  const told = operations().flatMap(({ operation }) =>
-    ["board_lead", "agent_main"].includes(operation["x-required-actor"] as string)
-      ? [[operation.operationId, [operation["x-required-actor"], ...operation.tags]] as const]
-      : [],
-  );
-  const lead = ["board_lead", "agent", "agent-lead"];
-  const main = ["agent_main", "agent", "agent-main"];
-  expect(Object.fromEntries(told)).toMatchObject({
-    agent_lead_create_agent: lead,
-    agent_lead_delete_board_agent: lead,
-    agent_lead_nudge_agent: lead,
-    agent_lead_update_agent_soul: lead,
-    agent_lead_ask_user_via_gateway_main: lead,
-    agent_main_message_board_lead: main,
-    agent_main_broadcast_lead_message: main,
+test("agents have these operations and no others, under the tags, intents and names that they look for", () => {
+  const wanted = AGENT_OPERATIONS.map((row) => row.split("|").map((cell) => cell.trim()));
+  const named = new Map(wanted.map(([place, , , , id]) => [place!, id]));
+  const found = forAgents().map(({ method, path, operation }) => {
+    const place = `${method} ${path.replace("/api/v1", "").replaceAll(/\{(\w)\w*\}/g, "$1")}`;
+    const roles = operation.tags.flatMap((tag) => /^agent-(main|lead|worker)$/.exec(tag)?.[1] ?? []);
+    const id = named.get(place) === undefined ? [] : [operation.operationId];
+    expect(operation.tags, path).toEqual([
+      "agent",
+      ...roles.map((role) => `agent-${role}`),
+      ...(roles.includes("lead") && roles.includes("worker") ? ["agent-board"] : []),
+      ...(roles.length === 3 ? ["any_agent"] : []),
+    ]);
+    return [place, roles.join(" "), operation["x-llm-intent"], operation["x-required-actor"], ...id];
   });
+  const sorted = (rows: unknown[][]) => rows.map((row) => row.join(" | ")).toSorted();
+  expect(sorted(found)).toEqual(sorted(wanted));
 });
 
 test("what agents send and get says what it is for", () => {
@@ -190,6 +202,55 @@ test("every property of every schema is described", () => {
   };
   visit(document.components.schemas, "schemas");
   expect(blank).toEqual([]);
+});
+
+test("whatever clients get has a name: answers, pages and refusals are components, each with one shape", () => {
+  const nameless: string[] = [];
+  const shapes = new Map<string, string[]>();
+  const visit = (node: unknown, at: string): void => {
+    if (typeof node !== "object" || node === null) return;
+    if ("properties" in node) {
+      const shape = JSON.stringify(node);
+      shapes.set(shape, [...(shapes.get(shape) ?? []), at]);
+      if (at.startsWith("paths")) nameless.push(at);
+    }
+    for (const [key, child] of Object.entries(node)) visit(child, `${at} ${key}`);
+  };
+  visit(document.paths, "paths");
+  visit(document.components, "components");
+  expect(nameless).toEqual([]);
+  expect([...shapes.values()].filter((places) => places.length > 1)).toEqual([]);
+  const refusals = operations().flatMap(({ operation }) =>
+    Object.entries(operation.responses).filter(([status]) => Number(status) >= 400 && status !== "503"),
+  );
+  expect(refusals.length).toBeGreaterThan(500);
+  for (const [status, response] of refusals)
+    expect(response, status).toEqual({ $ref: expect.stringMatching(/^#\/components\/responses\/\w+$/) });
+});
+
+test("every reference leads somewhere, and every component is used", () => {
+  const used = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+\/\w+)"/g)].map((match) => match[1]!));
+  const { schemas, responses } = document.components;
+  const known = [
+    ...Object.keys(schemas).map((name) => `schemas/${name}`),
+    ...Object.keys(responses).map((name) => `responses/${name}`),
+  ];
+  expect([...used].toSorted()).toEqual(known.toSorted());
+});
+
+test("the same place under another prefix is another name for the same", () => {
+  const ids = new Map(operations().map(({ path, operation }) => [operation.operationId, path]));
+  const others = [...ids].filter(([id]) => id.endsWith("_unversioned"));
+  expect(others.length).toBeGreaterThan(30);
+  for (const [id, path] of others)
+    expect(ids.get(id.replace("_unversioned", "")), id).toBe(`/api/v1${path.replace(/^\/api/, "")}`);
+});
+
+test("streams tell how they are gone on with", () => {
+  const streams = operations().filter(({ path }) => path.endsWith("/stream"));
+  expect(streams.length).toBeGreaterThan(5);
+  for (const { path, operation } of streams)
+    expect(operation.parameters, path).toContainEqual(expect.objectContaining({ in: "header", name: "Last-Event-ID" }));
 });
 
 test("the reference page needs nothing from any other host", async () => {

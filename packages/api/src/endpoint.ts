@@ -40,6 +40,9 @@ export type Params<Path> = { [K in Name<First<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
+/** Of the rest is known from what an operation declares anyway. */
+type OwnError = 403 | 404 | 409 | 422 | 502;
+
 interface Spec<A extends Actor, Path, Q, B, R> {
   /** Who may call it; decided before any input is read. */
   as: Role<A>;
@@ -49,6 +52,10 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   body?: B;
   returns: R;
   status?: 200 | 202;
+  /** What is answered with 202 where the work may go on after the answer. */
+  later?: z.ZodType;
+  /** Statuses that the operation's own rules lead to, beside those that its role, its path and its input imply. */
+  errors?: readonly OwnError[];
   /**
    * What must exist and be reachable before the input is judged: run when the input is bad, to answer 404 or 403 first.
    * With good input the operation itself checks the same, in the statement it needs anyway.

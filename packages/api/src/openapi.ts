@@ -1,7 +1,10 @@
+import type { RoleName } from "@board/core/actor";
 import type { Settings } from "@board/core/settings";
 import * as z from "zod";
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
 import { type AgentHints, type Endpoint, isStream, placeholders } from "./endpoint.ts";
+import { FAILURES } from "./failures.ts";
+import { operationIdOf } from "./operation-id.ts";
 
 /** Where the service is; null where the document itself was found. `stream_url` is null when streams are there too. */
 type Addresses = Pick<Settings, "base_url" | "stream_url">;
@@ -31,7 +34,7 @@ function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addr
       item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...elsewhere };
     }
   }
-  return createDocument({
+  const table: ZodOpenApiObject = {
     openapi: "3.1.0",
     info: {
       title: "Board coordination",
@@ -47,41 +50,24 @@ function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addr
       },
     },
     paths,
-  }) as unknown as Record<string, unknown>;
+  };
+  return createDocument(table, { override: ({ jsonSchema }) => shorten(jsonSchema) }) as unknown as Record<string, unknown>;
 }
 
-const Detail = z
-  .object({ detail: z.unknown().describe("What went wrong, as text or as an object with a message.") })
-  .meta({ id: "Error" });
-const Problems = z
-  .object({
-    detail: z
-      .union([
-        z.string(),
-        z.looseObject({ message: z.string().describe("The rule that was broken.") }),
-        z.array(
-          z.object({
-            type: z.string().describe("Kind of problem."),
-            loc: z.array(z.union([z.string(), z.int()])).describe("Where: body, query or path, then the field."),
-            msg: z.string().describe("What is wrong."),
-            input: z.unknown().describe("The offending value."),
-          }),
-        ),
-      ])
-      .describe("A broken rule, or every field that does not fit."),
-  })
-  .meta({ id: "InvalidInput", description: "Input that cannot be taken." });
+const INSTANT = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
 
-const ERRORS: Readonly<Record<number, string>> = {
-  401: "No, bad or unknown credential",
-  403: "Not allowed",
-  404: "Absent, or not visible to the caller",
-  409: "Conflicts with what is there",
-  410: "The webhook is disabled",
-  413: "The body is too large",
-  422: "The input cannot be taken",
-  429: "Too many failing attempts or posts; see Retry-After",
-};
+/** Leaves out what says nothing to a client: the patterns behind formats, the bounds of a double's integers, that keys are texts. */
+function shorten(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format === "uuid") delete schema.pattern;
+  if (schema.format === "date-time" && schema.pattern) schema.pattern = INSTANT;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
+}
+
+const Resume = z.object({
+  "Last-Event-ID": z.string().optional().describe("Id of the last event that was seen; the stream goes on after it."),
+});
 
 function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObject {
   const { spec, params } = endpoint;
@@ -89,7 +75,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   const security = [...(users ? [{ user: [] }] : []), ...(agents ? [{ agent: [] }] : [])];
   const media = spec.media_type ?? "application/json";
   return {
-    operationId: operationId(endpoint, path),
+    operationId: operationIdOf(endpoint, path),
     summary: spec.summary,
     description: spec.description ?? `${spec.summary}.`,
     tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [areaOf(path)],
@@ -97,17 +83,16 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
     requestParams: {
       ...(placeholders(path).length > 0 ? { path: params as z.ZodObject } : {}),
       ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
+      ...(isStream(endpoint) ? { header: Resume } : {}),
     },
     ...(spec.body ? { requestBody: { required: true, content: { "application/json": { schema: spec.body } } } } : {}),
     ...(endpoint.spec.lenient_params ? { requestBody: { content: { "*/*": {} } } } : {}),
     responses: {
       [String(spec.status ?? 200) as "200"]: { description: "It worked", content: { [media]: { schema: spec.returns } } },
-      ...Object.fromEntries(
-        errorsOf(endpoint, path).map((status) => [
-          String(status),
-          { description: ERRORS[status]!, content: { "application/json": { schema: status === 422 ? Problems : Detail } } },
-        ]),
-      ),
+      ...(spec.later
+        ? { "202": { description: "It goes on after the answer", content: { "application/json": { schema: spec.later } } } }
+        : {}),
+      ...Object.fromEntries(errorsOf(endpoint, path).map((status) => [String(status), FAILURES[status]!])),
       ...(path === "/readyz"
         ? { "503": { description: "Not ready", content: { "application/json": { schema: spec.returns } } } }
         : {}),
@@ -120,15 +105,27 @@ function errorsOf({ method, spec }: Endpoint, path: string): number[] {
   const secured = spec.as.users || spec.as.agents;
   const hasId = path.includes("{");
   const door = spec.lenient_params === true;
-  return [
+  const writes = method !== "GET";
+  const errors = [
     ...(secured ? [401, 429] : []),
-    ...(secured || door ? [403] : []),
-    ...(hasId || secured ? [404] : []),
-    ...(method !== "GET" && !door ? [409] : []),
+    ...(door || mayRefuse(spec.as, path, writes) ? [403] : []),
+    // Whatever is written to may be removed in that very moment.
+    ...(hasId || (secured && writes) ? [404] : []),
     ...(door ? [410, 429] : []),
     ...(spec.body || door ? [413] : []),
     ...((hasId && !door) || spec.body || spec.query ? [422] : []),
-  ].sort((a, b) => a - b);
+    ...(spec.errors ?? []),
+  ];
+  return [...new Set(errors)].toSorted((a, b) => a - b);
+}
+
+/** Roles that nobody lacks who is known at all. */
+const OPEN_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT"];
+
+/** Whether somebody who is known may be refused: for the role, or on a board or in a group that is visible all the same. */
+function mayRefuse({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
+  const place = /\{(?:board|group)_id\}/.test(path);
+  return !OPEN_ROLES.includes(name) || (place && (agents || (users && writes)));
 }
 
 /** The tags an agent filters by: its role, and what it shares with the others. */
@@ -150,15 +147,6 @@ const areaOf = (path: string): string => {
     .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
   return segments.findLast((segment) => AREAS_BELOW.includes(segment)) ?? segments[0] ?? "service";
 };
-
-/** Unique by construction: the method and the path, unless the contract names it. */
-function operationId({ method, spec }: Endpoint, path: string): string {
-  const name = path
-    .replace(/^\//, "")
-    .replaceAll(/[{}]/g, "")
-    .replaceAll(/[^A-Za-z0-9]+/g, "_");
-  return spec.operation_id ?? `${method.toLowerCase()}_${name}`;
-}
 
 function toExtensions(hints: AgentHints): Record<`x-${string}`, unknown> {
   return {

@@ -39,19 +39,35 @@ function introduce(screen: Screen, url: string, token: string): void {
   screen.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
-  Outside systems post webhooks. Each post is stored before it is answered with 202, and
-  wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it through the agent API and
-  makes tasks of it, which ${milo.name} and ${juno.name} work on. Nothing is done before ${iris.name} has reviewed
-  it and you have approved; the demo does that for you. Now and then the gateway goes
-  down; watch what happens to the posts and the messages of that time.
+  Outside systems post webhooks. Each post is stored before it is answered
+  with 202, and wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it
+  through the agent API and makes tasks of it, which ${milo.name} and ${juno.name} work on.
+  Nothing is done before ${iris.name} has reviewed it and you have approved; the demo
+  does that for you. Now and then the gateway goes down: watch what happens to
+  the posts and the messages of that time.
 
   service    ${url}
   reference  ${url}/docs
+  document   ${url}/openapi.json
   token      ${token}
 
-  Everything is real but the gateway's host and the agents' minds. Ctrl-C ends it.
+  Look around meanwhile from another terminal, with the token in TOKEN:
+  curl -s ${url}/api/v1/boards -H "Authorization: Bearer $TOKEN"
+
+  Everything is real but the gateway's host and the agents' minds.
+  Ctrl-C ends it.
 `);
 }
+
+const NEXT = [
+  "npm start                 the service on data that stays",
+  "npm run gateway           a host for it, which prints what agents are told",
+  "packages/local/src/demo   how all this is called, with the typed client",
+  "README.md                 the same with curl, and the map of the code",
+];
+
+const section = (screen: Screen, title: string, lines: readonly string[]) =>
+  screen.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
 
 /** Plays all parts at once, until the demo is over or the story has ended and its last task is done. */
 async function play(stage: Stage, token: string, gateway_token: string, seconds: number | null): Promise<void> {
@@ -97,7 +113,9 @@ async function main(): Promise<void> {
   }
   curtain.abort();
   const summary = stage.tally.summary();
-  if (summary.length > 0) screen.print(`\n${heading("What happened")}\n\n${summary.map((line) => `  ${line}\n`).join("")}`);
+  if (summary.length > 0) section(screen, "What happened", summary);
+  section(screen, "To go on", NEXT);
+  screen.print();
   const closed = server.stop().then(() => gateway.close());
   await Promise.race([closed, pause(CURTAIN_MS)]);
   process.exit(0);

@@ -24,7 +24,7 @@ export const agents = [
   endpoint(
     "GET",
     "/api/v1/agents",
-    { as: admin, summary: "List agents", query: AgentQuery, returns: pageOf(AgentRead) },
+    { as: admin, summary: "List agents", errors: [404], query: AgentQuery, returns: pageOf(AgentRead) },
     (ctx, { query }) => listAgents(ctx, query),
   ),
   endpoint(
@@ -33,6 +33,7 @@ export const agents = [
     {
       as: admin,
       summary: "Follow agents",
+      errors: [404],
       description:
         "Server-sent events `agent`, one per visible change. A deleted agent has none. Resumes after the event named by Last-Event-ID.",
       query: AgentStreamQuery,
@@ -47,6 +48,7 @@ export const agents = [
     {
       as: adminOrLead,
       summary: "Create an agent",
+      errors: [409],
       description: "The answer shows the agent's token this once.",
       body: CreateAgent,
       returns: AgentCreated,
@@ -62,6 +64,7 @@ export const agents = [
     {
       as: admin,
       summary: "Change an agent",
+      errors: [409],
       description:
         "Its host follows in the background. An agent that moves to another gateway, or becomes its main agent, is made there anew.",
       reaches: (ctx, params) => agentFor(ctx, params.agent_id),
@@ -91,7 +94,9 @@ export const agents = [
     "/api/v1/agents/heartbeat",
     {
       as: adminOrAgent,
+      operation_id: "heartbeat_agent_by_name",
       summary: "Send a heartbeat by name",
+      errors: [409],
       description: "An agent for itself; a person for the agent of a board, which is made when it is missing.",
       body: CheckInByName,
       returns: CheckedIn,

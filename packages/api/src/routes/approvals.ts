@@ -29,6 +29,7 @@ export const approvals = [
     {
       as: userOrAgent,
       summary: "Ask for an approval",
+      errors: [409],
       description:
         "It starts as pending, whatever status is sent. A reason is required: `description`, `lead_reasoning`, or `reason` in the payload or its `decision`. A task has at most one pending approval.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -43,6 +44,7 @@ export const approvals = [
     {
       as: user,
       summary: "Decide an approval",
+      errors: [409],
       description: "Approves, rejects, or takes the decision back. The board's lead and the agent that asked are told of it.",
       reaches: (ctx, params) => getApproval(ctx, params.board_id, params.approval_id),
       body: DecideApproval,

@@ -27,7 +27,7 @@ export const boardGroups = [
   endpoint(
     "POST",
     "/api/v1/board-groups",
-    { as: admin, summary: "Create a board group", body: CreateBoardGroup, returns: BoardGroup },
+    { as: admin, summary: "Create a board group", errors: [409], body: CreateBoardGroup, returns: BoardGroup },
     (ctx, { body }) => createBoardGroup(ctx, body),
   ),
   endpoint(
@@ -42,6 +42,7 @@ export const boardGroups = [
     {
       as: admin,
       summary: "Change a board group",
+      errors: [409],
       description: "Renaming alone keeps the slug; a blank slug is made from the name again.",
       reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
       body: UpdateBoardGroup,

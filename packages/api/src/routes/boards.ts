@@ -30,7 +30,7 @@ export const boards = [
   endpoint(
     "POST",
     "/api/v1/boards",
-    { as: admin, summary: "Create a board", body: CreateBoard, returns: Board },
+    { as: admin, summary: "Create a board", errors: [409], body: CreateBoard, returns: Board },
     (ctx, { body }) => createBoard(ctx, body),
   ),
   endpoint("GET", "/api/v1/boards/{board_id}", { as: user, summary: "Get a board", returns: Board }, (ctx, { params }) =>
@@ -42,6 +42,7 @@ export const boards = [
     {
       as: user,
       summary: "Change a board",
+      errors: [409],
       description: "The lead is told what changed, the agents of a group when the board joins or leaves it.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: UpdateBoard,
@@ -74,6 +75,7 @@ export const boards = [
     "/api/v1/boards/{board_id}/group-snapshot",
     {
       as: userOrAgent,
+      operation_id: "get_snapshot_of_own_group",
       summary: "See what the board's group works on",
       description: "The boards of the group with their task counts and most pressing tasks; people see those they may read.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),

@@ -27,6 +27,7 @@ export const customFields = [
     {
       as: admin,
       summary: "Create a custom field",
+      errors: [409],
       description: "Tasks that exist already show the default; required fields are asked for when their values are next changed.",
       body: CreateCustomField,
       returns: CustomField,
@@ -39,6 +40,7 @@ export const customFields = [
     {
       as: admin,
       summary: "Change a custom field",
+      errors: [409],
       description: "Refused while tasks have values that a new type or pattern would not take.",
       reaches: (ctx, params) => getCustomField(ctx, params.field_id),
       body: UpdateCustomField,
@@ -46,8 +48,13 @@ export const customFields = [
     },
     (ctx, { params, body }) => updateCustomField(ctx, params.field_id, body),
   ),
-  endpoint("DELETE", one, { as: admin, summary: "Delete a custom field", returns: Ok }, async (ctx, { params }) => {
-    await removeCustomField(ctx, params.field_id);
-    return ok;
-  }),
+  endpoint(
+    "DELETE",
+    one,
+    { as: admin, summary: "Delete a custom field", errors: [409], returns: Ok },
+    async (ctx, { params }) => {
+      await removeCustomField(ctx, params.field_id);
+      return ok;
+    },
+  ),
 ];

@@ -42,6 +42,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "Look at a gateway",
+      errors: [404],
       description:
         "Asks the host, at most 10 s. A host that does not answer, may not be dialled or is too old is no error: `connected` is false and `error` says why.",
       query: TargetQuery,
@@ -55,6 +56,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "List a gateway's sessions",
+      errors: [404, 502],
       description: "With a board named, the gateway's main session is made when it is missing. 502 when the host fails.",
       query: TargetQuery,
       returns: GatewaySessions,
@@ -68,6 +70,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Get a session of a gateway",
+        errors: [502],
         description: "The main session is made when it is missing. 502 when the host fails.",
         query: TargetQuery,
         returns: OneGatewaySession,
@@ -82,6 +85,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Read what was said in a session",
+        errors: [502],
         description: "The latest messages as the host keeps them; none for a key it does not know. 502 when the host fails.",
         query: HistoryQuery,
         returns: GatewaySessionHistory,
@@ -96,6 +100,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Say something into a session",
+        errors: [502],
         description: "Answers stay in the session. Naming a board takes the right to write to it. 502 when the host fails.",
         query: TargetQuery,
         body: SendSessionMessage,
@@ -113,6 +118,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "List what a gateway understands",
+      errors: [404],
       description: "From the host when it answers within 5 s, else what this service uses of any host.",
       query: TargetQuery,
       returns: GatewayCommands,

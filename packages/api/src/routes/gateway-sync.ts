@@ -1,7 +1,6 @@
 import { admin } from "@board/core/actor";
 import { getSyncRun, requireGateway, startSync, syncTemplates } from "@board/core/template/sync";
 import { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "@board/core/template/sync-result";
-import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
 import { prefersAsync } from "../prefer.ts";
@@ -20,7 +19,8 @@ export const gatewaySync = [
         "Writes the workspace files of the gateway's agents anew. What goes wrong is in `errors`, never an error status. A sync that takes longer than 25 s, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.",
       reaches: (ctx, params) => requireGateway(ctx, params.gateway_id),
       query: SyncQuery,
-      returns: z.union([TemplateSyncResult, TemplateSyncRun]),
+      returns: TemplateSyncResult,
+      later: TemplateSyncRun,
     },
     async (ctx, { params: { gateway_id }, query, http }) => {
       const is_async = prefersAsync(http.headers);

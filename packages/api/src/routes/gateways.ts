@@ -53,7 +53,13 @@ export const gateways = [
   endpoint(
     "DELETE",
     "/api/v1/gateways/{gateway_id}",
-    { as: admin, summary: "Delete a gateway", description: "409 while boards or their agents use it.", returns: Ok },
+    {
+      as: admin,
+      summary: "Delete a gateway",
+      errors: [409],
+      description: "409 while boards or their agents use it.",
+      returns: Ok,
+    },
     async (ctx, { params }) => {
       await removeGateway(ctx, params.gateway_id);
       return ok;

@@ -63,6 +63,7 @@ export const groupMemory = [
     "/api/v1/boards/{board_id}/group-memory",
     {
       as: userOrAgent,
+      operation_id: "list_memory_of_own_group",
       summary: "List the memory of the board's group",
       description: "What the boards of the group remember together, newest first; empty for a board without a group.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
@@ -82,6 +83,7 @@ export const groupMemory = [
     "/api/v1/boards/{board_id}/group-memory",
     {
       as: userOrAgent,
+      operation_id: "create_memory_of_own_group",
       summary: "Write to the memory of the board's group",
       description: "Chat (tag `chat`) reaches leads and mentioned agents of the group; tag `broadcast` or `@all` every agent.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -104,6 +106,7 @@ export const groupMemory = [
     "/api/v1/boards/{board_id}/group-memory/stream",
     {
       as: userOrAgent,
+      operation_id: "stream_memory_of_own_group",
       summary: "Follow the memory of the board's group",
       description: "Server-sent events `memory`, one per new entry; silent while the board has no group.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),

@@ -28,6 +28,7 @@ export const invites = [
     {
       as: admin,
       summary: "Invite somebody",
+      errors: [409],
       description: "No mail is sent: the token is handed to the invited person. Invites do not expire.",
       body: CreateInvite,
       returns: Invite,
@@ -50,7 +51,9 @@ export const invites = [
     under(both, "/invites/accept"),
     {
       as: user,
+      operation_id: "accept_invite",
       summary: "Accept an invite",
+      errors: [403],
       description: "Makes the caller a member. A member keeps what it has and gets what the invite gives beyond that.",
       body: AcceptInvite,
       returns: Member,

@@ -12,8 +12,11 @@ const one = under(both, "/members/{member_id}");
 
 /** The members of the active organization. */
 export const members = [
-  endpoint("GET", under(both, "/member"), { as: member, summary: "Get the caller's membership", returns: Member }, (ctx) =>
-    getOwnMember(ctx),
+  endpoint(
+    "GET",
+    under(both, "/member"),
+    { as: member, operation_id: "get_own_membership", summary: "Get the caller's membership", returns: Member },
+    (ctx) => getOwnMember(ctx),
   ),
   endpoint(
     "GET",
@@ -24,7 +27,13 @@ export const members = [
   endpoint(
     "GET",
     one,
-    { as: member, summary: "Get a member", description: "Others than the caller for admins only.", returns: Member },
+    {
+      as: member,
+      summary: "Get a member",
+      errors: [403],
+      description: "Others than the caller for admins only.",
+      returns: Member,
+    },
     (ctx, { params }) => getMember(ctx, params.member_id),
   ),
   endpoint(

@@ -10,6 +10,7 @@ export const metrics = [
     {
       as: member,
       summary: "Get the figures of the dashboard",
+      errors: [404],
       description:
         "About the boards of the active organization that the caller may read, all of them or those of one board or group. " +
         "Times are UTC; a window ends now and takes in its start but not its end.",

@@ -47,7 +47,9 @@ export const onboarding = [
     "/api/v1/boards/{board_id}/onboarding/agent",
     {
       as: main,
+      operation_id: "update_board_onboarding",
       summary: "Ask the user, or hand in the draft",
+      errors: [409],
       description: "For the main agent: one question, or the completion; the same as under /api/v1/agent.",
       reaches: (ctx, params) => boardOfMain(ctx, params.board_id),
       body: AgentReply,

@@ -26,6 +26,7 @@ export const organizations = [
     {
       as: user,
       summary: "Create an organization",
+      errors: [409],
       description: "The caller owns it and works in it from now on.",
       body: CreateOrganization,
       returns: Organization,
@@ -35,13 +36,24 @@ export const organizations = [
   endpoint(
     "GET",
     under(both, "/me/list"),
-    { as: user, summary: "List the caller's organizations", returns: z.array(OrganizationListItem) },
+    {
+      as: user,
+      operation_id: "list_organizations",
+      summary: "List the caller's organizations",
+      returns: z.array(OrganizationListItem),
+    },
     (ctx) => listOrganizations(ctx),
   ),
   endpoint(
     "PATCH",
     under(both, "/me/active"),
-    { as: user, summary: "Choose the active organization", body: ActivateOrganization, returns: Organization },
+    {
+      as: user,
+      operation_id: "activate_organization",
+      summary: "Choose the active organization",
+      body: ActivateOrganization,
+      returns: Organization,
+    },
     (ctx, { body }) => activateOrganization(ctx, body),
   ),
   endpoint("GET", under(both, "/me"), { as: member, summary: "Get the active organization", returns: Organization }, (ctx) =>

@@ -45,6 +45,7 @@ export const skillPacks = [
     {
       as: admin,
       summary: "Replace a skill pack",
+      errors: [409],
       description: "What is left out takes its default. Skills stay as they are until the next sync.",
       reaches: (ctx, params) => getPack(ctx, params.pack_id),
       body: ReplacePack,
@@ -67,10 +68,12 @@ export const skillPacks = [
     {
       as: admin,
       summary: "Sync a skill pack",
+      errors: [502],
       description:
         "Brings the marketplace to what the repository has; nothing is ever removed. 422 for a repository that is too large, 502 when the code host fails. A sync that takes longer than 20 s, one while another of the pack is under way, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.",
       reaches: (ctx, params) => getPack(ctx, params.pack_id),
-      returns: z.union([PackSyncRun, PackSynced]),
+      returns: PackSynced,
+      later: PackSyncRun,
     },
     async (ctx, { params: { pack_id }, http }) => {
       const is_async = prefersAsync(http.headers);

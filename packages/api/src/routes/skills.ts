@@ -18,6 +18,7 @@ export const skills = [
     {
       as: admin,
       summary: "List skills",
+      errors: [404],
       description: "Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset tell where the page stands.",
       query: SkillsQuery,
       returns: z.array(SkillCard),
@@ -56,6 +57,7 @@ export const skills = [
     {
       as: admin,
       summary: "Have a skill installed",
+      errors: [502],
       description:
         "Tells the gateway's main agent to install it or to bring it up to date. 502 when its host does not take that.",
       reaches: (ctx, params) => getSkill(ctx, params.skill_id),
@@ -70,6 +72,7 @@ export const skills = [
     {
       as: admin,
       summary: "Have a skill uninstalled",
+      errors: [502],
       description: "Tells the gateway's main agent to remove it. 502 when its host does not take that.",
       reaches: (ctx, params) => getSkill(ctx, params.skill_id),
       query: InstallQuery,

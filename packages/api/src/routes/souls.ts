@@ -12,6 +12,7 @@ export const souls = [
     {
       as: adminOrAgent,
       summary: "Search the souls directory",
+      errors: [502],
       description: "502 when a remote directory cannot be read and nothing of it was kept.",
       query: SoulQuery,
       returns: SoulsFound,
@@ -24,6 +25,7 @@ export const souls = [
     {
       as: adminOrAgent,
       summary: "Read a soul",
+      errors: [502],
       description: "The slug may end with .md. 502 when a remote directory cannot be read and nothing of it was kept.",
       returns: Soul,
     },

@@ -22,7 +22,7 @@ export const tags = [
     { as: member, summary: "List tags by page", query: pageQuery(), returns: pageOf(Tag) },
     (ctx, { query }) => listTags(ctx, query),
   ),
-  endpoint("POST", both, { as: admin, summary: "Create a tag", body: CreateTag, returns: Tag }, (ctx, { body }) =>
+  endpoint("POST", both, { as: admin, summary: "Create a tag", errors: [409], body: CreateTag, returns: Tag }, (ctx, { body }) =>
     createTag(ctx, body),
   ),
   endpoint("GET", one, { as: member, summary: "Get a tag", returns: Tag }, (ctx, { params }) => getTag(ctx, params.tag_id)),
@@ -32,6 +32,7 @@ export const tags = [
     {
       as: admin,
       summary: "Change a tag",
+      errors: [409],
       description: "Renaming alone keeps the slug; a blank slug is made from the name again.",
       reaches: (ctx, params) => getTag(ctx, params.tag_id),
       body: UpdateTag,

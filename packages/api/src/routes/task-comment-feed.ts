@@ -7,9 +7,10 @@ import { endpoint } from "../endpoint.ts";
 const feed = {
   as: member,
   summary: "List task comments of all boards",
+  errors: [404],
   description: "On the boards that you may read, newest first.",
   returns: pageOf(FeedComment),
-};
+} as const;
 
 /** What is said about tasks, across boards. */
 export const taskCommentFeed = [
@@ -23,6 +24,7 @@ export const taskCommentFeed = [
     {
       as: member,
       summary: "Follow task comments of all boards",
+      errors: [404],
       description:
         "Server-sent events `comment`, one per new comment, on the boards that you may read at that moment. Resumes after the event named by Last-Event-ID.",
       query: FeedStreamQuery,

@@ -21,6 +21,7 @@ export const tasks = [
     {
       as: user,
       summary: "Create a task on a board named in the body",
+      errors: [403, 409],
       description: "The board's lead is told of it, and the assignee of its work.",
       body: CreateTaskOnBoard,
       returns: Task,
@@ -33,6 +34,7 @@ export const tasks = [
     {
       as: user,
       summary: "Create a task",
+      errors: [409],
       description: "The board's lead is told of it, and the assignee of its work.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateTask,
@@ -62,6 +64,7 @@ export const tasks = [
     {
       as: userOrAgent,
       summary: "Change or move a task",
+      errors: [409],
       description:
         "People may change everything, the board's lead status, assignee, dependencies and tags, other agents the status of their own or of free tasks. The board's rules decide which moves are open.",
       reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),

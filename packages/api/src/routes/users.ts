@@ -22,6 +22,7 @@ export const users = [
     {
       as: user,
       summary: "Delete the caller",
+      errors: [403, 422],
       description:
         "Organizations with no other member go too. Refused to the last owner of an organization that others are in, and to the shared user of local mode.",
       returns: Ok,
@@ -34,7 +35,10 @@ export const users = [
   endpoint("GET", "/api/v1/auth/bootstrap", { as: user, summary: "Sign in", description: signIn, returns: User }, (ctx) =>
     bootstrap(ctx),
   ),
-  endpoint("POST", "/api/v1/auth/bootstrap", { as: user, summary: "Sign in (POST)", description: signIn, returns: User }, (ctx) =>
-    bootstrap(ctx),
+  endpoint(
+    "POST",
+    "/api/v1/auth/bootstrap",
+    { as: user, operation_id: "post_auth_bootstrap", summary: "Sign in (POST)", description: signIn, returns: User },
+    (ctx) => bootstrap(ctx),
   ),
 ];

@@ -26,6 +26,7 @@ export const webhooks = [
     {
       as: user,
       summary: "List webhooks",
+      errors: [403],
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       query: pageQuery(),
       returns: pageOf(Webhook),

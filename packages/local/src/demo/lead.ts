@@ -1,15 +1,11 @@
-import type { AgentRead } from "@board/core/agent/agent";
-import type { Approval } from "@board/core/approval/approval";
-import type { Page } from "@board/core/page";
-import type { TagLabel } from "@board/core/tag/tag";
-import type { Task } from "@board/core/task/task";
-import type { WebhookPayload } from "@board/core/webhook/payload";
+import type { Task } from "@board/client/api";
+import { ApiError } from "@board/client/error";
 import { answerTo, flawOf } from "./knowledge.ts";
 import { judge, type Plan, tagOf } from "./rules.ts";
 import type { Agent } from "./setting.ts";
-import { Refused, type Stage, wait } from "./stage.ts";
+import { type Stage, wait } from "./stage.ts";
 import { type Wake, wakes } from "./wake.ts";
-import { appear, change, comment, lastWords, move, readTask, sendHeartbeat, tasksPath } from "./work.ts";
+import { appear, change, comment, lastWords, move, readTask, sendHeartbeat } from "./work.ts";
 
 /** As much of a payload as the lead is willing to read. */
 const MAX_CHARS = 1_500;
@@ -27,8 +23,9 @@ interface Mind {
 /** The lead sleeps until its gateway has a message for it, then takes a turn; one turn after the other. */
 export async function playLead(stage: Stage, me: Agent): Promise<void> {
   const mind: Mind = { stage, me, asks_first: false };
+  const waking = wakes(stage, me.session_key);
   await appear(stage, me);
-  for await (const wake of wakes(stage, me.session_key)) {
+  for await (const wake of waking) {
     await sendHeartbeat(me);
     if (wake) await takeTurn(mind, wake);
   }
@@ -50,16 +47,20 @@ async function takeTurn(mind: Mind, { header, payload, task_ids, decision }: Wak
   }
 }
 
-async function readPost({ stage, me }: Mind, { id, path }: NonNullable<Wake["payload"]>): Promise<void> {
+async function readPost({ stage, me }: Mind, { id, webhook_id }: NonNullable<Wake["payload"]>): Promise<void> {
   const { screen, tally } = stage;
-  const { payload } = await me.call<WebhookPayload>("GET", `${path}?max_chars=${MAX_CHARS}`);
+  const { payload } = await me.api.get("/api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}", {
+    params: { path: { board_id: me.board_id, webhook_id, payload_id: id }, query: { max_chars: MAX_CHARS } },
+  });
   const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
   screen.tell(me.who, `reads ${length === MAX_CHARS ? "the first " : ""}${length} characters`);
   await wait(stage, THINKING_MS);
   const { tasks, note } = judge(payload);
   if (note) {
-    const entry = { content: note.text, tags: [...note.tags, `payload:${id}`] };
-    await me.call("POST", `/api/v1/agent/boards/${me.board_id}/memory`, entry);
+    await me.api.post("/api/v1/agent/boards/{board_id}/memory", {
+      params: boardOf(me),
+      body: { content: note.text, tags: [...note.tags, `payload:${id}`] },
+    });
     tally.noted();
     screen.tell(me.who, `notes: ${note.text}`);
   }
@@ -67,24 +68,29 @@ async function readPost({ stage, me }: Mind, { id, path }: NonNullable<Wake["pay
   tally.handled(id);
 }
 
-const listTags = ({ call, board_id }: Agent) => call<TagLabel[]>("GET", `/api/v1/agent/boards/${board_id}/tags`);
+const boardOf = ({ board_id }: Agent) => ({ path: { board_id } });
+
+const listTags = (me: Agent) => me.api.get("/api/v1/agent/boards/{board_id}/tags", { params: boardOf(me) });
 
 /** The payload is named in each, so that the work can be traced back to what caused it. */
 async function makeTasks(stage: Stage, me: Agent, plans: Plan[], payload_id: string): Promise<void> {
   if (plans.length === 0) return;
   const { screen, tally } = stage;
-  const fellows = (await me.call<Page<AgentRead>>("GET", "/api/v1/agent/agents")).items;
+  const fellows = (await me.api.get("/api/v1/agent/agents")).items;
   const tags = await listTags(me);
   let before: Task | undefined;
   for (const plan of plans) {
     const worker = fellows.find(({ name }) => name === plan.for);
-    const task = await me.call<Task>("POST", tasksPath(me), {
-      title: plan.title,
-      description: `${plan.description}\nPayload ${payload_id}`,
-      priority: plan.priority,
-      tag_ids: tags.filter(({ slug }) => plan.tags.includes(slug)).map(({ id }) => id),
-      assigned_agent_id: worker?.id ?? null,
-      depends_on_task_ids: plan.follows && before ? [before.id] : [],
+    const task = await me.api.post("/api/v1/agent/boards/{board_id}/tasks", {
+      params: boardOf(me),
+      body: {
+        title: plan.title,
+        description: `${plan.description}\nPayload ${payload_id}`,
+        priority: plan.priority,
+        tag_ids: tags.filter(({ slug }) => plan.tags.includes(slug)).map(({ id }) => id),
+        assigned_agent_id: worker?.id ?? null,
+        depends_on_task_ids: plan.follows && before ? [before.id] : [],
+      },
     });
     tally.seen(task, payload_id);
     const labels = [task.priority, ...task.tags.map(({ name }) => name)].join(", ");
@@ -111,10 +117,10 @@ async function review(mind: Mind, task: Task): Promise<void> {
   try {
     await move(stage, me, task, "done");
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof ApiError)) throw error;
     const number = stage.tally.numberOf(task.id);
     stage.screen.tell(me.who, `moves ${number} to done → ${error.status}, which is your rule at work:`, true);
-    stage.screen.tell(me.who, error.reason);
+    stage.screen.tell(me.who, error.message);
     mind.asks_first = true;
     await askForApproval(mind, task, result);
   }
@@ -127,11 +133,9 @@ async function sendBack({ stage, me }: Mind, task: Task, why: string): Promise<v
 
 async function askForApproval({ stage, me }: Mind, task: Task, result: string): Promise<void> {
   const { screen, tally } = stage;
-  await me.call<Approval>("POST", `/api/v1/agent/boards/${me.board_id}/approvals`, {
-    action_type: "task.done",
-    description: result,
-    task_id: task.id,
-    confidence: 90,
+  await me.api.post("/api/v1/agent/boards/{board_id}/approvals", {
+    params: boardOf(me),
+    body: { action_type: "task.done", description: result, task_id: task.id, confidence: 90 },
   });
   tally.asked();
   screen.tell(me.who, `asks you to approve ${tally.numberOf(task.id)}: ${result}`);

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Accepted } from "@board/core/webhook/ingest";
+import type { BoardWebhookAccepted } from "@board/client/api";
 import { customer, github, monitor } from "./cast.ts";
 import type { Who } from "./screen.ts";
 import type { Door, Setting } from "./setting.ts";
@@ -28,7 +28,7 @@ export async function send({ url, screen, tally, over }: Stage, door: Door, post
     body: post.body,
     signal: over,
   });
-  const answer = (await response.json()) as Accepted & { detail?: string };
+  const answer = (await response.json()) as BoardWebhookAccepted & { detail?: string };
   if (response.status === 202) tally.accepted(answer.payload_id, post.subject);
   else tally.refused();
   screen.tell(post.who, `${post.subject}: ${post.detail} → ${response.status}${answer.detail ? ` ${answer.detail}` : ""}`);

@@ -24,15 +24,29 @@ export function createScreen(): Screen {
   return {
     tell({ name, style }, what, strong = false) {
       const head = `  ${clock(performance.now() - started)}  `;
-      const name_column = name.padEnd(NAME_WIDTH);
-      // A wrapped line would break the columns.
-      const room =
-        (process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY) - head.length - name_column.length - 1;
-      const text = what.length > room ? `${what.slice(0, room - 1)}…` : what;
-      say(`${styleText("dim", head)}${styleText(style, name_column)} ${strong ? styleText("bold", text) : text}`);
+      const name_column = `${name.padEnd(NAME_WIDTH)} `;
+      const margin = head.length + name_column.length;
+      const [first = "", ...rest] = wrap(what, widthOf(process.stdout) - margin);
+      const show = (text: string) => (strong ? styleText("bold", text) : text);
+      say(`${styleText("dim", head)}${styleText(style, name_column)}${show(first)}`);
+      for (const line of rest) say(`${" ".repeat(margin)}${show(line)}`);
     },
     print: (text = "") => void say(text),
   };
+}
+
+/** A log that is piped has one line for each event. */
+const widthOf = ({ isTTY, columns }: NodeJS.WriteStream) => (isTTY ? columns : Number.POSITIVE_INFINITY);
+
+/** A line as lines of so many characters, broken between words. */
+function wrap(text: string, room: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length === 0 || longer.length > room) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
 }
 
 export const heading = (text: string): string => styleText("bold", text);

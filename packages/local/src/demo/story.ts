@@ -1,12 +1,13 @@
-import type { Task } from "@board/core/task/task";
 import * as cast from "./cast.ts";
 import { alert, form, mail, type Post, push, send } from "./outside.ts";
 import type { Setting } from "./setting.ts";
 import { type Stage, until, wait } from "./stage.ts";
+import { isSetUp } from "./wake.ts";
 
 /** One event of the story. */
 type Scene = (stage: Stage, setting: Setting) => Promise<unknown>;
 
+const OPENING_MS = 500;
 const BETWEEN_MS = 3_000;
 /** Nothing in the story takes longer, unless something is wrong; then it goes on without. */
 const LIMIT_MS = 30_000;
@@ -56,9 +57,12 @@ const outage =
 /** A person's own task: the lead is told of it. */
 const ordered =
   (title: string): Scene =>
-  async ({ screen, tally }, { board_id, call, workers }) => {
+  async ({ screen, tally }, { board_id, api, workers }) => {
     const { id: assigned_agent_id, who } = workers.at(-1)!;
-    const task = await call<Task>("POST", `/api/v1/boards/${board_id}/tasks`, { title, priority: "low", assigned_agent_id });
+    const task = await api.post("/api/v1/boards/{board_id}/tasks", {
+      params: { path: { board_id } },
+      body: { title, priority: "low", assigned_agent_id },
+    });
     tally.seen(task);
     screen.tell(cast.you, `make ${tally.numberOf(task.id)} ${title} (${task.priority}) for ${who.name}`);
   };
@@ -95,7 +99,8 @@ const scenes: Scene[] = [
 /** Plays for so many seconds and ends between two scenes; null plays until the demo is over. */
 export async function playStory(stage: Stage, setting: Setting, seconds: number | null): Promise<void> {
   const ends = seconds === null ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000;
-  await wait(stage, BETWEEN_MS / 2);
+  await until(stage, () => isSetUp(stage, setting.lead.session_key), LIMIT_MS);
+  await wait(stage, OPENING_MS);
   for (;;)
     for (const scene of scenes) {
       await scene(stage, setting);

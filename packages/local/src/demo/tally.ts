@@ -1,4 +1,4 @@
-import type { Task, TaskStatus } from "@board/core/task/task";
+import type { Task } from "@board/client/api";
 
 /** Counts what happens, so that the end can say whether every accepted post reached its agent and every task its end. */
 export interface Tally {
@@ -21,7 +21,7 @@ export interface Tally {
   /** What the log calls a task, such as `#1`. */
   numberOf(task_id: string): string;
   /** How the tasks stand that were made for a payload, in the order of making. */
-  tasksFor(payload_id: string): TaskStatus[];
+  tasksFor(payload_id: string): Task["status"][];
   /** Whether agents have dealt with every accepted post, and every task is done. */
   isSettled(): boolean;
   /** Lines for the end; none when nothing was posted. */
@@ -33,7 +33,7 @@ export function createTally(): Tally {
   const deliveries = new Map<string, number>();
   const handled = new Set<string>();
   const numbers = new Map<string, string>();
-  const tasks = new Map<string, { status: TaskStatus; payload_id: string | undefined }>();
+  const tasks = new Map<string, { status: Task["status"]; payload_id: string | undefined }>();
   const stirred = new Map<string, number>();
   const counts = { refused: 0, notes: 0, comments: 0, told: 0, asked: 0, decided: 0 };
   let longest_ms = 0;

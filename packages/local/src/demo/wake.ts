@@ -20,8 +20,8 @@ export type Header = (typeof HEADERS)[number];
 export interface Wake {
   header: Header;
   task_ids: string[];
-  /** Where the whole payload of a webhook is, as the message says. */
-  payload?: { id: string; path: string };
+  /** The payload of a webhook, which the message shows only in part. */
+  payload?: { id: string; webhook_id: string };
   /** How an approval was decided. */
   decision?: string;
 }
@@ -35,15 +35,15 @@ export function toWake(message: string): Wake | undefined {
   if (header === "APPROVAL RESOLVED") return { header, task_ids, decision: line(/^Decision: (\S+)$/m) ?? "" };
   if (header !== "WEBHOOK EVENT RECEIVED") return { header, task_ids };
   const id = line(/^Payload ID: (\S+)$/m);
-  const path = line(/GET (\/api\/v1\/agent\/\S+\/payloads\/\S+)/);
-  return id && path ? { header, task_ids: [], payload: { id, path } } : undefined;
+  const webhook_id = line(/GET \/api\/v1\/agent\/\S+\/webhooks\/([^\s/]+)\/payloads\//);
+  return id && webhook_id ? { header, task_ids: [], payload: { id, webhook_id } } : undefined;
 }
 
 /**
- * What wakes an agent: the messages for its session in the order of arrival, and null at its own heartbeat. What comes
- * while it is busy waits. Ends by rejection when the demo is over.
+ * What wakes an agent from now on: the messages for its session in the order of arrival, and null at its own heartbeat.
+ * What comes while it is busy waits. Ends by rejection when the demo is over.
  */
-export async function* wakes(stage: Stage, session_key: string): AsyncGenerator<Wake | null> {
+export function wakes(stage: Stage, session_key: string): AsyncGenerator<Wake | null> {
   const queue: Wake[] = [];
   let arrived = () => {};
   stage.gateway.onMessage((message) => {
@@ -52,14 +52,21 @@ export async function* wakes(stage: Stage, session_key: string): AsyncGenerator<
     queue.push(wake);
     arrived();
   });
-  for (;;) {
-    const next = queue.shift();
-    if (next) {
-      yield next;
-      continue;
+  async function* take(): AsyncGenerator<Wake | null> {
+    for (;;) {
+      const next = queue.shift();
+      if (next) {
+        yield next;
+        continue;
+      }
+      const message = new Promise<false>((resolve) => (arrived = () => resolve(false)));
+      const beat = wait(stage, BEAT_MS - (performance.now() % BEAT_MS)).then(() => true);
+      if (await Promise.race([message, beat])) yield null;
     }
-    const message = new Promise<false>((resolve) => (arrived = () => resolve(false)));
-    const beat = wait(stage, BEAT_MS - (performance.now() % BEAT_MS)).then(() => true);
-    if (await Promise.race([message, beat])) yield null;
   }
+  return take();
 }
+
+/** Whether an agent's files are on its host: the first message for it says so. */
+export const isSetUp = ({ gateway }: Stage, session_key: string): boolean =>
+  gateway.messages.some((message) => message.session_key === session_key);

@@ -1,10 +1,10 @@
-import type { Page } from "@board/core/page";
-import type { Task } from "@board/core/task/task";
+import type { Task } from "@board/client/api";
+import { ApiError } from "@board/client/error";
 import { craftOf } from "./knowledge.ts";
 import type { Agent } from "./setting.ts";
-import { Refused, type Stage, wait } from "./stage.ts";
+import { type Stage, wait } from "./stage.ts";
 import { type Wake, wakes } from "./wake.ts";
-import { appear, change, comment, move, readTask, sendHeartbeat, tasksPath } from "./work.ts";
+import { appear, change, comment, move, readTask, sendHeartbeat } from "./work.ts";
 
 const READING_MS = 250;
 /** Agents choose at full half seconds, so that those who want the same task want it at the same moment. */
@@ -21,8 +21,9 @@ interface Mind {
 /** A worker does what it is told of, and looks for free tasks by its own clock. */
 export async function playWorker(stage: Stage, me: Agent): Promise<void> {
   const mind: Mind = { stage, me, waiting: new Set() };
+  const waking = wakes(stage, me.session_key);
   await appear(stage, me);
-  for await (const wake of wakes(stage, me.session_key)) {
+  for await (const wake of waking) {
     await sendHeartbeat(me);
     if (wake) await takeTurn(mind, wake);
     else await lookAround(mind);
@@ -44,10 +45,11 @@ async function takeTurn(mind: Mind, { header, task_ids: [id] }: Wake): Promise<v
 /** With nothing in hand it takes the oldest task that is free. */
 async function lookAround(mind: Mind): Promise<void> {
   const { stage, me } = mind;
-  const list = (query: string) => me.call<Page<Task>>("GET", `${tasksPath(me)}?${query}`);
-  const own = await list(`assigned_agent_id=${me.id}&status=inbox,in_progress&limit=1`);
+  const list = (query: { status: string; assigned_agent_id?: string; unassigned?: boolean; limit: number }) =>
+    me.api.get("/api/v1/agent/boards/{board_id}/tasks", { params: { path: { board_id: me.board_id }, query } });
+  const own = await list({ assigned_agent_id: me.id, status: "inbox,in_progress", limit: 1 });
   if (own.total > 0) return;
-  const free = await list("status=inbox&unassigned=true&limit=200");
+  const free = await list({ unassigned: true, status: "inbox", limit: 200 });
   const task = free.items.findLast(({ is_blocked }) => !is_blocked);
   if (!task) return;
   await wait(stage, CHOOSING_MS - (performance.now() % CHOOSING_MS));
@@ -63,7 +65,7 @@ async function claim(stage: Stage, me: Agent, task: Task): Promise<Task | undefi
     stage.screen.tell(me.who, `takes ${number}, which was free`);
     return claimed;
   } catch (error) {
-    if (!(error instanceof Refused) || !error.code?.startsWith("task_")) throw error;
+    if (!(error instanceof ApiError) || !error.code?.startsWith("task_")) throw error;
     stage.screen.tell(me.who, `wants ${number} too → ${error.status} ${error.code}`);
     return undefined;
   }

@@ -19,6 +19,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Create an agent",
+      errors: [409],
       description: "A worker for the lead's board. The answer shows its token this once; its host gets it by itself.",
       operation_id: "agent_lead_create_agent",
       body: CreateAgent,
@@ -67,6 +68,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Nudge an agent",
+      errors: [502],
       description: "Says something to an agent of the board at once, word for word.",
       operation_id: "agent_lead_nudge_agent",
       reaches: (ctx, params) => targetOfLead(ctx, params.board_id, params.agent_id),
@@ -94,6 +96,7 @@ export const agentAgents = [
     {
       as: agent,
       summary: "Read an agent's SOUL.md",
+      errors: [502],
       description: "The text as the host has it now: the caller's own, or that of any agent of the board for its lead.",
       reaches: (ctx, params) => soulTarget(ctx, params.board_id, params.agent_id),
       returns: Soul,
@@ -113,6 +116,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Replace an agent's SOUL.md",
+      errors: [502],
       description: "Written to the host first, then kept as the agent's own soul.",
       operation_id: "agent_lead_update_agent_soul",
       reaches: (ctx, params) => targetOfLead(ctx, params.board_id, params.agent_id),

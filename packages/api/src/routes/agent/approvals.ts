@@ -36,6 +36,7 @@ export const agentApprovals = [
     {
       as: agent,
       summary: "Ask for an approval",
+      errors: [409],
       description:
         "Asks a person to decide. `description` says why, `task_id` or `task_ids` what it is about; a task has at most one pending approval.",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),

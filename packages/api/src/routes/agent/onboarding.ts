@@ -12,7 +12,9 @@ export const agentOnboarding = [
     "/api/v1/agent/boards/{board_id}/onboarding",
     {
       as: main,
+      operation_id: "agent_update_board_onboarding",
       summary: "Ask the user, or hand in the draft",
+      errors: [409],
       description:
         "One question, or the completion of a board's onboarding. Only the main agent of the board's gateway may call it.",
       reaches: (ctx, params) => boardOfMain(ctx, params.board_id),

@@ -48,6 +48,7 @@ export const self = [
     {
       as: agent,
       summary: "List fellow agents",
+      errors: [403, 404],
       description: "Agents of the caller's board; for a main agent those of its gateway's boards and itself.",
       query: pageQuery().extend({ board_id: Id.optional().describe("Only agents of this board.") }),
       returns: pageOf(AgentRead),

@@ -41,6 +41,7 @@ export const agentTasks = [
     {
       as: lead,
       summary: "Create a task",
+      errors: [409],
       description: "A task for a worker of the board, or for whoever takes it.",
       operation_id: "agent_lead_create_task",
       reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -65,6 +66,7 @@ export const agentTasks = [
     {
       as: agent,
       summary: "Change or move a task",
+      errors: [409],
       description:
         "Workers claim free tasks and move their own, with an inline `comment`; the lead also assigns, tags and sets dependencies.",
       operation_id: "agent_task_update",
