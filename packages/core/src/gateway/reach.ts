@@ -5,6 +5,7 @@ import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { isAllowedHost } from "./address.ts";
 import { GatewayError, type GatewayTarget } from "./client.ts";
+import { within } from "./deadline.ts";
 import { isProtocolMismatch, toGatewayMessage } from "./failure.ts";
 import { gateways } from "./gateway.sql.ts";
 import { checkVersion, readVersion } from "./version.ts";
@@ -42,24 +43,12 @@ export async function probeGateway(ctx: Context, target: GatewayTarget): Promise
 export async function askVersion(ctx: Context, target: GatewayTarget): Promise<string | null | GatewayError> {
   const { url, token, disable_device_pairing, allow_insecure_tls } = target;
   try {
-    return await withDeadline(
-      readVersion(ctx.gateways, { url, token, disable_device_pairing, allow_insecure_tls }, { timeout_ms: PROBE_MS }),
-    );
+    const asked = readVersion(ctx.gateways, { url, token, disable_device_pairing, allow_insecure_tls }, { timeout_ms: PROBE_MS });
+    return await within(asked, PROBE_MS, "answer");
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
   }
-}
-
-function withDeadline<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new GatewayError("The gateway did not answer within 10 seconds.", { timed_out: true })),
-      PROBE_MS,
-    );
-  });
-  return Promise.race([work, deadline]).finally(() => clearTimeout(timer));
 }
 
 interface Known {
