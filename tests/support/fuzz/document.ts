@@ -1,0 +1,176 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+
+/** As much of JSON Schema as the document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  pattern?: string;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  not?: Schema;
+  items?: Schema;
+  minItems?: number;
+  maxItems?: number;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+}
+
+interface Content {
+  $ref?: string;
+  content?: Record<string, { schema?: Schema }>;
+}
+
+interface DocumentedOperation {
+  tags: string[];
+  security: Record<string, unknown>[];
+  parameters?: { name: string; in: "path" | "query" | "header"; required?: boolean; schema: Schema }[];
+  requestBody?: Content;
+  responses: Record<string, Content>;
+}
+
+interface OpenApi {
+  paths: Record<string, Record<string, DocumentedOperation>>;
+  components: { schemas: Record<string, Schema>; responses: Record<string, Content> };
+}
+
+/** An operation as somebody knows it who has read nothing but the document. */
+export interface Operation {
+  /** `GET /api/v1/boards/{board_id}` */
+  name: string;
+  method: string;
+  path: string;
+  params: Record<string, Schema>;
+  query: Record<string, Schema>;
+  /** Names of the query that may not be left out. */
+  required: string[];
+  body: Schema | null;
+  /** Takes a body of any kind. */
+  any_body: boolean;
+  users: boolean;
+  agents: boolean;
+  tags: string[];
+  statuses: number[];
+}
+
+export interface Api {
+  operations: Operation[];
+  /** The schema itself where a reference to it stands. */
+  resolve(schema: Schema): Schema;
+  has(method: string, path: string): boolean;
+  /** The operation that a request with this URL reaches; null for none. */
+  reached(method: string, pathname: string): Operation | null;
+  /** What is wrong with an answer of an operation; null for nothing. */
+  misfit(operation: Operation, status: number, media: string | null, text: string): string | null;
+}
+
+export function readApi(document: OpenApi): Api {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema(document, "api");
+  const validators = new Map<string, ValidateFunction>();
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => toOperation(method.toUpperCase(), path, operation)),
+  );
+  const patterns = operations.map((operation) => ({ operation, pattern: patternOf(operation.path) }));
+  const contentOf = ({ method, path }: Operation, status: number) => {
+    const response = document.paths[path]![method.toLowerCase()]!.responses[String(status)];
+    // What many operations answer alike is a component.
+    const shared = response?.$ref && document.components.responses[response.$ref.split("/").at(-1)!];
+    return (shared || response)?.content ?? {};
+  };
+
+  function validatorOf(operation: Operation, status: number, media: string): ValidateFunction {
+    const schema = contentOf(operation, status)[media]!.schema ?? {};
+    const at = ["paths", operation.path, operation.method.toLowerCase(), "responses", String(status), "content", media, "schema"];
+    const pointer = schema.$ref ?? `#/${at.map(escapePointer).join("/")}`;
+    const known = validators.get(pointer);
+    if (known) return known;
+    const validate = ajv.compile({ $ref: `api${pointer}` });
+    validators.set(pointer, validate);
+    return validate;
+  }
+
+  return {
+    operations,
+    resolve: (schema) => {
+      const name = schema.$ref?.split("/").at(-1);
+      return name === undefined ? schema : document.components.schemas[name]!;
+    },
+    has: (method, path) => document.paths[path]?.[method.toLowerCase()] !== undefined,
+    reached(method, pathname) {
+      const path = pathname.replace(/(?<=.)\/$/, "");
+      const found = patterns.filter(({ operation, pattern }) => operation.method === method && pattern.test(path));
+      // Fixed segments win over placeholders.
+      return found.toSorted((a, b) => placeholdersIn(a.operation) - placeholdersIn(b.operation))[0]?.operation ?? null;
+    },
+    misfit(operation, status, media, text) {
+      if (!operation.statuses.includes(status)) return `status ${status} is not documented`;
+      const documented = Object.keys(contentOf(operation, status));
+      const bare = media?.split(";")[0]!.trim() ?? "none";
+      if (!documented.includes(bare)) return `media type ${bare} is not documented for ${status}, but ${documented.join()}`;
+      const validate = validatorOf(operation, status, bare);
+      const wrong = bare === "text/event-stream" ? wrongFrame(validate, text) : wrongJson(validate, text);
+      return wrong && `does not fit the schema of ${status}: ${wrong}`;
+    },
+  };
+}
+
+function toOperation(method: string, path: string, operation: DocumentedOperation): Operation {
+  const schemasIn = (where: "path" | "query") =>
+    Object.fromEntries((operation.parameters ?? []).filter((one) => one.in === where).map((one) => [one.name, one.schema]));
+  const accepts = (scheme: string) => operation.security.some((one) => scheme in one);
+  const content = operation.requestBody?.content ?? {};
+  return {
+    name: `${method} ${path}`,
+    method,
+    path,
+    params: schemasIn("path"),
+    query: schemasIn("query"),
+    required: (operation.parameters ?? []).filter((one) => one.in === "query" && one.required).map(({ name }) => name),
+    body: content["application/json"]?.schema ?? null,
+    any_body: "*/*" in content,
+    users: accepts("user"),
+    agents: accepts("agent"),
+    tags: operation.tags,
+    statuses: Object.keys(operation.responses).map(Number),
+  };
+}
+
+const placeholdersIn = ({ params }: Operation) => Object.keys(params).length;
+const escapePointer = (part: string) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
+const patternOf = (path: string) => new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+
+function wrongJson(validate: ValidateFunction, text: string): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return `no JSON: ${text.slice(0, 200)}`;
+  }
+  if (validate(value)) return null;
+  const [first] = validate.errors ?? [];
+  return `${first?.instancePath} ${first?.message} ${JSON.stringify(first?.params)}`;
+}
+
+/** Of a stream the schema describes the data of its events. */
+function wrongFrame(validate: ValidateFunction, text: string): string | null {
+  if (!text.endsWith("\n\n")) return `the last frame is cut off: ${text.slice(-200)}`;
+  for (const frame of text.split("\n\n").slice(0, -1)) {
+    const odd = frame.split("\n").find((line) => !/^(id|event|data|retry): |^:/.test(line));
+    if (odd !== undefined) return `no line of a stream: ${odd.slice(0, 200)}`;
+    const data = /^data: (.*)$/m.exec(frame)?.[1];
+    const wrong = data === undefined ? null : wrongJson(validate, data);
+    if (wrong) return wrong;
+  }
+  return null;
+}
