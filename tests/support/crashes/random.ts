@@ -1,0 +1,20 @@
+/** Chance that comes again: the same seed decides the same. (mulberry32) */
+export interface Random {
+  /** From 0 to 1, without 1. */
+  (): number;
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+
+/** SEED of the environment, else another one each time. */
+export const seedOfRun = (): number => Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32));
