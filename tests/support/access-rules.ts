@@ -1,5 +1,5 @@
 import type { Endpoint } from "@board/api/endpoint";
-import type { Caller } from "./estate.ts";
+import type { Caller } from "./callers.ts";
 
 /** What a request gets: a refusal, or through to the operation itself. */
 export type Verdict = 401 | 403 | 404 | 422 | "through";
@@ -25,25 +25,30 @@ const ownersOnly = ({ role }: Caller): Verdict => (role === "owner" ? "through" 
 const adminsOnly = ({ home, role }: Caller): Verdict => (!home ? 404 : role === "member" ? 403 : "through");
 /** The board is named as a value, and is the organization's. */
 const wholeOrganization = ({ home }: Caller): Verdict => (home ? "through" : 404);
+const anyMembership = ({ home, visitor }: Caller): Verdict => (home || visitor ? "through" : 404);
 /** What a body names is no place: another organization's is a wrong value there. */
 const named = ({ home }: Caller): Verdict => (home ? "through" : 422);
+/** An admin of one organization may be a plain member of another: the board must be of the one. */
+const here =
+  (need: "read" | "write") =>
+  (caller: Caller): Verdict =>
+    caller.visitor ? 404 : boardVerdict(caller, need);
 /** A lead makes agents on its own board only, whatever other boards there are. */
-const ownBoard = (caller: Caller): Verdict =>
-  caller.is === "user" ? boardVerdict(caller, "write") : caller.own ? "through" : 403;
+const ownBoard = (caller: Caller): Verdict => (caller.is === "user" ? here("write")(caller) : caller.own ? "through" : 403);
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
 export const INPUTS: Record<string, Input> = {
   "GET /docs/{file}": { answers: 404 },
-  /** The last owner cannot go. */
-  "DELETE /api/v1/users/me": { rule: ({ role }) => (role === "owner" ? 422 : "through") },
+  /** The last owner cannot go, while there are others. */
+  "DELETE /api/v1/users/me": { rule: ({ role, visitor }) => (role === "owner" && !visitor ? 422 : "through") },
   "DELETE /organizations/me": { rule: ownersOnly },
   "GET /organizations/me/members/{member_id}": { rule: adminsOnly },
   "PATCH /api/v1/users/me": { body: () => ({ pronouns: "they" }) },
   "POST /organizations": { body: () => ({ name: "New" }) },
   "PATCH /organizations/me/active": {
     body: ({ organization_id }) => ({ organization_id }),
-    rule: wholeOrganization,
+    rule: anyMembership,
   },
   "PATCH /organizations/me/members/{member_id}": { body: () => ({ role: "admin" }) },
   "PUT /organizations/me/members/{member_id}/access": {
@@ -70,11 +75,11 @@ export const INPUTS: Record<string, Input> = {
   /** Boards and agents are on it. */
   "DELETE /api/v1/gateways/{gateway_id}": { answers: 409 },
   "POST /api/v1/gateways/{gateway_id}/templates/sync": { answers: 202 },
-  "GET /api/v1/gateway/status": { query: byBoard },
-  "GET /api/v1/gateway/sessions": { query: byBoard },
-  "GET /api/v1/gateway/sessions/{session_id}": { query: byBoard, answers: 404 },
-  "GET /api/v1/gateway/sessions/{session_id}/history": { query: byBoard },
-  "POST /api/v1/gateway/sessions/{session_id}/message": { query: byBoard, body: () => TEXT },
+  "GET /api/v1/gateway/status": { query: byBoard, rule: here("read") },
+  "GET /api/v1/gateway/sessions": { query: byBoard, rule: here("read") },
+  "GET /api/v1/gateway/sessions/{session_id}": { query: byBoard, answers: 404, rule: here("read") },
+  "GET /api/v1/gateway/sessions/{session_id}/history": { query: byBoard, rule: here("read") },
+  "POST /api/v1/gateway/sessions/{session_id}/message": { query: byBoard, body: () => TEXT, rule: here("write") },
   "POST /api/v1/boards": { body: ({ gateway_id }) => ({ name: "New", description: "New", gateway_id }), rule: named },
   "PATCH /api/v1/boards/{board_id}": { body: () => ({ description: "New" }) },
   "POST /api/v1/board-groups": { body: () => ({ name: "New" }) },
@@ -103,17 +108,15 @@ export const INPUTS: Record<string, Input> = {
   /** For an agent it is its own, whatever it names. */
   "POST /api/v1/agents/heartbeat": {
     body: ({ board_id }) => ({ name: "New", board_id }),
-    rule: (caller) => (caller.is === "agent" ? "through" : boardVerdict(caller, "write")),
+    rule: (caller) => (caller.is === "agent" ? "through" : here("write")(caller)),
   },
   "POST /api/v1/agents/{agent_id}/heartbeat": { body: () => ({}) },
   "POST /api/v1/agent/agents": { body: ({ board_id }) => ({ name: "New", board_id }), rule: ownBoard },
   "POST /api/v1/agent/boards/{board_id}/agents/{agent_id}/nudge": { body: () => ({ message: "Go on" }) },
-  /** The host has nothing of the agents. */
   "GET /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": {
-    answers: 502,
     rule: (caller) => (caller.agent === "main" && caller.home ? 403 : boardVerdict(caller, "read")),
   },
-  "PUT /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": { body: () => ({ content: "# SOUL" }), answers: 502 },
+  "PUT /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": { body: () => ({ content: "# SOUL" }) },
   "POST /api/v1/agent/boards/{board_id}/tasks": { body: () => TASK },
   "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
   "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
@@ -149,8 +152,7 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
   const names = new Set(
     [...`${path} ${query?.(NAMES)} ${JSON.stringify(body?.(NAMES))}`.matchAll(/\{(\w+)\}/g)].map((found) => found[1]!),
   );
-  // The home board is the only one of its group: a right to the one is a right to the other.
-  if (names.has("group_id")) return boardVerdict(caller, need);
+  if (names.has("group_id")) return groupVerdict(caller, need);
   if (names.has("board_id")) return boardVerdict(caller, need);
   if (names.has("agent_id")) return agentVerdict(caller, need);
   return [...names].some((name) => name.endsWith("_id") && name !== "session_id") && !caller.home ? 404 : "through";
@@ -170,15 +172,21 @@ function mayAct(role: string, { is, role: rank, agent }: Caller): boolean {
 }
 
 function boardVerdict({ is, home, board, own }: Caller, need: "read" | "write"): Verdict {
-  if (!home) return 404;
-  if (is === "agent") return own ? "through" : 403;
+  if (is === "agent") return !home ? 404 : own ? "through" : 403;
   if (board === "none") return 404;
   return need === "write" && board === "read" ? 403 : "through";
 }
 
+/** The group of the home board: a right to any of its boards is a right to it, in the organization where one is at work. */
+function groupVerdict(caller: Caller, need: "read" | "write"): Verdict {
+  if (!caller.home) return 404;
+  if (caller.reads.includes("neighbour") && caller.board === "none") return need === "read" ? "through" : 403;
+  return boardVerdict(caller, need);
+}
+
 /** The worker of the home board, by its id alone. */
 function agentVerdict(caller: Caller, need: "read" | "write"): Verdict {
-  if (caller.is === "user") return boardVerdict(caller, need);
+  if (caller.is === "user") return here(need)(caller);
   if (!caller.home) return 404;
   return caller.name === "worker" ? "through" : 403;
 }

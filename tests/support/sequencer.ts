@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take long, longest first: begun late, one of them would run alone at the end. */
 const LONG = [
+  "tenancy",
   "local-server",
   "crashes",
   "demo",
