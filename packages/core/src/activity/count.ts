@@ -2,6 +2,7 @@ import { is, SQL, sql } from "drizzle-orm";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { forItsValues } from "../db/prepare-often.ts";
 import { activity_events } from "./activity.sql.ts";
 import { activity_counted, activity_counts } from "./count.sql.ts";
 
@@ -68,7 +69,7 @@ export async function countEvents(ctx: Context, which: Boards, edges: readonly D
   const [start, stop] = [edges[0]!, edges.at(-1)!].map((edge) => sql`${edge.toISOString()}::timestamptz`);
   const hours = edges.filter((edge) => edge.getTime() % HOUR_MS !== 0).map((edge) => startOfHour(edge).getTime());
   const cut = times([...new Set(hours)].map((hour) => new Date(hour)));
-  const found = await ctx.db.execute(sql`
+  const found = await ctx.db.execute(sql`${forItsValues}
     with whole as (
       select width_bucket(counts.hour, ${times(edges)}) as place, sum(counts.events) as events, sum(counts.failed) as failed
       from ${named(which)} join ${activity_counts} as counts on counts.board_id = board.id

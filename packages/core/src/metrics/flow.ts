@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { forItsValues } from "../db/prepare-often.ts";
 import type { TaskStatus } from "../task/task.ts";
 import { task_transitions } from "../task/transition.sql.ts";
 import { before, DAY_MS, HOUR_MS } from "./range.ts";
@@ -39,7 +40,7 @@ export async function readFlow(ctx: Context, board_ids: readonly string[], edges
     where move.board_id = ${among(board_ids)} and move.to_status = ${status}
       and move.at >= ${timeOf(since)} and move.at < ${timeOf(last)}`;
   const worked = sql`move.in_progress_at is not null`;
-  const result = await ctx.db.execute(sql`
+  const result = await ctx.db.execute(sql`${forItsValues}
     select 'reviewed' as figure, place, count(*)::float8 as value from (
       select distinct ${place} as place,
         coalesce(move.task_id, md5(move.board_id || ' ' || extract(epoch from move.in_progress_at))::uuid, move.id)

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { forItsValues } from "../db/prepare-often.ts";
 import { tasks } from "../task/task.sql.ts";
 import type { TaskStatus } from "../task/task.ts";
 import { task_transitions } from "../task/transition.sql.ts";
@@ -23,7 +24,7 @@ interface Row {
  * statement, so that they fit together whatever is written meanwhile.
  */
 export async function readWork(ctx: Context, board_ids: readonly string[], times: readonly Date[]): Promise<Work[]> {
-  const result = await ctx.db.execute(sql`
+  const result = await ctx.db.execute(sql`${forItsValues}
     select null::int as reached, null as from_status, task.status as to_status, count(*)::int as moves
     from ${tasks} as task where task.board_id = ${among(board_ids)} group by task.status
     union all
