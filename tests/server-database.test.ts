@@ -78,10 +78,11 @@ describe("statements that come often", () => {
   ])("are $times", async ({ prepare, expected }) => {
     const own = open(prepare);
     const there = await createWorld({ database: own });
-    const ask = () => there.call("GET", "/api/v1/agent/healthz", { agent: home.lead.token });
+    const { owner, lead } = await there.tenant(`prepared ${prepare}`);
+    const ask = () => there.call("GET", "/api/v1/agent/healthz", { agent: lead.token });
     for (let n = 0; n < 20; n++) expect((await ask()).status).toBe(200);
     // One plan for every range of time would not suit any.
-    const look = () => there.call("GET", "/api/v1/metrics/dashboard", { token: home.owner.token });
+    const look = () => there.call("GET", "/api/v1/metrics/dashboard", { token: owner.token });
     for (let n = 0; n < 10; n++) expect((await look()).status).toBe(200);
     expect((await kept(own)).filter((statement) => statement.includes("width_bucket"))).toEqual([]);
     expect((await kept(own)).some((statement) => signIn.test(statement))).toBe(expected);
