@@ -3,12 +3,12 @@ import { LongestFirst } from "./tests/support/sequencer.ts";
 
 export default defineConfig({
   test: {
-    include: ["tests/*.test.ts"],
-    globalSetup: ["tests/support/template.ts"],
+    include: ["tests/*/*.test.ts"],
+    globalSetup: ["tests/support/database-template.ts"],
     pool: "forks",
-    // Loading the service and warming up the embedded database costs more than most files' tests: workers are kept.
+    // Workers are kept, since loading the service and warming up the embedded database take longer than most files.
     isolate: false,
-    // One more than the cores that are counted on: much of the time is spent waiting for processes and for hosts that are away.
+    // One more than two cores, since tests often wait for processes and for unreachable hosts.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,

@@ -1,14 +1,14 @@
-/** Stages may share an account, and a mail shows little but the alarm's name. */
-const named = (name: string) => `${$app.name}-${$app.stage}-${name}`;
+/** Includes the stage, because stages may share an account and an alarm email shows little more than the name. */
+const resourceName = (name: string) => `${$app.name}-${$app.stage}-${name}`;
 
-const topic = new aws.sns.Topic("Alarms", { name: named("Alarms") });
+const topic = new aws.sns.Topic("Alarms", { name: resourceName("Alarms") });
 
-// The recipient confirms once by mail. Without one the alarms still show in CloudWatch.
+// The recipient must confirm once by email. Without a recipient, alarms only show in CloudWatch.
 if (process.env.ALARM_EMAIL)
   new aws.sns.TopicSubscription("AlarmsByMail", { topic: topic.arn, protocol: "email", endpoint: process.env.ALARM_EMAIL });
 
 /** Sections of docs/operating.md. */
-type Section =
+type RunbookSection =
   | "Dead letters"
   | "A queue is late"
   | "Jobs wait"
@@ -17,11 +17,11 @@ type Section =
   | "Streams are full"
   | "A schedule fails";
 
-interface Meaning {
-  /** What is the matter, in a sentence; the mail says it. */
-  means: string;
-  section: Section;
-  /** Exceeded is alarmed. */
+interface AlarmSpec {
+  /** The problem in one sentence, which the email contains. */
+  summary: string;
+  section: RunbookSection;
+  /** The alarm is raised above this value. */
   threshold: number;
 }
 
@@ -34,28 +34,28 @@ export interface Metric {
   period: number;
 }
 
-const common = (name: string, { means, section, threshold }: Meaning) => ({
-  name: named(name),
-  alarmDescription: `${means}. See "${section}" in docs/operating.md.`,
+const commonArgs = (name: string, { summary, section, threshold }: AlarmSpec) => ({
+  name: resourceName(name),
+  alarmDescription: `${summary}. See "${section}" in docs/operating.md.`,
   threshold,
   comparisonOperator: "GreaterThanThreshold",
-  // One period is enough, and silence is health.
+  // One period is enough, and no data means no problem.
   evaluationPeriods: 1,
   treatMissingData: "notBreaching",
   alarmActions: [topic.arn],
   okActions: [topic.arn],
 });
 
-export const alarm = (name: string, metric: Metric, meaning: Meaning) =>
-  new aws.cloudwatch.MetricAlarm(name, { ...metric, ...common(name, meaning) });
+export const alarm = (name: string, metric: Metric, spec: AlarmSpec) =>
+  new aws.cloudwatch.MetricAlarm(name, { ...metric, ...commonArgs(name, spec) });
 
-/** CloudWatch lets an expression look at no more. */
-export const MOST_METRICS = 10;
+/** CloudWatch's limit for an alarm on an expression. */
+export const MAX_METRICS_PER_ALARM = 10;
 
-/** An alarm on an expression over metrics, which it calls by their keys. */
-export const alarmOn = (name: string, expression: string, metrics: Record<string, Metric>, meaning: Meaning) =>
+/** Creates an alarm on an expression, which refers to the metrics by their keys. */
+export const expressionAlarm = (name: string, expression: string, metrics: Record<string, Metric>, spec: AlarmSpec) =>
   new aws.cloudwatch.MetricAlarm(name, {
-    ...common(name, meaning),
+    ...commonArgs(name, spec),
     metricQueries: [
       ...Object.entries(metrics).map(([id, { statistic, ...metric }]) => ({ id, metric: { ...metric, stat: statistic } })),
       { id: "alarmed", expression, label: name, returnData: true },

@@ -1,46 +1,60 @@
-/** The service at a glance: what comes in, how long it waits, what fails, what is open. */
+/** The CloudWatch dashboard: requests, latency, waiting times, failures and open streams. */
 import type { Metric } from "./alarm.ts";
-import { deadJobs } from "./dead-jobs.ts";
-import { deliverer } from "./deliveries.ts";
-import { ofApi, ofFunction, ofQueue, ofService, OWN_NAMESPACE } from "./metrics.ts";
-import { deadLetters, queue, scheduleDeadLetters, syncDeadLetters, syncQueue } from "./queue.ts";
+import { deadJobsMetric } from "./dead-jobs.ts";
+import { deliveriesConsumer } from "./deliveries.ts";
+import { apiMetric, functionMetric, queueMetric, serviceMetric, SERVICE_NAMESPACE } from "./metrics.ts";
+import { deliveryDeadLetters, deliveryQueue, scheduleDeadLetters, syncDeadLetters, syncQueue } from "./queue.ts";
 import { scheduler } from "./schedules.ts";
-import { streams } from "./stream.ts";
-import { syncer } from "./syncs.ts";
+import { streamFunction } from "./stream.ts";
+import { syncsConsumer } from "./syncs.ts";
 
 const FIVE_MINUTES = 300;
 
-type Line = (Omit<Metric, "statistic"> & { statistic: string }) | { expression: string };
+type ChartLine = (Omit<Metric, "statistic"> & { statistic: string }) | { expression: string };
 
-const at = (metric: Metric, statistic: string): Line => ({ ...metric, statistic });
-const own = (metricName: string, statistic: Metric["statistic"]) => ofService(metricName, statistic, FIVE_MINUTES);
-const age = (of: sst.aws.Queue) => ofQueue(of, "ApproximateAgeOfOldestMessage");
-const waiting = (of: sst.aws.Queue) => ofQueue(of, "ApproximateNumberOfMessagesVisible");
+const withStatistic = (metric: Metric, statistic: string): ChartLine => ({ ...metric, statistic });
+const fiveMinuteMetric = (metricName: string, statistic: Metric["statistic"]) =>
+  serviceMetric(metricName, statistic, FIVE_MINUTES);
+const messageAge = (of: sst.aws.Queue) => queueMetric(of, "ApproximateAgeOfOldestMessage");
+const visibleMessages = (of: sst.aws.Queue) => queueMetric(of, "ApproximateNumberOfMessagesVisible");
 
-/** A line per value of the metric's further dimensions. */
-const eachOf = (metricName: string, dimensions: string): Line => ({
-  expression: `SEARCH('{${OWN_NAMESPACE},service,stage,${dimensions}} MetricName="${metricName}" stage="${$app.stage}"', 'Sum', ${FIVE_MINUTES})`,
+/** One line per combination of values of the given dimensions. */
+const linePerDimension = (metricName: string, dimensions: string): ChartLine => ({
+  expression: `SEARCH('{${SERVICE_NAMESPACE},service,stage,${dimensions}} MetricName="${metricName}" stage="${$app.stage}"', 'Sum', ${FIVE_MINUTES})`,
 });
 
-/** Title to lines, in the order of reading. */
-const charts: Record<string, Line[]> = {
-  Requests: [ofApi("Count"), ofApi("4xx"), ofApi("5xx")],
-  "Latency, p50 and p99": [at(ofApi("Latency"), "p50"), at(ofApi("Latency"), "p99")],
-  "Refused credentials": [own("AuthFailures", "Sum")],
-  "From a webhook until its agent was told, ms": [at(own("IngestLag", "Maximum"), "p50"), at(own("IngestLag", "Maximum"), "p99")],
-  "Attempts at jobs": [eachOf("DeliveryAttempts", "kind,outcome")],
-  "Oldest job that could be done, s": [own("JobAge", "Maximum")],
-  "Oldest message, s": [age(queue), age(syncQueue)],
-  "Dead letters and jobs given up": [waiting(deadLetters), waiting(syncDeadLetters), waiting(scheduleDeadLetters), deadJobs],
-  "Template syncs, ms": [at(own("SyncDuration", "Maximum"), "p50"), own("SyncDuration", "Maximum")],
-  "Errors in the background": [deliverer.name, syncer.name, scheduler.name].map((name) => ofFunction(name, "Errors")),
-  "Open streams": [ofFunction(streams.name, "ConcurrentExecutions", "Maximum")],
+/** The lines of each chart by title, in display order. */
+const charts: Record<string, ChartLine[]> = {
+  Requests: [apiMetric("Count"), apiMetric("4xx"), apiMetric("5xx")],
+  "Latency, p50 and p99": [withStatistic(apiMetric("Latency"), "p50"), withStatistic(apiMetric("Latency"), "p99")],
+  "Invalid credentials": [fiveMinuteMetric("AuthFailures", "Sum")],
+  "From webhook post to agent notification, ms": [
+    withStatistic(fiveMinuteMetric("IngestLag", "Maximum"), "p50"),
+    withStatistic(fiveMinuteMetric("IngestLag", "Maximum"), "p99"),
+  ],
+  "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
+  "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
+  "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue)],
+  "Dead letters and dead jobs": [
+    visibleMessages(deliveryDeadLetters),
+    visibleMessages(syncDeadLetters),
+    visibleMessages(scheduleDeadLetters),
+    deadJobsMetric,
+  ],
+  "Template syncs, ms": [
+    withStatistic(fiveMinuteMetric("SyncDuration", "Maximum"), "p50"),
+    fiveMinuteMetric("SyncDuration", "Maximum"),
+  ],
+  "Background errors": [deliveriesConsumer.name, syncsConsumer.name, scheduler.name].map((name) =>
+    functionMetric(name, "Errors"),
+  ),
+  "Open streams": [functionMetric(streamFunction.name, "ConcurrentExecutions", "Maximum")],
 };
 
-/** Three in a row of 24 columns. */
-const placed = (index: number) => ({ x: (index % 3) * 8, y: Math.floor(index / 3) * 6, width: 8, height: 6 });
+/** Places three charts in a row of 24 columns. */
+const gridPosition = (index: number) => ({ x: (index % 3) * 8, y: Math.floor(index / 3) * 6, width: 8, height: 6 });
 
-const toMetric = (line: Line) =>
+const toMetric = (line: ChartLine) =>
   "expression" in line
     ? [{ expression: line.expression }]
     : [
@@ -55,7 +69,7 @@ new aws.cloudwatch.Dashboard("Dashboard", {
   dashboardBody: $jsonStringify({
     widgets: Object.entries(charts).map(([title, lines], index) => ({
       type: "metric",
-      ...placed(index),
+      ...gridPosition(index),
       properties: { title, region: aws.getRegionOutput().region, metrics: lines.map(toMetric) },
     })),
   }),

@@ -1,7 +1,7 @@
 import { databaseDirectUrl, databaseUrl } from "./secrets.ts";
 
-/** The Neon project is made outside; a stage is a branch of it, known by its two URLs. This one is pooled (`-pooler` host). */
-export const connection = { DATABASE_URL: databaseUrl.value };
+/** The Neon project is created by hand. Each stage is a branch with two URLs; this one is pooled (its host has `-pooler`). */
+export const pooledConnection = { DATABASE_URL: databaseUrl.value };
 
-/** Migrations hold a session lock, which a transaction pooler would lose between statements. */
+/** Migrations need a session lock, which does not work through a transaction pooler. */
 export const directConnection = { DATABASE_URL: databaseDirectUrl.value };

@@ -1,6 +1,6 @@
 import { deliveries } from "../packages/functions/src/manifest.ts";
-import { consume } from "./consumer.ts";
-import { mayPublish } from "./events.ts";
-import { queue } from "./queue.ts";
+import { subscribeConsumer } from "./queue-consumer.ts";
+import { publishPermissions } from "./event-bus.ts";
+import { deliveryQueue } from "./queue.ts";
 
-export const deliverer = consume(queue, "deliveries", deliveries, mayPublish);
+export const deliveriesConsumer = subscribeConsumer(deliveryQueue, "deliveries", deliveries, publishPermissions);

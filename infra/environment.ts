@@ -1,18 +1,23 @@
 import { apiGateway } from "./api-gateway.ts";
-import { connection } from "./database.ts";
-import { eventSettings } from "./events.ts";
-import { queue, syncQueue } from "./queue.ts";
+import { pooledConnection } from "./database.ts";
+import { eventSettings } from "./event-bus.ts";
+import { deliveryQueue, syncQueue } from "./queue.ts";
 import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
-/** Settings that may differ from their defaults; the CLI reads them from the shell, `.env` and `.env.<stage>`. */
+/** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
 const OPTIONAL = [
   "ACTIVITY_READERS",
   "ACTIVITY_RETENTION_DAYS",
   "AUTH_FAILURES_PER_MINUTE",
+  "AGENT_FILE_MAX_CHARS",
+  "AGENT_FILES_MAX_CHARS",
   "AUTH_MODE",
   "BASE_URL",
   "BOARD_EVENTS",
   "CORS_ORIGINS",
+  "DATABASE_CONNECT_TIMEOUT_SECONDS",
+  "DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS",
+  "DATABASE_STATEMENT_TIMEOUT_SECONDS",
   "GATEWAY_ALLOWED_HOSTS",
   "GATEWAY_MIN_VERSION",
   "LOG_LEVEL",
@@ -31,16 +36,16 @@ const OPTIONAL = [
   "WEBHOOK_RATE_PER_MINUTE",
 ];
 
-/** What every function that runs the domain is told. */
+/** Environment variables of all functions except the migration. */
 export const environment = {
   BASE_URL: apiGateway.url,
-  DELIVERIES_QUEUE_URL: queue.url,
+  DELIVERIES_QUEUE_URL: deliveryQueue.url,
   SYNCS_QUEUE_URL: syncQueue.url,
   ...eventSettings,
-  /** A dimension of the service's own metrics, which stages of one account would share without it. */
+  /** A dimension of the metrics, to separate stages of the same account. */
   STAGE: $app.stage,
   ...Object.fromEntries(OPTIONAL.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
-  ...connection,
+  ...pooledConnection,
   ENCRYPTION_KEY: encryptionKey.value,
   TOKEN_PEPPER: tokenPepper.value,
   ...(localAuthToken ? { LOCAL_AUTH_TOKEN: localAuthToken.value } : {}),

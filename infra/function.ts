@@ -1,4 +1,4 @@
-import { stageOf } from "./stage.ts";
+import { stageSettings } from "./stage.ts";
 
 interface Size {
   memory_mb: number;
@@ -6,31 +6,31 @@ interface Size {
   files?: readonly { from: string; to: string }[];
 }
 
-/** What all functions have in common: one runtime, the cheaper architecture, small bundles, logs that end. */
-export const common = {
+/** Arguments that all functions share. */
+export const commonFunctionArgs = {
   runtime: "nodejs24.x",
   architecture: "arm64",
   nodejs: {
     minify: true,
-    // In one file, what a lazily imported module imports of Node itself is still loaded at the start: 40 ms for the AWS SDK.
+    // Without splitting, Node modules of lazily imported code would be loaded at start: 40 ms for the AWS SDK.
     splitting: true,
-    // SST would upload a map per chunk, which only its hosted console reads.
+    // SST would upload a source map per chunk, which only its hosted console uses.
     esbuild: { sourcemap: false },
   },
-  logging: { retention: stageOf($app.stage).retention },
+  logging: { retention: stageSettings($app.stage).log_retention },
 } as const;
 
 /**
- * For the `transform` of every function: its role is Lambda's alone. SST lets the whole account take it, so that a live
- * session may run the code at home.
+ * For the `transform` of every function: only Lambda may assume its role. By default SST allows the whole account, so that
+ * a live session can run the code on a developer's machine.
  */
-export const ownRole = {
+export const lambdaOnlyRole = {
   role: (args) => {
     if (!$dev) args.assumeRolePolicy = aws.iam.assumeRolePolicyForPrincipal({ Service: "lambda.amazonaws.com" });
   },
 } satisfies sst.aws.FunctionArgs["transform"];
 
-export const sized = ({ memory_mb, timeout_seconds, files = [] }: Size) => ({
+export const toSizeArgs = ({ memory_mb, timeout_seconds, files = [] }: Size) => ({
   memory: `${memory_mb} MB` as const,
   timeout: `${timeout_seconds} seconds` as const,
   copyFiles: [...files],

@@ -1,4 +1,4 @@
-/** Metrics of the resources, as alarms and the dashboard read them. */
+/** References to metrics, for alarms and the dashboard. */
 import type { Metric } from "./alarm.ts";
 import { apiGateway } from "./api-gateway.ts";
 
@@ -6,7 +6,7 @@ const FIVE_MINUTES = 300;
 
 type Name = $util.Input<string>;
 
-export const ofQueue = (queue: sst.aws.Queue, metricName: string): Metric => ({
+export const queueMetric = (queue: sst.aws.Queue, metricName: string): Metric => ({
   namespace: "AWS/SQS",
   metricName,
   dimensions: { QueueName: queue.nodes.queue.name },
@@ -14,7 +14,7 @@ export const ofQueue = (queue: sst.aws.Queue, metricName: string): Metric => ({
   period: 60,
 });
 
-export const ofFunction = (name: Name, metricName: string, statistic: Metric["statistic"] = "Sum"): Metric => ({
+export const functionMetric = (name: Name, metricName: string, statistic: Metric["statistic"] = "Sum"): Metric => ({
   namespace: "AWS/Lambda",
   metricName,
   dimensions: { FunctionName: name },
@@ -22,7 +22,7 @@ export const ofFunction = (name: Name, metricName: string, statistic: Metric["st
   period: FIVE_MINUTES,
 });
 
-export const ofApi = (metricName: string): Metric => ({
+export const apiMetric = (metricName: string): Metric => ({
   namespace: "AWS/ApiGateway",
   metricName,
   dimensions: { ApiId: apiGateway.nodes.api.id },
@@ -30,10 +30,10 @@ export const ofApi = (metricName: string): Metric => ({
   period: FIVE_MINUTES,
 });
 
-/** What the functions measure themselves, under the names of `core/meter.ts`. */
-export const OWN_NAMESPACE = "BoardCoordination";
-export const ofService = (metricName: string, statistic: Metric["statistic"], period: number): Metric => ({
-  namespace: OWN_NAMESPACE,
+/** The namespace of the metrics that the functions record. Their names are in packages/core/src/meter.ts. */
+export const SERVICE_NAMESPACE = "BoardCoordination";
+export const serviceMetric = (metricName: string, statistic: Metric["statistic"], period: number): Metric => ({
+  namespace: SERVICE_NAMESPACE,
   metricName,
   dimensions: { service: "board-coordination", stage: $app.stage },
   statistic,

@@ -1,31 +1,31 @@
 import { migrate } from "../packages/functions/src/manifest.ts";
 import { directConnection } from "./database.ts";
-import { common, ownRole, sized } from "./function.ts";
+import { commonFunctionArgs, lambdaOnlyRole, toSizeArgs } from "./function.ts";
 
-const migrator = new sst.aws.Function("Migrate", {
-  ...common,
-  ...sized(migrate),
+const migrateFunction = new sst.aws.Function("Migrate", {
+  ...commonFunctionArgs,
+  ...toSizeArgs(migrate),
   handler: "packages/functions/src/migrate.handler",
-  description: "Brings the database up to this code's schema",
+  description: "Migrates the database to the schema of this version",
   environment: { ...directConnection, ...(process.env.LOG_LEVEL ? { LOG_LEVEL: process.env.LOG_LEVEL } : {}) },
-  // A live stub would send the deployment's own invocation to a process that is not up yet.
+  // In a live session, the invocation by the deployment would go to a local process that is not running yet.
   dev: false,
-  transform: ownRole,
+  transform: lambdaOnlyRole,
 });
 
-/** Invoked by every deployment: with nothing to do it costs a second, and it also catches a database that was reset or swapped. */
+/** Invoked by every deployment, even without new migrations: it takes a second, and the database may have been replaced. */
 const migration = new aws.lambda.Invocation("Migration", {
-  functionName: migrator.name,
+  functionName: migrateFunction.name,
   input: JSON.stringify({}),
   triggers: { deployedAt: new Date().toISOString() },
 });
 
 /**
- * For the `transform` of every other function: its new code goes live after the migration, and not at all when that fails.
- * Until then the old code runs on the new schema, so migrations only add; what the old code uses goes a deployment later.
+ * For the `transform` of every other function: its new code goes live only after a successful migration. Until then the old
+ * code runs on the new schema, so a migration may only add; columns in use are dropped by a later deployment.
  */
 export const afterMigration = {
-  ...ownRole,
+  ...lambdaOnlyRole,
   function: (_args, options) => {
     options.dependsOn = migration;
   },

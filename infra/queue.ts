@@ -2,25 +2,25 @@ import { deliveries, type Queue, syncs } from "../packages/functions/src/manifes
 
 const FOURTEEN_DAYS = 14 * 24 * 60 * 60;
 
-/** Age counts from the first sending, so dead letters need the longest retention there is to outlive a holiday. */
-const deadLettersNamed = (name: string) =>
+/** The maximum retention, since the age counts from the first send and dead letters may have to wait for an operator. */
+const createDeadLetterQueue = (name: string) =>
   new sst.aws.Queue(name, { transform: { queue: { messageRetentionSeconds: FOURTEEN_DAYS } } });
 
-/** A standard queue: the order inside a lane is the jobs table's business. */
-const queueNamed = (name: string, { visibility_seconds, max_receives }: Queue, letters: sst.aws.Queue) =>
+/** Creates a standard queue. FIFO is not needed, because the jobs table keeps the order within a lane. */
+const createQueue = (name: string, { visibility_seconds, max_receives }: Queue, deadLetters: sst.aws.Queue) =>
   new sst.aws.Queue(name, {
     visibilityTimeout: `${visibility_seconds} seconds`,
-    dlq: { queue: letters.arn, retry: max_receives },
+    dlq: { queue: deadLetters.arn, retry: max_receives },
   });
 
-export const deadLetters = deadLettersNamed("DeadLetters");
-export const queue = queueNamed("Deliveries", deliveries, deadLetters);
+export const deliveryDeadLetters = createDeadLetterQueue("DeadLetters");
+export const deliveryQueue = createQueue("Deliveries", deliveries, deliveryDeadLetters);
 
-export const syncDeadLetters = deadLettersNamed("SyncDeadLetters");
-export const syncQueue = queueNamed("Syncs", syncs, syncDeadLetters);
+export const syncDeadLetters = createDeadLetterQueue("SyncDeadLetters");
+export const syncQueue = createQueue("Syncs", syncs, syncDeadLetters);
 
-/** Runs of schedules that were lost. */
-export const scheduleDeadLetters = deadLettersNamed("ScheduleDeadLetters");
+/** Scheduled runs that failed permanently. */
+export const scheduleDeadLetters = createDeadLetterQueue("ScheduleDeadLetters");
 
-/** For functions that enqueue. Not `link`, which would grant every action on the queues. */
-export const mayEnqueue = [{ actions: ["sqs:SendMessage"], resources: [queue.arn, syncQueue.arn] }];
+/** Permissions for functions that send wake-ups. Not `link`, which would grant all actions on the queues. */
+export const enqueuePermissions = [{ actions: ["sqs:SendMessage"], resources: [deliveryQueue.arn, syncQueue.arn] }];

@@ -1,41 +1,41 @@
-import { scheduled, schedules } from "../packages/functions/src/manifest.ts";
+import { scheduleRunner, schedules } from "../packages/functions/src/manifest.ts";
 import { environment } from "./environment.ts";
-import { common, sized } from "./function.ts";
+import { commonFunctionArgs, toSizeArgs } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
-import { mayEnqueue, scheduleDeadLetters } from "./queue.ts";
+import { enqueuePermissions, scheduleDeadLetters } from "./queue.ts";
 import { tickMinutes } from "./tick.ts";
 
-/** Of a hand-over that Lambda refused, and again of a run that failed inside the function. */
-const RETRIES = 2;
-/** A run that waited longer is pointless: the next ones have done its work. */
-const STALE_SECONDS = 15 * 60;
+/** Retries of an invocation that Lambda rejected, and of a run that failed inside the function. */
+const MAX_RETRIES = 2;
+/** A run that has waited longer is dropped, because later runs have done its work. */
+const MAX_EVENT_AGE_SECONDS = 15 * 60;
 
-/** One function runs every schedule; the event says which. What fails for good is kept as a dead letter. */
+/** One function runs every schedule, which the event names. A run that fails permanently becomes a dead letter. */
 export const scheduler = new sst.aws.Function("Scheduled", {
-  ...common,
-  ...sized(scheduled),
+  ...commonFunctionArgs,
+  ...toSizeArgs(scheduleRunner),
   handler: "packages/functions/src/schedule.handler",
   description: "Runs the schedules",
   environment,
-  permissions: [...mayEnqueue, { actions: ["sqs:SendMessage"], resources: [scheduleDeadLetters.arn] }],
-  retries: RETRIES,
+  permissions: [...enqueuePermissions, { actions: ["sqs:SendMessage"], resources: [scheduleDeadLetters.arn] }],
+  retries: MAX_RETRIES,
   transform: {
     ...afterMigration,
     eventInvokeConfig: (args) => {
-      args.maximumEventAgeInSeconds = STALE_SECONDS;
+      args.maximumEventAgeInSeconds = MAX_EVENT_AGE_SECONDS;
       args.destinationConfig = { onFailure: { destination: scheduleDeadLetters.arn } };
     },
   },
 });
 
-/** On the clock, so that all run in the same minute: one visit wakes the database, and it has the rest of the time to sleep. */
-const clock = (minutes: number) => `cron(${minutes < 60 ? `0/${minutes}` : "0"} * * * ? *)` as const;
+/** All schedules run in the same minute, so that a suspended database is woken only once per interval. */
+const toCronExpression = (minutes: number) => `cron(${minutes < 60 ? `0/${minutes}` : "0"} * * * ? *)` as const;
 
 for (const [name, { every_minutes }] of Object.entries(schedules))
   new sst.aws.CronV2(`Schedule${name[0]?.toUpperCase()}${name.slice(1)}`, {
-    schedule: clock(Math.max(every_minutes, tickMinutes)),
+    schedule: toCronExpression(Math.max(every_minutes, tickMinutes)),
     event: { schedule: name, scheduledTime: "<aws.scheduler.scheduled-time>" },
-    retries: RETRIES,
+    retries: MAX_RETRIES,
     dlq: scheduleDeadLetters.arn,
     function: scheduler,
   });

@@ -1,22 +1,22 @@
-/** Differences between stages, as plain data: the CLI asks for the app's settings before any resource type exists. */
-export interface Stage {
-  /** How long logs are kept. */
-  retention: "1 week" | "3 months";
-  /** Requests per second and burst that API Gateway lets through, over all routes. */
+/** The settings that differ between stages. Plain data, because SST reads the app's settings before resource types exist. */
+export interface StageSettings {
+  /** Retention of logs. */
+  log_retention: "1 week" | "3 months";
+  /** Requests per second and burst that API Gateway allows, for all routes together. */
   throttle: { rate: number; burst: number };
-  /** Whether functions get their caps: an account's unreserved concurrency must suffice for them. */
-  caps: boolean;
+  /** Whether functions get reserved concurrency, which the account's unreserved concurrency must cover. */
+  reserve_concurrency: boolean;
 }
 
 const PRODUCTION = "production";
 
-export const stageOf = (stage: string): Stage =>
+export const stageSettings = (stage: string): StageSettings =>
   stage === PRODUCTION
-    ? { retention: "3 months", throttle: { rate: 500, burst: 1000 }, caps: true }
-    : { retention: "1 week", throttle: { rate: 50, burst: 100 }, caps: false };
+    ? { log_retention: "3 months", throttle: { rate: 500, burst: 1000 }, reserve_concurrency: true }
+    : { log_retention: "1 week", throttle: { rate: 50, burst: 100 }, reserve_concurrency: false };
 
-/** What `app()` in sst.config.ts returns. The functions belong next to the database: its region decides AWS_REGION. */
-export function appOf(stage: string) {
+/** The result of `app()` in sst.config.ts. Set AWS_REGION to the region of the database, to keep functions close to it. */
+export function appSettings(stage: string) {
   const production = stage === PRODUCTION;
   const name = "board-coordination";
   return {

@@ -1,21 +1,21 @@
 import { stream } from "../packages/functions/src/manifest.ts";
 import { environment } from "./environment.ts";
-import { common, sized } from "./function.ts";
+import { commonFunctionArgs, toSizeArgs } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
-import { stageOf } from "./stage.ts";
+import { stageSettings } from "./stage.ts";
 
-const { caps } = stageOf($app.stage);
+const { reserve_concurrency } = stageSettings($app.stage);
 const { STREAM_MAX_SECONDS } = process.env;
 
-/** The service asks for credentials itself, and answers preflights: the URL's own CORS would allow every origin. */
-export const streams = new sst.aws.Function("Stream", {
-  ...common,
-  ...sized(stream),
+/** The service handles authentication and CORS itself: the CORS of the function URL would allow every origin. */
+export const streamFunction = new sst.aws.Function("Stream", {
+  ...commonFunctionArgs,
+  ...toSizeArgs(stream),
   handler: "packages/functions/src/stream.handler",
   description: "Streams",
   environment: { ...environment, ...(STREAM_MAX_SECONDS ? { STREAM_MAX_SECONDS } : {}) },
   streaming: true,
   url: { authorization: "none", cors: false },
-  ...(caps ? { concurrency: { reserved: stream.max_concurrency } } : {}),
+  ...(reserve_concurrency ? { concurrency: { reserved: stream.max_concurrency } } : {}),
   transform: afterMigration,
 });

@@ -1,5 +1,5 @@
 import { syncs } from "../packages/functions/src/manifest.ts";
-import { consume } from "./consumer.ts";
+import { subscribeConsumer } from "./queue-consumer.ts";
 import { syncQueue } from "./queue.ts";
 
-export const syncer = consume(syncQueue, "syncs", syncs);
+export const syncsConsumer = subscribeConsumer(syncQueue, "syncs", syncs);

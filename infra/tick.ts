@@ -1,11 +1,11 @@
 const DEFAULT_MINUTES = 5;
-/** What divides the hour, so that runs are equally far apart. */
-const ALLOWED = [5, 10, 15, 20, 30, 60];
+/** Divisors of an hour, so that the intervals between runs are equal. */
+const ALLOWED_MINUTES = [5, 10, 15, 20, 30, 60];
 
 /**
- * Least minutes between runs of a schedule (SCHEDULE_MINUTES). Neon suspends a database after five idle minutes, so that
- * runs every five minutes keep it up; longer ones let an idle service sleep, and what is left to schedules comes later.
+ * Minimum number of minutes between runs of a schedule (SCHEDULE_MINUTES). Neon suspends a database after five idle minutes,
+ * so runs every five minutes keep it awake. A longer interval lets it sleep, but delays scheduled work.
  */
 export const tickMinutes = Number(process.env.SCHEDULE_MINUTES || DEFAULT_MINUTES);
 
-if (!ALLOWED.includes(tickMinutes)) throw new Error(`SCHEDULE_MINUTES must be one of ${ALLOWED.join(", ")}`);
+if (!ALLOWED_MINUTES.includes(tickMinutes)) throw new Error(`SCHEDULE_MINUTES must be one of ${ALLOWED_MINUTES.join(", ")}`);

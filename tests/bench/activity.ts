@@ -1,17 +1,17 @@
-import { countNewEvents } from "@board/core/activity/sweep";
+import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import { activity_events, boards, organization_board_access, organization_members } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
-import { CONNECTIONS, type Place } from "./place.ts";
+import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
 const EVENTS = 100_000;
 const BOARDS = 20;
 const PAGE = 50;
 
-/** Pages of the activity list, full ones, whose total has to be found. */
-export async function benchActivity({ db, get, count, service, authorization, gateway, lead }: Place): Promise<Row[]> {
+/** Full pages of the activity list, including the total. */
+export async function benchActivity({ db, get, count, service, authorization, gateway, lead }: BenchEnvironment): Promise<Row[]> {
   await fillLog(db, { gateway_id: gateway.id, agent_id: lead.id });
   const plain = await measurePlain(db, CONNECTIONS, 100);
   const row = async (reader: string, path: string, headers: Record<string, string>): Promise<Row> => {
@@ -37,7 +37,7 @@ export async function benchActivity({ db, get, count, service, authorization, ga
   return [all, deep, granted, own];
 }
 
-/** Adds boards with events of a month, one in fifty on no board and one in ten of the agent, and has them counted. */
+/** Adds boards with events of a month, one in fifty without a board and one in ten of the agent, and counts them. */
 async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: string; agent_id: string }): Promise<void> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select organization_id, id, 'Activity ' || n, 'activity-' || n, 'Bench' from gateways, generate_series(1, ${BOARDS}::int) as n
@@ -57,7 +57,7 @@ async function emptyLog(db: Db): Promise<void> {
   await db.delete(activity_events);
 }
 
-/** Takes the rights to all boards from everybody and gives them to each of the filled ones instead, or gives them back. */
+/** Replaces the members' rights to all boards by rights to each filled board, or restores them. */
 async function narrow(db: Db, granted: boolean): Promise<void> {
   await db.update(organization_members).set({ all_boards_read: !granted, all_boards_write: !granted });
   await db.delete(organization_board_access);
@@ -66,7 +66,7 @@ async function narrow(db: Db, granted: boolean): Promise<void> {
       select member.id, board.id, true, false from ${organization_members} as member, ${boards} as board where board.slug like 'activity-%'`);
 }
 
-/** Pages a second of the plain way, without HTTP and signing in: sort the events of all boards, and count them. */
+/** Returns pages per second of the naive way, without HTTP and sign-in: sort the events of all boards and count them. */
 async function measurePlain(db: Db, connections: number, pages: number): Promise<number> {
   const seen = sql`from ${activity_events} where board_id in (select id from ${boards}) or board_id is null`;
   let left = pages;

@@ -2,15 +2,15 @@ import { hashToken, mintToken, tokenLookup, verifyToken } from "@board/core/agen
 import { agents } from "@board/core/db/schema";
 import { toKey } from "@board/core/seal";
 import { sql } from "drizzle-orm";
-import type { Place } from "./place.ts";
+import type { BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 import { KEYS } from "./service.ts";
 
 const COUNTS = [10, 1_000, 100_000];
 const TRIES = 10;
 
-/** An authenticated read at growing numbers of agents, against trying every stored hash. */
-export async function benchAuthentication({ db, get, count, gateway, board, lead, service }: Place): Promise<Row[]> {
+/** An authenticated read with growing numbers of agents, compared with testing every stored hash. */
+export async function benchAuthentication({ db, get, count, gateway, board, lead, service }: BenchEnvironment): Promise<Row[]> {
   const stored = await hashToken(mintToken());
   const start = performance.now();
   for (let n = 0; n < TRIES; n++) await verifyToken("x".repeat(43), stored);

@@ -3,7 +3,7 @@ import { benchAuthentication } from "./authentication.ts";
 import { benchFeed } from "./feed.ts";
 import { benchIngestion, benchNotification } from "./ingestion.ts";
 import { benchMetrics } from "./metrics.ts";
-import { openPlace, type Place } from "./place.ts";
+import { openBenchEnvironment, type BenchEnvironment } from "./environment.ts";
 import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
@@ -12,10 +12,10 @@ import { benchSync } from "./sync.ts";
 import { benchTasks } from "./tasks.ts";
 
 /**
- * `npm run bench [-- name ...] [--save]`: figures of this machine, each with a baseline from the same run; no figure is a
- * test. `--save` writes them to docs/performance.md.
+ * `npm run bench [-- name ...] [--save]` measures on this machine, with a baseline from the same run. No figure can fail.
+ * `--save` writes the figures to docs/performance.md.
  */
-const benches: Record<string, (place: Place) => Promise<Row[]>> = {
+const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   authentication: benchAuthentication,
   reads: benchReads,
   tasks: benchTasks,
@@ -33,13 +33,13 @@ const save = given.includes("--save");
 const names = given.filter((name) => name !== "--save");
 const unknown = names.filter((name) => !(name in benches));
 if (unknown.length > 0) {
-  console.error(`No bench is called ${unknown.join(", ")}. There are: ${Object.keys(benches).join(", ")}.`);
+  console.error(`Unknown bench: ${unknown.join(", ")}. Available: ${Object.keys(benches).join(", ")}.`);
   process.exit(2);
 }
 
 const described = describeRun();
 console.log(described);
-const place = await openPlace();
+const place = await openBenchEnvironment();
 try {
   for (const [name, run] of Object.entries(benches)) {
     if (names.length > 0 && !names.includes(name)) continue;

@@ -1,6 +1,6 @@
 /**
- * What a cold start pays for our code: the bytes that every function loads and the time a fresh process takes to import them.
- * Times are a warning only, machines differ; what must not be loaded where somebody waits fails the run.
+ * Measures the cold start of every function: the bytes that it loads and the time of a new process to import them. A slow
+ * import is only a warning, but a forbidden package in a function that a caller waits for fails the run.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -30,12 +30,12 @@ const IMPORT = `
   process.stdout.write(String(performance.now() - start), () => process.exit(0));
 `;
 
-/** Packages that a function which somebody waits for may import lazily at most: up to 50 ms each. */
+/** Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms. */
 const COSTLY = ["@aws-sdk/", "@smithy/", "@aws-lambda-powertools/", "zod-openapi/", "swagger-ui-dist/"];
 const forbidden = ({ modules }: Bundle): string[] =>
   COSTLY.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));
 
-/** Somebody waits for these to start: for an answer, or for a stream to begin. */
+/** Whether a caller waits for the function, for an answer or for the start of a stream. */
 const isAwaited = ({ name }: Bundle) => name in groups || name === "stream";
 
 const run = promisify(execFile);
@@ -47,12 +47,12 @@ async function importMs(file: string): Promise<number> {
   return Number(stdout);
 }
 
-/** One process at a time, and every file once per round, so that a busy moment of the machine hits all alike. */
+/** Runs one process at a time and every file once per round, so that a busy machine affects all files equally. */
 async function measure(files: readonly string[]): Promise<number[][]> {
   const times: number[][] = files.map(() => []);
   for (let round = 0; round < RUNS; round += 1)
     for (const [index, file] of files.entries()) times[index]?.push(await importMs(file));
-  return times.map((list) => list.toSorted((one, other) => one - other));
+  return times.map((list) => list.toSorted((a, b) => a - b));
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);

@@ -1,27 +1,27 @@
 import { followFeed } from "@board/core/activity/feed-stream";
-import { countNewEvents } from "@board/core/activity/sweep";
+import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { Member, System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, boards, tasks } from "@board/core/db/schema";
-import type { Window } from "@board/core/stream/source";
+import type { ReadWindow } from "@board/core/stream/source";
 import { sql } from "drizzle-orm";
-import { type Place } from "./place.ts";
+import { type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
 const EVENTS = 1_000_000;
-/** One event in so many is a comment. */
+/** One event in this many is a comment. */
 const COMMENTS = 5;
 const BOARDS = 20;
 const TASKS_OF_A_BOARD = 100;
 const PAGE = 50;
 const POLLS = 300;
-const mine = sql`(select id from ${boards} where slug like 'feed-%')`;
+const benchBoards = sql`(select id from ${boards} where slug like 'feed-%')`;
 
-/** The comment feed where a million things have happened: its first page, and what a stream asks every two seconds. */
-export async function benchFeed({ db, get, count, service, authorization, gateway }: Place): Promise<Row[]> {
+/** The comment feed with a million events: its first page, and the poll of a stream every two seconds. */
+export async function benchFeed({ db, get, count, service, authorization, gateway }: BenchEnvironment): Promise<Row[]> {
   await fill(db, gateway.id);
-  const plain = sql`select * from ${activity_events} where event_type = 'task.comment' and board_id in ${mine}
+  const plain = sql`select * from ${activity_events} where event_type = 'task.comment' and board_id in ${benchBoards}
     order by created_at desc, id desc limit ${PAGE}`;
   const plain_ms = await unindexed(db, plain);
   const path = `/api/v1/activity/task-comments?limit=${PAGE}`;
@@ -29,7 +29,7 @@ export async function benchFeed({ db, get, count, service, authorization, gatewa
   const page = await get(path, { authorization }, 2_000);
   const statements = await count(() => fetch(service.url + path, { headers: { authorization } }));
   const { quiet_ms, news_ms, unindexed_ms } = await poll(db);
-  await db.delete(boards).where(sql`${boards.id} in ${mine}`);
+  await db.delete(boards).where(sql`${boards.id} in ${benchBoards}`);
   await db.delete(activity_events);
   const what = `of ${EVENTS.toLocaleString("en")} events`;
   const slow = (ms: number) => `the same without an index: ${round(ms)} ms`;
@@ -66,9 +66,9 @@ async function fill(db: Db, gateway_id: string): Promise<void> {
     select organization_id, id, 'Feed ' || n, 'feed-' || n, 'Bench' from gateways, generate_series(1, ${BOARDS}::int) as n
     where id = ${gateway_id}`);
   await db.execute(sql`insert into ${tasks} (board_id, title)
-    select board.id, 'Task ' || n from ${boards} as board, generate_series(1, ${TASKS_OF_A_BOARD}::int) as n where board.id in ${mine}`);
+    select board.id, 'Task ' || n from ${boards} as board, generate_series(1, ${TASKS_OF_A_BOARD}::int) as n where board.id in ${benchBoards}`);
   await db.execute(sql`
-    with task as (select array_agg(id) as ids, array_agg(board_id) as board_ids from ${tasks} where board_id in ${mine}),
+    with task as (select array_agg(id) as ids, array_agg(board_id) as board_ids from ${tasks} where board_id in ${benchBoards}),
       place as (select n, 1 + n % ${BOARDS * TASKS_OF_A_BOARD}::int as at from generate_series(1, ${EVENTS}::int) as n)
     insert into ${activity_events} (organization_id, board_id, task_id, event_type, message, created_at)
     select (select organization_id from gateways where id = ${gateway_id}), task.board_ids[place.at], task.ids[place.at],
@@ -79,7 +79,7 @@ async function fill(db: Db, gateway_id: string): Promise<void> {
   await db.execute(sql`vacuum analyze ${activity_events}, ${tasks}`);
 }
 
-/** What a hub asks for one organization: nothing new, and the last comments as if they were new. */
+/** Returns the poll of a hub for one organization, without news and with the last comments as news. */
 async function poll(db: Db) {
   const found = await db.execute(sql`select organization_id, tx::text as tx, seq::text as seq,
     pg_snapshot_xmin(pg_current_snapshot())::text as below from ${activity_events} as event where event_type = 'task.comment' order by event.tx desc, event.seq desc limit ${PAGE + 1}`);
@@ -88,14 +88,14 @@ async function poll(db: Db) {
   const active = { organization_id: last!.organization_id, all_boards_read: true, all_boards_write: true };
   const ctx = { db } as Context<System>;
   const [source] = await followFeed(ctx, [{ type: "user", active } as Member]);
-  if (!source || source instanceof Error) throw new Error("Nothing to follow");
-  const window = ({ tx, seq, below }: (typeof rows)[number]): Window => ({
+  if (!source || source instanceof Error) throw new Error("There is nothing to follow");
+  const window = ({ tx, seq, below }: (typeof rows)[number]): ReadWindow => ({
     after: { tx: BigInt(tx), seq: BigInt(seq) },
     below: BigInt(below),
     since: null,
     limit: 100,
   });
-  const time = async (window: Window, expected: number) => {
+  const time = async (window: ReadWindow, expected: number) => {
     const times: number[] = [];
     for (let n = 0; n < POLLS; n++) {
       const start = performance.now();
@@ -103,7 +103,7 @@ async function poll(db: Db) {
       times.push(performance.now() - start);
       if (items.length !== expected) throw new Error(`${items.length} comments, not ${expected}`);
     }
-    return times.toSorted((one, other) => one - other)[Math.floor(POLLS / 2)]!;
+    return times.toSorted((a, b) => a - b)[Math.floor(POLLS / 2)]!;
   };
   const quiet_ms = await time(window(last!), 0);
   const news_ms = await time(window(rows.at(-1)!), PAGE);
@@ -115,7 +115,7 @@ async function poll(db: Db) {
   return { quiet_ms, news_ms, unindexed_ms };
 }
 
-/** The fastest of a few runs without any index, milliseconds. */
+/** Returns the fastest of a few runs without an index, in milliseconds. */
 async function unindexed(db: Db, statement: ReturnType<typeof sql>): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < 3; n++)

@@ -1,10 +1,10 @@
 import http from "node:http";
 
-/** A client of a comment stream that costs as little as possible itself. */
+/** A client of a comment stream with as little overhead as possible. */
 export interface Stream {
-  /** Events so far. */
+  /** The number of received events. */
   events: number;
-  /** When each comment came; only where it is set. */
+  /** The arrival time of each comment, if recorded. */
   received?: Map<string, number>;
   close(): void;
 }
@@ -13,11 +13,11 @@ const EVENT = "event: comment\n";
 const MESSAGE = /"message":"([0-9a-f-]{36})"/g;
 const agent = new http.Agent({ maxSockets: Number.POSITIVE_INFINITY });
 
-/** Resolves once the headers are there. */
+/** Opens a stream and resolves when the headers have arrived. */
 export function follow(url: string, headers: Record<string, string>): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const request = http.get(url, { agent, headers }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`A stream was answered ${response.statusCode}`));
+      if (response.statusCode !== 200) reject(new Error(`A stream was answered with ${response.statusCode}`));
       const stream: Stream = { events: 0, close: () => response.destroy() };
       let rest = "";
       response.setEncoding("latin1").on("data", (part: string) => {
@@ -26,7 +26,7 @@ export function follow(url: string, headers: Record<string, string>): Promise<St
         rest = text.slice(whole);
         take(stream, text.slice(0, whole));
       });
-      // The end of the service is no concern of whoever has read all.
+      // The service may stop after everything was read.
       response.on("error", () => {});
       resolve(stream);
     });

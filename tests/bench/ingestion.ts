@@ -1,9 +1,9 @@
 import { load } from "./load.ts";
-import { CONNECTIONS, type Place } from "./place.ts";
+import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** Posts of a usual size, while the agent is told of them. */
-export async function benchIngestion({ service, webhook, count, against }: Place): Promise<Row[]> {
+/** Webhook posts of a usual size, while the agent is notified of them. */
+export async function benchIngestion({ service, webhook, count, compareToBaseline }: BenchEnvironment): Promise<Row[]> {
   const body = JSON.stringify({
     ref: "refs/heads/main",
     commits: Array.from({ length: 5 }, (_, n) => ({ id: n, message: "x".repeat(100) })),
@@ -15,15 +15,17 @@ export async function benchIngestion({ service, webhook, count, against }: Place
   await post(500);
   const figures = await post(5_000);
   const statements = await count(() => fetch(url, { method: "POST", headers, body }));
-  return [{ what: "webhook posts accepted", figure: rate(figures), target: "1,500/s", ...against(figures), statements }];
+  return [
+    { what: "webhook posts accepted", figure: rate(figures), target: "1,500/s", ...compareToBaseline(figures), statements },
+  ];
 }
 
 const POSTS = 1_000;
 const APART_MS = 10;
 
-/** From the post to the message at the host, at 100 posts a second. */
-export async function benchNotification({ service, webhook, host, quiet }: Place): Promise<Row[]> {
-  await quiet();
+/** The time from a post to the message at the host, at 100 posts a second. */
+export async function benchNotification({ service, webhook, host, waitForJobs }: BenchEnvironment): Promise<Row[]> {
+  await waitForJobs();
   const sentAt = new Map<string, number>();
   const receivedAt = new Map<string, number>();
   const stop = host.onMessage(({ message }) => {
@@ -41,10 +43,10 @@ export async function benchNotification({ service, webhook, host, quiet }: Place
     await new Promise((resolve) => setTimeout(resolve, APART_MS));
   }
   await Promise.all(posts);
-  await quiet();
+  await waitForJobs();
   stop();
   const waits = [...sentAt].map(([id, start]) => (receivedAt.get(id) ?? Number.POSITIVE_INFINITY) - start);
-  waits.sort((one, other) => one - other);
+  waits.sort((a, b) => a - b);
   const at = (share: number) => `${round(waits[Math.floor((waits.length - 1) * share)]!)} ms`;
   return [
     {

@@ -6,11 +6,11 @@ export interface Load {
   headers?: Record<string, string>;
   body?: string;
   connections: number;
-  /** Stops after this many requests. */
+  /** The number of requests. */
   requests: number;
-  /** What counts as good. */
+  /** The status that counts as success. */
   status?: number;
-  /** Path and body of the n-th request, when each is another one. */
+  /** The path and body of the n-th request, when requests differ. */
   nth?: (n: number) => { path: string; body?: string };
 }
 
@@ -21,7 +21,7 @@ export interface Figures {
   failed: number;
 }
 
-/** Sends requests over kept-alive connections, each as soon as its connection is free. */
+/** Sends requests over persistent connections, each as soon as its connection is free. */
 export async function load({
   url,
   method = "GET",

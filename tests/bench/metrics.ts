@@ -1,14 +1,14 @@
-import { countNewEvents } from "@board/core/activity/sweep";
+import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
 import { activity_counts, activity_events, boards, task_transitions, tasks } from "@board/core/db/schema";
-import { edgesOf, type RangeKey, toTimeline } from "@board/core/metrics/range";
+import { toEdges, type RangeKey, toTimeline } from "@board/core/metrics/range";
 import { type SQL, sql } from "drizzle-orm";
 import { type Figures, load } from "./load.ts";
-import { CONNECTIONS, type Place } from "./place.ts";
+import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** How much has happened on all boards together in thirty days. */
+/** The total number of events on all boards in thirty days. */
 interface Amount {
   events: number;
   transitions: number;
@@ -16,28 +16,28 @@ interface Amount {
 
 interface MetricsFigures extends Amount {
   range: RangeKey;
-  /** One request after the other. */
+  /** The figures of sequential requests. */
   alone: Figures;
-  /** As many at once as there are connections. */
+  /** The figures of concurrent requests on all connections. */
   together: Figures;
-  /** The same series from plain statements, four for each bucket. */
+  /** The time of the same series from four plain statements per bucket. */
   plain_ms: number;
 }
 
 const BOARDS = 20;
-/** What is shown when nothing is asked for, and all that has happened. */
+/** The default range and the longest range. */
 const RANGES: readonly RangeKey[] = ["24h", "1m"];
 const AMOUNTS: readonly Amount[] = [
   { events: 100_000, transitions: 20_000 },
   { events: 1_000_000, transitions: 200_000 },
 ];
-/** What each task went through. */
+/** The statuses of each task in order. */
 const STEPS = sql`array['inbox', 'in_progress', 'review', 'in_progress', 'review', 'done']`;
 const MOVES_OF_A_TASK = 6;
-const mine = sql`(select id from ${boards} where slug like 'metrics-%')`;
+const benchBoards = sql`(select id from ${boards} where slug like 'metrics-%')`;
 
-/** The dashboard over a day and a month, against plain statements for each of its buckets. */
-export async function benchMetrics(place: Place): Promise<Row[]> {
+/** The dashboard over a day and a month, compared with plain statements for each bucket. */
+export async function benchMetrics(place: BenchEnvironment): Promise<Row[]> {
   const figures = await measureMetrics(place);
   const ask = () => fetch(`${place.service.url}/api/v1/metrics/dashboard`, { headers: { authorization: place.authorization } });
   const statements = await place.count(ask);
@@ -51,8 +51,8 @@ export async function benchMetrics(place: Place): Promise<Row[]> {
   }));
 }
 
-/** The dashboard of an organization whose boards get busier. */
-async function measureMetrics({ db, service, authorization, gateway }: Place): Promise<MetricsFigures[]> {
+/** Measures the dashboard with growing numbers of events. */
+async function measureMetrics({ db, service, authorization, gateway }: BenchEnvironment): Promise<MetricsFigures[]> {
   const ask = (range: RangeKey, at_once: number, requests: number) =>
     load({
       url: `${service.url}/api/v1/metrics/dashboard?range=${range}`,
@@ -73,27 +73,27 @@ async function measureMetrics({ db, service, authorization, gateway }: Place): P
       all.push({ ...amount, range, alone, together, plain_ms: await recount(db, range) });
     }
   }
-  await db.delete(boards).where(sql`${boards.id} in ${mine}`);
+  await db.delete(boards).where(sql`${boards.id} in ${benchBoards}`);
   return all;
 }
 
-/** Lets as much happen as is missing, in the order of time, and counts it as the schedule does. */
+/** Adds the missing events in the order of time and counts them as the schedule does. */
 async function fill(db: Db, { events, transitions }: Amount): Promise<void> {
   const missing = (wanted: SQL, each: SQL) => sql`generate_series(1, (${wanted})::int / (${each})::int)`;
   await db.execute(sql`insert into ${activity_events} (organization_id, board_id, event_type, message, created_at)
     select board.organization_id, board.id, case when n % 10 = 0 then 'webhook.notify_failed' else 'task.updated' end,
       'Task updated', now() - random() * interval '30 days' as created_at
     from ${boards} as board,
-      ${missing(sql`${events} - (select count(*) from ${activity_events} where board_id in ${mine})`, sql`${BOARDS}`)} as n
-    where board.id in ${mine} order by created_at`);
+      ${missing(sql`${events} - (select count(*) from ${activity_events} where board_id in ${benchBoards})`, sql`${BOARDS}`)} as n
+    where board.id in ${benchBoards} order by created_at`);
   await db.execute(sql`with made as (
       insert into ${tasks} (board_id, title, status, created_at)
       select board.id, 'Task ' || n, 'done', now() - interval '30 days' + random() * interval '25 days'
       from ${boards} as board, ${missing(
-        sql`${transitions} - (select count(*) from ${task_transitions} where board_id in ${mine})`,
+        sql`${transitions} - (select count(*) from ${task_transitions} where board_id in ${benchBoards})`,
         sql`${BOARDS * MOVES_OF_A_TASK}`,
       )} as n
-      where board.id in ${mine} returning id, board_id, created_at)
+      where board.id in ${benchBoards} returning id, board_id, created_at)
     insert into ${task_transitions} (board_id, task_id, from_status, to_status, at, in_progress_at)
     select board_id, id, (${STEPS})[step - 1], (${STEPS})[step], created_at + step * interval '17 hours' as at,
       case when step > 1 then created_at end
@@ -102,12 +102,12 @@ async function fill(db: Db, { events, transitions }: Amount): Promise<void> {
   await db.execute(sql`vacuum analyze ${activity_events}, ${activity_counts}, ${task_transitions}, ${tasks}`);
 }
 
-/** Asks for each bucket what it holds. */
+/** Reads each bucket with plain statements. */
 async function recount(db: Db, range: RangeKey): Promise<number> {
-  const edges = edgesOf(toTimeline(range, new Date())).map((edge) => sql`${edge.toISOString()}::timestamptz`);
+  const edges = toEdges(toTimeline(range, new Date())).map((edge) => sql`${edge.toISOString()}::timestamptz`);
   const start = performance.now();
   for (const [index, stop] of edges.slice(1).entries()) {
-    const within = (column: SQL) => sql`board_id in ${mine} and ${column} >= ${edges[index]!} and ${column} < ${stop}`;
+    const within = (column: SQL) => sql`board_id in ${benchBoards} and ${column} >= ${edges[index]!} and ${column} < ${stop}`;
     await db.execute(sql`select count(*), count(*) filter (where event_type like '%failed') from ${activity_events}
       where ${within(sql`created_at`)}`);
     await db.execute(sql`select count(distinct task_id) from ${task_transitions}
@@ -116,7 +116,7 @@ async function recount(db: Db, range: RangeKey): Promise<number> {
       where to_status = 'done' and ${within(sql`at`)}`);
     await db.execute(sql`select to_status, count(*) from (
         select distinct on (task_id) to_status from ${task_transitions}
-        where board_id in ${mine} and at < ${stop} order by task_id, at desc) as task
+        where board_id in ${benchBoards} and at < ${stop} order by task_id, at desc) as task
       group by to_status`);
   }
   return performance.now() - start;

@@ -1,10 +1,18 @@
 import { boards } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
-import type { Place } from "./place.ts";
+import type { BenchEnvironment } from "./environment.ts";
 import { rate, type Row } from "./row.ts";
 
-/** First pages of boards, for a person and for an agent. */
-export async function benchReads({ db, get, count, against, service, authorization, lead }: Place): Promise<Row[]> {
+/** The first page of boards for a person and for an agent. */
+export async function benchReads({
+  db,
+  get,
+  count,
+  compareToBaseline,
+  service,
+  authorization,
+  lead,
+}: BenchEnvironment): Promise<Row[]> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select organization_id, gateway_id, 'Board ' || n, 'board-' || n, 'Bench' from ${boards}, generate_series(1, 500) as n where slug = 'bench'`);
   await db.execute(sql`vacuum analyze ${boards}`);
@@ -12,7 +20,7 @@ export async function benchReads({ db, get, count, against, service, authorizati
     await get(path, headers, 500);
     const figures = await get(path, headers);
     const statements = await count(() => fetch(service.url + path, { headers }));
-    return { what, figure: rate(figures), target, ...against(figures), statements };
+    return { what, figure: rate(figures), target, ...compareToBaseline(figures), statements };
   };
   const rows = [
     await row("list boards, 20 of 500", "1,500/s", "/api/v1/boards?limit=20", { authorization }),

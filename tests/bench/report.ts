@@ -6,14 +6,14 @@ import type { Row } from "./row.ts";
 const FILE = path.resolve(import.meta.dirname, "../../docs/performance.md");
 const INTRODUCTION = `# Performance
 
-Figures of \`npm run bench -- --save\`, which writes this file: the service in one process, PostgreSQL on the same machine and
-the load from 8 kept-alive connections share its processors. Each figure stands beside a baseline from the same run; trust
-the ratios. No test asserts a time. Statements are those of one request, signing in and all that its jobs do included, BEGIN
-and COMMIT not. What is known about targets that are missed is at the end.
+\`npm run bench -- --save\` measures these figures and writes this file. The service runs in one process; PostgreSQL and the
+load from 8 persistent connections share its machine. Each figure has a baseline from the same run, so trust the ratios.
+No test asserts a time. Statements are counted per request with its sign-in and its jobs, without BEGIN and COMMIT. The
+end of the page explains missed targets.
 `;
 const END = "## What the figures say";
 
-/** Puts the table of a bench in the place of its older one; the others and the remarks at the end stay. */
+/** Replaces the table of a bench and keeps the other tables and the remarks at the end. */
 export function saveReport(name: string, rows: readonly Row[], described: string): void {
   const before = existsSync(FILE) ? readFileSync(FILE, "utf8") : "";
   const sections = new Map(
@@ -28,7 +28,7 @@ export function saveReport(name: string, rows: readonly Row[], described: string
   writeFileSync(FILE, `${[INTRODUCTION.trimEnd(), ...sections.values(), ...(end ? [end] : [])].join("\n\n")}\n`);
 }
 
-/** The machine and the day. */
+/** Describes the machine and the date. */
 export function describeRun(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

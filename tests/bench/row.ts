@@ -1,16 +1,16 @@
 import type { Figures } from "./load.ts";
 
-/** A line of the table. */
+/** A row of the table. */
 export interface Row {
   what: string;
   figure: string;
-  /** What it should be; empty where nothing was promised. */
+  /** The target; empty without one. */
   target: string;
-  /** The naive way, or the floor, from the same run. */
+  /** The naive way, or the lowest possible cost, in the same run. */
   baseline: string;
-  /** How far the figure is from the baseline. */
+  /** The ratio of the figure to the baseline. */
   ratio: string;
-  /** Statements of one request, signing in and what its jobs do included, BEGIN and COMMIT not; empty where it is none. */
+  /** The statements of one request, including sign-in and its jobs but not BEGIN and COMMIT; empty when not counted. */
   statements: string;
 }
 

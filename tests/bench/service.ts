@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** The real server in a process of its own, on the given database. */
+/** Starts the server in a separate process on the given database. */
 export interface Service {
   url: string;
   token: string;

@@ -1,47 +1,47 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { boards, organization_board_access, organization_members, users } from "@board/core/db/schema";
 import { openPostgres } from "@board/core/db/postgres";
-import { silent } from "@board/core/log";
+import { silentLog } from "@board/core/log";
 import { eq } from "drizzle-orm";
-import { startIdentityProvider } from "../support/identity.ts";
+import { startIdentityProvider } from "../support/identity-provider.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { follow, type Stream } from "./follow.ts";
-import type { Place as Bench } from "./place.ts";
+import type { BenchEnvironment as Bench } from "./environment.ts";
 import { round, type Row } from "./row.ts";
 import { type Service, startService } from "./service.ts";
-import { type Share, shareOf, type State, watch } from "./watch.ts";
+import { type Percentiles, percentilesOf, type ResourceUsage, measureUsage } from "./resource-usage.ts";
 
 const STREAMS = 1_000;
 const DATABASE = "streams";
-/** Streams of which each event is timed; of the others events are counted. */
+/** The number of streams whose events are timed. Events of the others are only counted. */
 const TIMED = 20;
-/** How long a comment may take to be received by all. */
-const PATIENCE_MS = 30_000;
+/** How long to wait until all streams have received a comment. */
+const TIMEOUT_MS = 30_000;
 
 interface StreamFigures {
   what: string;
-  without: State;
-  with_streams: State;
-  /** From the answer to a comment until it is received, over some of the streams. */
-  delay_ms: Share;
-  /** Comments that a stream has not received, or received twice, over all streams. */
+  without: ResourceUsage;
+  with_streams: ResourceUsage;
+  /** The time from the answer to a comment until it is received, over the timed streams. */
+  delay_ms: Percentiles;
+  /** The number of comments that were lost or duplicated, over all streams. */
   wrong: number;
 }
 
 type Headers = Record<string, string>;
-interface Place {
+interface StreamTargets {
   organization_id: string;
   comments: string;
 }
 
-/** Open comment streams beside plain requests and new comments, against the same without the streams. */
+/** Reads and new comments with many open comment streams, compared with the same load without streams. */
 export async function benchStreams({ postgres }: Bench): Promise<Row[]> {
   const figures = await measureStreams(postgres);
-  const state = ({ request_ms, memory_mb, statements_per_second, connections }: State) =>
+  const state = ({ request_ms, memory_mb, statements_per_second, connections }: ResourceUsage) =>
     `list boards p50 ${round(request_ms.p50)} ms, p99 ${round(request_ms.p99)} ms; ${round(memory_mb)} MB, ${round(statements_per_second)} statements/s, ${connections} connections at work`;
   return figures.map(({ what, without, with_streams, delay_ms, wrong }) => ({
     what: `${STREAMS.toLocaleString("en")} streams ${what}`,
-    figure: `${state(with_streams)}; comments received after p50 ${round(delay_ms.p50)} ms, p99 ${round(delay_ms.p99)} ms, ${wrong} lost or doubled`,
+    figure: `${state(with_streams)}; comments received after p50 ${round(delay_ms.p50)} ms, p99 ${round(delay_ms.p99)} ms, ${wrong} lost or duplicated`,
     target: "nothing lost, no connection held",
     baseline: `no streams: ${state(without)}`,
     ratio: `p99 ${(with_streams.request_ms.p99 / without.request_ms.p99).toFixed(2)}x`,
@@ -49,15 +49,15 @@ export async function benchStreams({ postgres }: Bench): Promise<Row[]> {
   }));
 }
 
-/** The comment feed of one organization, followed by a thousand clients of one and of a thousand people. */
+/** Follows the comment feed of an organization with a thousand clients of one person and of a thousand people. */
 async function measureStreams(postgres: Postgres): Promise<StreamFigures[]> {
   const url = await postgres.createDatabase(DATABASE);
   const figures: StreamFigures[] = [];
   const alone = await startService({ DATABASE_URL: url });
-  let place: Place;
+  let place: StreamTargets;
   try {
     const own = { authorization: `Bearer ${alone.token}` };
-    place = await furnish(alone, own);
+    place = await seed(alone, own);
     figures.push(await measure("of one credential", postgres, alone, place, Array(STREAMS).fill(own)));
   } finally {
     await alone.stop();
@@ -88,7 +88,7 @@ async function send<T>({ url }: Service, path: string, headers: Headers, body: o
   return (await answer.json()) as T;
 }
 
-async function furnish(service: Service, own: Headers): Promise<Place> {
+async function seed(service: Service, own: Headers): Promise<StreamTargets> {
   const create = (path: string, body: object) => send<{ id: string; organization_id: string }>(service, path, own, body);
   const host = { name: "Streams", url: "ws://127.0.0.1:9", workspace_root: "/srv", token: "test-token-123" };
   const gateway = await create("/api/v1/gateways", host);
@@ -97,8 +97,8 @@ async function furnish(service: Service, own: Headers): Promise<Place> {
   return { organization_id: board.organization_id, comments: `/api/v1/boards/${board.id}/tasks/${task.id}/comments` };
 }
 
-async function addPeople(url: string, { organization_id }: Place, names: string[]): Promise<void> {
-  const database = openPostgres(url, { log: silent });
+async function addPeople(url: string, { organization_id }: StreamTargets, names: string[]): Promise<void> {
+  const database = openPostgres(url, { log: silentLog });
   const { db } = database;
   const made = await db
     .insert(users)
@@ -109,9 +109,9 @@ async function addPeople(url: string, { organization_id }: Place, names: string[
   await database.close();
 }
 
-/** A grant on the one board there is takes the place of everybody's right to all of them. */
-async function restrict(url: string, { organization_id }: Place): Promise<void> {
-  const database = openPostgres(url, { log: silent });
+/** Replaces the members' right to all boards by a right to the only board. */
+async function restrict(url: string, { organization_id }: StreamTargets): Promise<void> {
+  const database = openPostgres(url, { log: silentLog });
   const { db } = database;
   const own = eq(organization_members.organization_id, organization_id);
   const [board] = await db.select().from(boards).where(eq(boards.organization_id, organization_id));
@@ -129,7 +129,7 @@ async function measure(
   what: string,
   postgres: Postgres,
   service: Service,
-  { comments }: Place,
+  { comments }: StreamTargets,
   readers: Headers[],
 ): Promise<StreamFigures> {
   const own = readers[0]!;
@@ -139,7 +139,7 @@ async function measure(
     await send(service, comments, own, { message });
     written.set(message, performance.now());
   };
-  const look = () => watch({ postgres, database: DATABASE, service, headers: own, write });
+  const look = () => measureUsage({ postgres, database: DATABASE, service, headers: own, write });
   const without = await look();
   written.clear();
   const streams: Stream[] = [];
@@ -148,10 +148,10 @@ async function measure(
     streams.push(...(await Promise.all(readers.slice(at, at + TIMED).map(open))));
   const timed = [...streams.slice(0, TIMED / 2), ...streams.slice(-TIMED / 2)];
   for (const stream of timed) stream.received = new Map();
-  // What opening them cost is over.
+  // Waits until the load of opening the streams is over.
   await pause(5_000);
   const with_streams = await look();
-  const enough = performance.now() + PATIENCE_MS;
+  const enough = performance.now() + TIMEOUT_MS;
   while (performance.now() < enough && streams.some(({ events }) => events < written.size)) await pause(100);
   for (const stream of streams) stream.close();
   const delays = timed.flatMap(({ received }) =>
@@ -159,5 +159,5 @@ async function measure(
   );
   const wrong = streams.reduce((sum, { events }) => sum + Math.abs(events - written.size), 0);
   await pause(1_000);
-  return { what, without, with_streams, delay_ms: shareOf(delays), wrong };
+  return { what, without, with_streams, delay_ms: percentilesOf(delays), wrong };
 }

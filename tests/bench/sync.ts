@@ -2,31 +2,31 @@ import { setTimeout as pause } from "node:timers/promises";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
 import type { Db } from "@board/core/context";
 import { agents, boards } from "@board/core/db/schema";
-import { createGateways } from "@board/core/gateway/websocket";
+import { createGateways } from "@board/core/openclaw/websocket";
 import { toKey } from "@board/core/seal";
 import { withAgents } from "@board/local/fake-gateway/config";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
-import { startSlowLink } from "../support/slow-link.ts";
-import type { Api, Place } from "./place.ts";
+import { startLatencyProxy } from "./latency-proxy.ts";
+import type { Api, BenchEnvironment } from "./environment.ts";
 import { type Row, seconds } from "./row.ts";
 import { KEYS } from "./service.ts";
 
 const AGENTS = 200;
 const ROUND_TRIP_MS = 20;
-/** A lead's nine files, and what is asked before they are written and done after it. */
+/** The calls for one lead: its nine files, and the calls before and after writing them. */
 const CALLS_OF_AN_AGENT = 14;
 const BASELINE_AGENTS = 5;
 const TOKEN = "test-token-123";
 
 interface SyncFigures {
   ms: number;
-  /** Of a second one, which finds the host's configuration as it should be. */
+  /** The time of a second sync, which finds the host's configuration up to date. */
   again_ms: number;
   sockets: number;
   calls: number;
   patches: number;
   files_written: number;
-  /** An agent at a time, a socket for every call. */
+  /** The time with one agent at a time and a socket per call. */
   baseline_ms: number;
 }
 
@@ -36,8 +36,8 @@ interface Result {
   files_written: number;
 }
 
-/** All files of many agents over a slow link, against a socket for every call. */
-export async function benchSync({ api, db }: Place): Promise<Row[]> {
+/** A sync of all files of many agents over a slow link, compared with a socket per call. */
+export async function benchSync({ api, db }: BenchEnvironment): Promise<Row[]> {
   const sync = await measureSync(api, db);
   const baseline = `a socket per call, one by one: ${seconds(sync.baseline_ms)}`;
   const shape = `${sync.files_written} files, ${sync.calls} calls, ${sync.sockets} socket, ${sync.patches} config.patch`;
@@ -55,16 +55,16 @@ export async function benchSync({ api, db }: Place): Promise<Row[]> {
   ];
 }
 
-/** A sync of 200 leads with all their nine files, over a link of 20 ms. */
+/** Measures a sync of 200 leads with nine files each over a link with 20 ms round trips. */
 async function measureSync(api: Api, db: Db): Promise<SyncFigures> {
-  const host = await startFakeGateway({ token: TOKEN, insecure_control_ui: true });
-  const link = await startSlowLink(host.port, ROUND_TRIP_MS);
+  const host = await startFakeGateway({ token: TOKEN, allow_insecure_control_ui: true });
+  const link = await startLatencyProxy(host.port, ROUND_TRIP_MS);
   try {
     const url = `ws://127.0.0.1:${link.port}`;
     const body = { name: "Far away", url, workspace_root: "/srv/agents", token: TOKEN };
     const gateway = await api<{ id: string; organization_id: string }>("POST", "/api/v1/gateways", body);
-    await furnish(db, host, gateway);
-    // The gateway's own agent is brought there first.
+    await seed(db, host, gateway);
+    // The main agent is provisioned first.
     while (host.messages.length === 0) await pause(50);
     await pause(500);
     const path = `/api/v1/gateways/${gateway.id}/templates/sync?overwrite=true&force_bootstrap=true&include_main=false`;
@@ -87,8 +87,8 @@ async function measureSync(api: Api, db: Db): Promise<SyncFigures> {
   }
 }
 
-/** A board for each lead; all of them are on the host with a token that the service knows. */
-async function furnish(
+/** Adds a board for each lead. All leads are on the host with a token that the service knows. */
+async function seed(
   db: Db,
   { host }: Awaited<ReturnType<typeof startFakeGateway>>,
   { id: gateway_id, organization_id }: { id: string; organization_id: string },
@@ -122,7 +122,7 @@ async function furnish(
     );
 }
 
-/** As many calls as some agents need, each over a socket of its own, one after the other. */
+/** Makes the calls of some agents sequentially, each over a separate socket. */
 async function callOneByOne(url: string): Promise<number> {
   const target = { url, token: TOKEN, disable_device_pairing: true, allow_insecure_tls: false };
   const one = () =>

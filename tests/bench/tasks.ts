@@ -2,15 +2,15 @@ import { rowsOf } from "@board/core/db/database";
 import { tag_assignments, task_dependencies, tasks } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
 import { load } from "./load.ts";
-import { CONNECTIONS, type Place } from "./place.ts";
+import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, type Row } from "./row.ts";
 import type { Service } from "./service.ts";
 
 const TASKS = 5_000;
 
-/** A board of 5,000 tasks with tags and dependencies: pages of it, single ones, and changes of one after the other. */
-export async function benchTasks(place: Place): Promise<Row[]> {
-  const { db, get, count, against, service, authorization, board, startOther } = place;
+/** A board of 5,000 tasks with tags and dependencies: pages, single tasks, and sequential changes. */
+export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
+  const { db, get, count, compareToBaseline, service, authorization, board, startSecondService } = place;
   await fill(place);
   const all = `/api/v1/boards/${board.id}/tasks`;
   const found = await db.execute(
@@ -23,7 +23,7 @@ export async function benchTasks(place: Place): Promise<Row[]> {
     await get(path, { authorization }, 300);
     const figures = await get(path, { authorization }, 2_000);
     const statements = await count(() => fetch(service.url + path, { headers: { authorization } }));
-    rows.push({ what, figure: rate(figures), target, ...against(figures), statements });
+    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), statements });
   };
   const patch = async (at: Service, what: string, target: string, body: (n: number) => object) => {
     const headers = { authorization: `Bearer ${at.token}` };
@@ -41,7 +41,7 @@ export async function benchTasks(place: Place): Promise<Row[]> {
     const figures = await send(300, 2_000);
     const one = (n: number) =>
       fetch(at.url + target_of(2_300 + n), { method: "PATCH", headers, body: JSON.stringify(body(2_300 + n)) });
-    rows.push({ what, figure: rate(figures), target, ...against(figures), statements: await count(one) });
+    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), statements: await count(one) });
   };
 
   await read(`list tasks, 50 of ${TASKS.toLocaleString("en")}`, "1,200/s", `${all}?limit=50`);
@@ -49,7 +49,7 @@ export async function benchTasks(place: Place): Promise<Row[]> {
   await read("one task", "", `${all}/${ids[0]}`);
   await patch(service, "change a task's priority", "", (n) => ({ priority: `p${n}` }));
   await patch(service, "move a task", "", () => ({ status: "in_progress" }));
-  const still = await startOther({ BOARD_EVENTS: "off" });
+  const still = await startSecondService({ BOARD_EVENTS: "off" });
   try {
     await patch(still, "change a task's priority, no board events", "800/s", (n) => ({ priority: `q${n}` }));
     await patch(still, "move a task, no board events", "", () => ({ status: "review" }));
@@ -60,7 +60,7 @@ export async function benchTasks(place: Place): Promise<Row[]> {
   return rows;
 }
 
-async function fill({ db, api, board }: Place): Promise<void> {
+async function fill({ db, api, board }: BenchEnvironment): Promise<void> {
   const { id: tag } = await api("POST", "/api/v1/tags", { name: "Bench" });
   await db.execute(sql`insert into ${tasks} (board_id, title, created_at)
     select ${board.id}, 'Task ' || n, now() - n * interval '1 minute' from generate_series(1, ${TASKS}::int) as n`);

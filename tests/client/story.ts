@@ -5,16 +5,16 @@ import { ApiError } from "@board/client/error";
 const url = "http://127.0.0.1:8000";
 const you = createClient({ url, token: process.env["TOKEN"]! });
 
-/** A board with an agent on it, made by a person; returns the agent's own client. */
+/** Creates a board with an agent on it and returns a client for that agent. */
 export async function hire(gateway_id: string): Promise<{ board_id: string; agent: Client }> {
   const board = await you.post("/api/v1/boards", {
     body: { name: "Web shop", description: "Keep the shop running", gateway_id },
   });
-  const made = await you.post("/api/v1/agents", { body: { name: "Milo", board_id: board.id } });
-  return { board_id: board.id, agent: createClient({ url, agent_token: made.auth_token }) };
+  const created = await you.post("/api/v1/agents", { body: { name: "Milo", board_id: board.id } });
+  return { board_id: board.id, agent: createClient({ url, agent_token: created.auth_token }) };
 }
 
-/** Takes the oldest free task; null when there is none, or another agent was quicker. */
+/** Takes the oldest free task. Returns null without a free task, or when another agent took it first. */
 export async function takeTask(agent: Client, board_id: string): Promise<Task | null> {
   const free = await agent.get("/api/v1/agent/boards/{board_id}/tasks", {
     params: { path: { board_id }, query: { status: "inbox", unassigned: true, limit: 200 } },
@@ -32,7 +32,7 @@ export async function takeTask(agent: Client, board_id: string): Promise<Task | 
   }
 }
 
-/** Approves whatever agents ask for, until the signal is aborted. */
+/** Approves every request of the agents until the signal is aborted. */
 export async function approveAll(board_id: string, signal: AbortSignal): Promise<void> {
   const params = { path: { board_id } };
   for await (const { data } of you.stream("/api/v1/boards/{board_id}/approvals/stream", { params, signal })) {

@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 export type EventRow = typeof activity_events.$inferSelect;
 type Fields = Partial<typeof activity_events.$inferInsert>;
 
-/** Stores events of an organization as if they had been recorded then. */
+/** Stores activity events with a given time. */
 export const addEvents = (
   { db }: Pick<World, "db">,
   { organization_id }: { organization_id: string },
@@ -17,25 +17,25 @@ export const addEvents = (
     .values(events.map((fields) => ({ organization_id, event_type: "task.updated", message: "Something", ...fields })))
     .returning();
 
-/** Empties the log with what is counted of it. */
+/** Deletes all activity events and their counts. */
 export async function clearLog({ db }: Pick<World, "db">): Promise<void> {
   await db.delete(activity_events);
   await db.delete(activity_counts);
 }
 
-/** The numbers of intervals of some boards as the log alone tells them. */
-export async function countPlainly({ db }: Pick<World, "db">, board_ids: readonly string[], edges: readonly Date[]) {
+/** Counts the events of boards in intervals from the log alone, without the stored counts. */
+export async function countFromLog({ db }: Pick<World, "db">, board_ids: readonly string[], edges: readonly Date[]) {
   const times = sql`${sql.param(edges.map((edge) => edge.toISOString()))}::timestamptz[]`;
-  const found = await db.execute(sql`
+  const result = await db.execute(sql`
     select count(event.id)::int as events, count(event.id) filter (where right(event.event_type, 6) = 'failed')::int as failed
     from generate_series(1, ${edges.length - 1}::int) as part(place)
     left join ${activity_events} as event on event.board_id = any(${sql.param([...board_ids])}::uuid[])
       and event.created_at >= (${times})[place] and event.created_at < (${times})[place + 1]
     group by place order by place`);
-  return rowsOf<{ events: number; failed: number }>(found);
+  return rowsOf<{ events: number; failed: number }>(result);
 }
 
-/** An ordered list of instants between two, some of them on the hour. */
+/** Returns ordered random instants between two, some of them on the hour. */
 export function randomEdges(from: Date, to: Date, count: number): Date[] {
   const hour = 3_600_000;
   const random = () => from.getTime() + Math.floor(Math.random() * (to.getTime() - from.getTime()));

@@ -1,41 +1,40 @@
 /**
- * API Gateway's HTTP API on loopback: finds the function of a request by the routes of the manifest, makes the event of
- * payload format 2.0, and turns the function's result into an answer. Streams go to their function URL instead, as the
- * OpenAPI document tells clients to do.
+ * API Gateway's HTTP API in this process: it selects the function by the manifest's routes, converts requests to payload
+ * format 2.0 and results to answers. Streams go to their function URL, as the OpenAPI document asks clients to do.
  */
 import { isUtf8 } from "node:buffer";
 import { endpoints } from "@board/api/groups";
 import { isStream } from "@board/api/endpoint";
-import { toPattern } from "@board/api/app";
+import { toPathRegExp } from "@board/api/path";
 import { type ApiGroup, groups } from "@board/functions/manifest";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
-import { apiGatewayEvent, functionUrlEvent, isText, toResponse } from "./events.ts";
-import { LambdaError, type StreamedResponse, type StreamListeners } from "./lambda-host.ts";
+import { apiGatewayEvent, functionUrlEvent, isText, toResponse } from "./aws-events.ts";
+import { LambdaError, type StreamedResponse, type StreamListeners } from "./lambda-sandbox.ts";
 
-/** What is behind the gateway. */
+/** The functions behind the gateway. */
 export interface Functions {
   invoke(name: string, event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2>;
-  /** Invokes the streaming function; `signal` says that the client has left. */
+  /** Invokes the streaming function. `signal` aborts when the client disconnects. */
   stream(event: APIGatewayProxyEventV2, listeners: StreamListeners, signal: AbortSignal): Promise<StreamedResponse>;
 }
 
 export interface GatewayOptions {
-  /** The address that a request comes from. */
+  /** Returns the client address of a request. */
   sourceIp: () => string;
-  /** False: streams are asked of API Gateway, which passes them on when they are whole. */
+  /** False sends streams through API Gateway, which buffers them completely. */
   streams: boolean;
 }
 
-/** Bytes of a request that API Gateway takes; those that Lambda takes in either direction. */
+/** The largest request body of API Gateway, and the largest event or result of Lambda, in bytes. */
 const LARGEST_REQUEST = 10 * 1024 ** 2;
 const LARGEST_PAYLOAD = 6 * 1024 ** 2;
 
 const routes = Object.entries<ApiGroup>(groups).flatMap(([group, { routes: keys }]) => keys.map((key) => ({ group, key })));
-const streamPaths = endpoints.filter(isStream).flatMap(({ paths }) => paths.map(toPattern));
+const streamPaths = endpoints.filter(isStream).flatMap(({ paths }) => paths.map(toPathRegExp));
 
 /**
- * The function and the route that API Gateway picks for a request: a full match wins over a greedy one, the longer one
- * over the shorter, a method of its own over ANY, and `$default` takes the rest.
+ * Returns the function and the route that API Gateway selects: a full match precedes a greedy one, a longer route a
+ * shorter one, and a specific method ANY. `$default` takes all other requests.
  */
 export function routeOf(method: string, path: string): { group: string; key: string } {
   const segments = path.split("/");
@@ -54,14 +53,14 @@ export function routeOf(method: string, path: string): { group: string; key: str
   return scored[0] ?? { group: "fallback", key: "$default" };
 }
 
-/** Answers like fetch. The request's address is not looked at beyond its path and query. */
+/** Returns a function like fetch, which ignores the host of a request's URL. */
 export function apiGateway(functions: Functions, { sourceIp, streams }: GatewayOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     const { pathname, search } = new URL(request.url);
     const bytes = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
     if (bytes && bytes.length > LARGEST_REQUEST) return refusal(413, "Request Entity Too Large");
     const headers = Object.fromEntries(request.headers);
-    // The length is the gateway's own finding, whatever the client announced.
+    // The gateway measures the length itself and ignores the client's Content-Length.
     delete headers["content-length"];
     const body =
       bytes && bytes.length > 0 ? { body: isText(headers) && isUtf8(bytes) ? Buffer.from(bytes).toString() : bytes } : {};
@@ -86,14 +85,14 @@ export function apiGateway(functions: Functions, { sourceIp, streams }: GatewayO
   };
 }
 
-/** What API Gateway answers by itself. */
+/** An error that API Gateway answers itself. */
 const refusal = (status: number, message: string) => Response.json({ message }, { status });
 
-/** The answer of the function URL, as it comes. */
+/** Returns the streaming answer of the function URL. */
 function answerStream(functions: Functions, event: APIGatewayProxyEventV2, request: Request): Promise<Response> {
   const answered = Promise.withResolvers<Response>();
-  const gone = new AbortController();
-  const leave = () => gone.abort();
+  const disconnected = new AbortController();
+  const leave = () => disconnected.abort();
   if (request.signal.aborted) leave();
   request.signal.addEventListener("abort", leave, { once: true });
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -104,17 +103,17 @@ function answerStream(functions: Functions, event: APIGatewayProxyEventV2, reque
   });
   const listeners: StreamListeners = {
     onHead: (head) => answered.resolve(withHead(head, body)),
-    onChunk: (chunk) => gone.signal.aborted || sink?.enqueue(encoder.encode(chunk)),
+    onChunk: (chunk) => disconnected.signal.aborted || sink?.enqueue(encoder.encode(chunk)),
   };
-  functions.stream(event, listeners, gone.signal).then(
+  functions.stream(event, listeners, disconnected.signal).then(
     ({ error }) => {
-      if (gone.signal.aborted) return;
+      if (disconnected.signal.aborted) return;
       if (error) sink?.error(error);
       else sink?.close();
     },
     (error: unknown) => {
       answered.resolve(refusal(502, "Internal Server Error"));
-      if (!gone.signal.aborted) sink?.error(error);
+      if (!disconnected.signal.aborted) sink?.error(error);
     },
   );
   return answered.promise;

@@ -6,17 +6,17 @@ import { createWorld, type Person, type Tenant, type World } from "./world.ts";
 
 type Task = typeof tasks.$inferInsert;
 
-/** A board of one test's own, whose only agent is its worker. */
+/** A board for a single test, whose only agent is a worker. */
 export interface ApprovalBoard {
   world: World;
   home: Tenant;
-  /** An admin who may read the organization's boards and write to none. */
+  /** An admin who may read every board and write to none. */
   reader: Person;
   owner_id: string;
 }
 
-/** An organization for all tests of the file that asks. The function returned makes a board there. */
-export function boardsToApproveOn(): () => Promise<ApprovalBoard> {
+/** Creates an organization for all tests of a file, and returns a function that adds a board to it. */
+export function setupApprovalBoards(): () => Promise<ApprovalBoard> {
   let made: Omit<ApprovalBoard, "home"> & { tenant: Tenant };
   let count = 0;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ export function boardsToApproveOn(): () => Promise<ApprovalBoard> {
   };
 }
 
-/** Stores tasks of a board; returns their ids in the order given. */
+/** Stores tasks of a board and returns their ids in the given order. */
 export async function addTasks(world: World, board_id: string, titles: readonly string[], more: Partial<Task> = {}) {
   const rows = await world.db
     .insert(tasks)
@@ -46,8 +46,8 @@ export async function addTasks(world: World, board_id: string, titles: readonly 
 
 export const approvalsPath = (board_id: string, rest = "") => `/api/v1/boards/${board_id}/approvals${rest}`;
 
-/** Asks for an approval as the board's worker; returns the answer's body. */
-export async function ask(world: World, tenant: Tenant, body: object = {}) {
+/** Requests an approval as the board's worker and returns the body of the answer. */
+export async function requestApproval(world: World, tenant: Tenant, body: object = {}) {
   const made = await world.call("POST", `/api/v1/agent/boards/${tenant.board_id}/approvals`, {
     agent: tenant.worker.token,
     body: { action_type: "Deploy", description: "It is ready", ...body },
@@ -56,12 +56,12 @@ export async function ask(world: World, tenant: Tenant, body: object = {}) {
   return made.body;
 }
 
-/** Decides as the owner. */
-export const decide = (world: World, tenant: Tenant, approval_id: string, status: unknown) =>
+/** Decides an approval as the owner. */
+export const decideApproval = (world: World, tenant: Tenant, approval_id: string, status: unknown) =>
   world.call("PATCH", approvalsPath(tenant.board_id, `/${approval_id}`), { token: tenant.owner.token, body: { status } });
 
-/** The events of a board's approvals, in the order in which streams show them. */
-export async function approvalEvents(world: World, board_id: string) {
+/** Returns the approval events of a board in the order of streams. */
+export async function listApprovalEvents(world: World, board_id: string) {
   const rows = await world.db
     .select()
     .from(activity_events)
@@ -70,8 +70,8 @@ export async function approvalEvents(world: World, board_id: string) {
   return rows.filter((row) => row.board_id === board_id);
 }
 
-/** Task ids of an approval's links with their pending flags, in order. */
-export async function linksOf(world: World, approval_id: string): Promise<[string, boolean][]> {
+/** Returns the task ids linked to an approval with their pending flags, in order. */
+export async function listApprovalLinks(world: World, approval_id: string): Promise<[string, boolean][]> {
   const rows = await world.db
     .select()
     .from(approval_task_links)

@@ -1,23 +1,23 @@
-import type { BoardEvent } from "@board/core/board-event/detail";
+import type { BoardEvent } from "@board/core/event-bus/board-event";
 import { jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import type { JobRow } from "@board/core/job/job";
 import { and, asc, eq, lte } from "drizzle-orm";
 import type { World } from "./world.ts";
 
-/** The jobs that publish events, in the order in which they were made. */
-export const eventJobs = (world: World): Promise<JobRow[]> =>
+/** Returns the jobs that publish events, in the order of their creation. */
+export const listPublishJobs = (world: World): Promise<JobRow[]> =>
   world.db.select().from(jobs).where(eq(jobs.kind, "event.publish")).orderBy(asc(jobs.seq));
 
-/** Does the jobs that publish events and are due, and no others. */
-export async function publishDue(world: World): Promise<void> {
+/** Runs only the due jobs that publish events. */
+export async function deliverPublishJobs(world: World): Promise<void> {
   const due = and(eq(jobs.kind, "event.publish"), eq(jobs.status, "queued"), lte(jobs.run_at, world.now()));
   for (const { id } of await world.db.select({ id: jobs.id }).from(jobs).where(due).orderBy(asc(jobs.seq)))
     await deliver(world.context(), id);
 }
 
-/** An event as the bus may get it, for tests of buses. */
-export const someEvent = (more: Partial<BoardEvent> = {}): BoardEvent =>
+/** An example of a published event. */
+export const boardEvent = (more: Partial<BoardEvent> = {}): BoardEvent =>
   ({
     version: 1,
     id: crypto.randomUUID(),

@@ -1,6 +1,6 @@
 /**
- * The functions as they are deployed: esbuild with the options of SST's builder, one folder per function with its files
- * beside it. Tests run these folders under AWS's runtime client, the bundle bench measures them.
+ * Bundles the functions as a deployment does: esbuild with the options of SST's builder and one folder per function.
+ * Tests run these folders under AWS's runtime client, and the bundle bench measures them.
  */
 import { cp, mkdir, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -11,39 +11,39 @@ export const root = path.resolve(import.meta.dirname, "../..");
 
 export interface Entry {
   name: string;
-  /** From the project's root. */
+  /** The path from the project root. */
   source: string;
   files: NonNullable<ApiGroup["files"]>;
 }
 
 export interface Bundle {
   name: string;
-  /** What Lambda would unpack: LAMBDA_TASK_ROOT. */
+  /** The folder that Lambda unpacks as LAMBDA_TASK_ROOT. */
   folder: string;
   file: string;
-  /** Of the files that a cold start loads: lazily imported chunks do not count. */
+  /** The size of the files that a cold start loads, without lazily imported chunks. */
   bytes: number;
   /** The source modules in those files. */
   modules: readonly string[];
 }
 
-const entry = (name: string, source: string, files: Entry["files"] = []): Entry => ({
+const functionEntry = (name: string, source: string, files: Entry["files"] = []): Entry => ({
   name,
   source: `packages/functions/src/${source}.ts`,
   files,
 });
 
-/** Every function of the manifest. API groups keep their names; no group is called like one of the others. */
+/** Every function of the manifest. The names of API groups differ from those of the other functions. */
 export const entries: readonly Entry[] = [
-  ...Object.entries<ApiGroup>(groups).map(([name, group]) => entry(name, `api/${name}`, group.files)),
-  entry("stream", "stream"),
-  entry("deliveries", "deliveries"),
-  entry("syncs", "syncs"),
-  entry("schedule", "schedule"),
-  entry("migrate", "migrate", migrate.files),
+  ...Object.entries<ApiGroup>(groups).map(([name, group]) => functionEntry(name, `api/${name}`, group.files)),
+  functionEntry("stream", "stream"),
+  functionEntry("deliveries", "deliveries"),
+  functionEntry("syncs", "syncs"),
+  functionEntry("schedule", "schedule"),
+  functionEntry("migrate", "migrate", migrate.files),
 ];
 
-// As in SST's builder, names included: minified code must not be able to collide with them.
+// The same banner as SST's builder: minified code cannot collide with these names.
 const BANNER = [
   `import { createRequire as topLevelCreateRequire } from 'module';`,
   `const require = topLevelCreateRequire(import.meta.url);`,
@@ -59,8 +59,8 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles one source file into `folder`: bundle.mjs, and a chunk for each module that is imported lazily. Another process
- * may be reading there, so chunks, named by their content, come first, and bundle.mjs is replaced at one stroke.
+ * Bundles a source file into `folder`: bundle.mjs, and a chunk for each lazily imported module. Another process may read
+ * the folder, so chunks, named by their content, are written first and bundle.mjs is replaced atomically.
  */
 export async function bundleFile(source: string, folder: string, options: BundleOptions = {}): Promise<Metafile> {
   const { minify = true, splitting = true, external = [] } = options;
@@ -85,7 +85,7 @@ export async function bundleFile(source: string, folder: string, options: Bundle
     logLevel: "silent",
   });
   await mkdir(folder, { recursive: true });
-  const chunksFirst = outputFiles.toSorted((one, other) => Number(isEntry(one.path)) - Number(isEntry(other.path)));
+  const chunksFirst = outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
   for (const { path: file, contents } of chunksFirst) {
     const partial = `${file}.${process.pid}.partial`;
     await writeFile(partial, contents);
@@ -111,7 +111,7 @@ export async function bundleEntry(item: Entry, into: string): Promise<Bundle> {
   };
 }
 
-/** The entry and every chunk that it imports other than by `import()`. */
+/** Returns the entry and every chunk that it imports statically. */
 function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
   const files = new Set(Object.keys(outputs).filter(isEntry));
   for (const file of files)
@@ -120,7 +120,7 @@ function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
   return [...files].flatMap((file) => outputs[file] ?? []);
 }
 
-/** Bundles the named functions, or all, into dist/functions/<name>. */
+/** Bundles the named functions, or all of them, into dist/functions/<name>. */
 export async function bundleFunctions(
   names?: readonly string[],
   into = path.join(root, "dist/functions"),

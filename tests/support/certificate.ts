@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 
-/** A self-signed certificate, PEM: `cert` is what a server shows and what its clients trust (`ca`). */
+/** A self-signed certificate in PEM. A server uses `cert`, and its clients trust it as `ca`. */
 export interface Certificate {
   key: string;
   cert: string;
@@ -9,7 +9,7 @@ export interface Certificate {
 
 const DAY_MS = 86_400_000;
 
-/** A certificate for these host names and IPv4 addresses, good from yesterday until tomorrow (RFC 5280, ECDSA on P-256). */
+/** Creates a certificate for host names and IPv4 addresses, valid from yesterday until tomorrow (RFC 5280, ECDSA P-256). */
 export function makeCertificate(...names: string[]): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const issuer = sequence(der(SET, sequence(oid("550403"), der(UTF8, Buffer.from("board tests")))));
@@ -46,7 +46,7 @@ const EXPLICIT_3 = 0xa3;
 const DNS_NAME = 0x82;
 const IP_ADDRESS = 0x87;
 
-/** Tag, length, content (X.690); nothing here is longer than 65,535 bytes. */
+/** Encodes tag, length and content (X.690), up to 65,535 bytes. */
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

@@ -1,6 +1,5 @@
-// Preloaded into a function's process: shifts its clock by the milliseconds that stand in the file CLOCK_FILE names, or
-// holds it at those that stand there behind an @.
-// The process runs as it is deployed; only what it takes for "now" is the test's.
+// Preloaded into the process of a function. It shifts the clock by the milliseconds in the file CLOCK_FILE, or stops the
+// clock at the given time when the number follows an @. Nothing else of the process changes.
 const { readFileSync } = require("node:fs");
 
 const RealDate = Date;

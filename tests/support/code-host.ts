@@ -3,27 +3,27 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { jobs } from "@board/core/db/schema";
-import { createWeb, type Locate } from "@board/core/web/https";
-import type { Web } from "@board/core/web/web";
+import { createHttpClient, type LocateHost } from "@board/core/http/https-client";
+import type { HttpClient } from "@board/core/http/client";
 import { packTar, type TarEntry } from "modern-tar";
 import { makeCertificate } from "./certificate.ts";
 import type { Answer } from "./http.ts";
-import { leadsTo } from "./other-servers.ts";
+import { redirectWeb } from "./web-redirect.ts";
 import type { Tenant, World } from "./world.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Stands in for the code host, on loopback and over https. */
+/** A fake code host (GitHub) on loopback over https. */
 export interface CodeHost {
-  /** Reaches this host, whatever name is asked for. */
-  web: Web;
-  /** Trusts this host, and looks names up in another way. */
-  webBy(locate: Locate): Web;
-  /** Paths that were asked for, in order; without those of indexes by themselves. */
+  /** A client that connects to this host for every name. */
+  web: HttpClient;
+  /** A client that trusts this host and resolves names with `locate`. */
+  webWith(locate: LocateHost): HttpClient;
+  /** The requested paths in order, except those of skill indexes. */
   requests: string[];
-  /** What is answered at a path; anything else is not found. */
+  /** The answers by path. Every other path is 404. */
   answers: Map<string, Handler>;
-  /** Makes a repository's branch have these files, and be the default one. */
+  /** Sets the files of a repository's branch and makes it the default branch. */
   publish(repository: string, files: Record<string, string>, branch?: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -40,21 +40,21 @@ export async function startCodeHost(): Promise<CodeHost> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const webBy = (locate: Locate) => createWeb({ locate, ca: cert });
+  const webWith = (locate: LocateHost) => createHttpClient({ locate, ca: cert });
   return {
-    web: leadsTo(
-      webBy(async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port })),
+    web: redirectWeb(
+      webWith(async () => ({ addresses: [{ address: "127.0.0.1", family: 4 }], port })),
       { port, ca: cert },
     ),
-    webBy,
+    webWith,
     requests,
     answers,
     async publish(repository, files, branch = "main") {
-      const archive = await packed(files, `${repository.split("/")[1]}-${branch.replaceAll("/", "-")}`);
-      for (const ref of [`refs/heads/${branch}`, "HEAD"]) answers.set(archivePath(repository, ref), sends(archive));
+      const archive = await buildArchive(files, `${repository.split("/")[1]}-${branch.replaceAll("/", "-")}`);
+      for (const ref of [`refs/heads/${branch}`, "HEAD"]) answers.set(archivePath(repository, ref), respondWith(archive));
       const index = files["skills_index.json"];
       if (index === undefined) answers.delete(indexPath(repository, branch));
-      else answers.set(indexPath(repository, branch), sends(Buffer.from(index)));
+      else answers.set(indexPath(repository, branch), respondWith(Buffer.from(index)));
     },
     async close() {
       server.closeAllConnections();
@@ -67,14 +67,14 @@ export const archivePath = (repository: string, ref = "refs/heads/main") => `/${
 
 export const indexPath = (repository: string, branch = "main") => `/${repository}/refs/heads/${branch}/skills_index.json`;
 
-export const sends =
+export const respondWith =
   (body: Uint8Array, status = 200, headers: Record<string, string> = {}): Handler =>
   (_request, response) => {
     response.writeHead(status, headers).end(body);
   };
 
-/** An archive as the code host makes them: everything in one folder. */
-export async function packed(files: Record<string, string>, root = "repo-main"): Promise<Buffer> {
+/** Builds an archive like the code host's, with all files in one folder. */
+export async function buildArchive(files: Record<string, string>, root = "repo-main"): Promise<Buffer> {
   const entries = Object.entries(files).map(([name, text]) => fileEntry(`${root}/${name}`, text));
   return gzipSync(await packTar([{ header: { name: `${root}/`, size: 0, type: "directory" } }, ...entries]));
 }
@@ -84,11 +84,11 @@ export const fileEntry = (name: string, text: string): TarEntry => ({
   body: text,
 });
 
-export const SKILL = (name: string, description = `What ${name} does`) =>
+export const skillFile = (name: string, description = `What ${name} does`) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n`;
 
-/** What the owner of a tenant does with a pack. */
-export function packOf(world: World, { owner: { token } }: Tenant, base = "/api/v1/skills") {
+/** Requests for packs as the owner of a tenant. */
+export function createPackCalls(world: World, { owner: { token } }: Tenant, base = "/api/v1/skills") {
   return {
     add: async (repository: string, more: object = {}): Promise<{ id: string }> =>
       (await world.call("POST", `${base}/packs`, { token, body: { source_url: `https://github.com/${repository}`, ...more } }))
@@ -97,12 +97,12 @@ export function packOf(world: World, { owner: { token } }: Tenant, base = "/api/
       world.call("POST", `${base}/packs/${id}/sync`, { token, ...options }),
     run: (id: string, run_id: string): Promise<Answer> => world.call("GET", `${base}/packs/${id}/sync/${run_id}`, { token }),
     get: (id: string): Promise<Answer> => world.call("GET", `${base}/packs/${id}`, { token }),
-    /** The job that does a run. */
+    /** Returns the job of a run. */
     async job(run_id: string) {
       const all = await world.db.select().from(jobs);
       return all.find(({ payload }) => (payload as { run_id?: string }).run_id === run_id)!;
     },
-    /** The skills of a pack by url. */
+    /** Returns the skills of a pack by URL. */
     async skills(id: string) {
       const { body } = await world.call("GET", `${base}/marketplace?pack_id=${id}`, { token });
       return (body as { source_url: string; [field: string]: unknown }[]).toSorted((a, b) =>

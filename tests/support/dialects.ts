@@ -1,4 +1,4 @@
 import { type DialectName, dialects } from "@board/local/fake-gateway/dialect";
 
-/** The releases that a host on loopback can be of, oldest first. */
+/** The OpenClaw releases that a fake host can imitate, oldest first. */
 export const DIALECTS = Object.keys(dialects) as DialectName[];

@@ -4,15 +4,15 @@ import type { Person, Tenant, World } from "./world.ts";
 
 export const FEED = "/api/v1/activity/task-comments";
 
-/** A comment as a person of the tenant sends it. Returns its id. */
-export async function say(world: World, { owner }: Tenant, task: TaskRow, message: string): Promise<string> {
+/** Posts a comment as the tenant's owner and returns its id. */
+export async function postComment(world: World, { owner }: Tenant, task: TaskRow, message: string): Promise<string> {
   const path = `/api/v1/boards/${task.board_id}/tasks/${task.id}/comments`;
-  const said = await world.call("POST", path, { token: owner.token, body: { message } });
-  if (said.status !== 200) throw new Error(`${path}: ${said.status} ${said.text}`);
-  return said.body.id;
+  const answer = await world.call("POST", path, { token: owner.token, body: { message } });
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+  return answer.body.id;
 }
 
-/** Comments as an import or the past may have left them. */
+/** Stores comments directly, for example with a time in the past. */
 export async function storeComments(
   world: World,
   { organization_id }: Tenant,
@@ -27,16 +27,16 @@ export async function storeComments(
   return rows.map(({ id }) => id);
 }
 
-/** A plain member who may read the boards named, and no other. */
-export async function reader(world: World, { organization_id }: Tenant, name: string, board_ids: string[]) {
+/** Adds a member who may read only the given boards. */
+export async function addReader(world: World, { organization_id }: Tenant, name: string, board_ids: string[]) {
   const person = await world.person(name);
   const member_id = await world.join(person, organization_id, "member");
-  await grant(world, member_id, board_ids);
+  await grantRead(world, member_id, board_ids);
   return { ...person, member_id };
 }
 export type Reader = Person & { member_id: string };
 
-export async function grant(world: World, organization_member_id: string, board_ids: string[]): Promise<void> {
+export async function grantRead(world: World, organization_member_id: string, board_ids: string[]): Promise<void> {
   if (board_ids.length === 0) return;
   await world.db
     .insert(organization_board_access)

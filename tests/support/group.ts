@@ -2,7 +2,7 @@ import { board_groups, boards } from "@board/core/db/schema";
 import { inArray } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 
-/** A group with these boards of a tenant. No agent is told that its board joined. */
+/** Creates a group with these boards of a tenant, without notifying their agents. */
 export async function addGroup(world: World, tenant: Tenant, name: string, board_ids: string[]): Promise<string> {
   const { organization_id } = tenant;
   const [group] = await world.db.insert(board_groups).values({ organization_id, name, slug: crypto.randomUUID() }).returning();
@@ -10,6 +10,6 @@ export async function addGroup(world: World, tenant: Tenant, name: string, board
   return group!.id;
 }
 
-/** The memory of a group, at its own address and at that of one of its boards. */
+/** The paths of a group's memory, by the group and by one of its boards. */
 export const groupMemoryPath = (group_id: string, query = "") => `/api/v1/board-groups/${group_id}/memory${query}`;
 export const boardMemoryPath = (board_id: string, query = "") => `/api/v1/boards/${board_id}/group-memory${query}`;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { toPattern } from "@board/api/app";
+import { toPathRegExp } from "@board/api/path";
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 
@@ -9,7 +9,7 @@ export interface CallOptions {
   /** An agent's token, sent as X-Agent-Token. */
   agent?: string;
   body?: unknown;
-  /** Sent as it is, in the place of `body`. */
+  /** A raw body instead of `body`. */
   raw?: string | Uint8Array;
   headers?: Record<string, string>;
 }
@@ -18,15 +18,15 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  // Tests read answers of every shape; each asserts what it reads.
+  // Tests read answers of every shape and assert what they read.
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
 
-/** What a caller was told: status and body. */
-export const told = ({ status, body }: { status: number; body: unknown }): unknown[] => [status, body];
+/** Returns the status and the body of an answer. */
+export const statusAndBody = ({ status, body }: { status: number; body: unknown }): unknown[] => [status, body];
 
-/** Sends a request to anything that answers like fetch. Every good answer is held against its documented schema. */
+/** Sends a request to a function like fetch. Every successful answer is validated against its documented schema. */
 export async function call(
   send: (path: string, init: RequestInit) => Response | Promise<Response>,
   method: string,
@@ -46,20 +46,20 @@ export async function call(
   return { status: response.status, headers: response.headers, text, body: parsed };
 }
 
-/** The operation that a request goes to. */
+/** Returns the operation of a request. */
 export function endpointOf(method: string, path: string): Endpoint | undefined {
   const bare = path.split("?", 1)[0]!.replace(/(?<=.)\/$/, "");
   const candidates = endpoints.filter(
-    (one) => one.method === method && one.paths.some((pattern) => toPattern(pattern).test(bare)),
+    (endpoint) => endpoint.method === method && endpoint.paths.some((pattern) => toPathRegExp(pattern).test(bare)),
   );
-  return candidates.find((one) => one.paths.includes(bare)) ?? candidates[0];
+  return candidates.find((endpoint) => endpoint.paths.includes(bare)) ?? candidates[0];
 }
 
 function checkSchema(method: string, path: string, status: number, body: unknown): void {
   const endpoint = endpointOf(method, path);
   if (!endpoint) throw new Error(`${method} ${path} answered, but is not in the route table`);
-  const { returns, later } = endpoint.spec;
-  const result = ((status === 202 && later) || returns).safeParse(body);
+  const { returns, accepted } = endpoint.spec;
+  const result = ((status === 202 && accepted) || returns).safeParse(body);
   if (!result.success) throw new Error(`${method} ${path} does not answer with its schema: ${result.error.message}`);
   if (!isDeepStrictEqual(result.data, body))
     throw new Error(`${method} ${path} answers with more than its schema: ${JSON.stringify(body)}`);

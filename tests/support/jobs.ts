@@ -4,7 +4,7 @@ import { enqueue, type EnqueueOptions, type JobRow, relay, type WakeUp } from "@
 import { asc, eq, gt } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 
-/** Stores a job that has nothing left to do: what it tells of is gone. Returns its id. */
+/** Stores a job without effect, since its payload does not exist, and returns its id. */
 export async function addJob(world: World, tenant: Tenant, options: Partial<EnqueueOptions> = {}): Promise<string> {
   const payload_id = crypto.randomUUID();
   await transaction(world.context(), (ctx: Context) =>
@@ -15,25 +15,25 @@ export async function addJob(world: World, tenant: Tenant, options: Partial<Enqu
       { organization_id: tenant.organization_id, ...options },
     ),
   );
-  return (await jobOf(world, payload_id)).id;
+  return (await getPayloadJob(world, payload_id)).id;
 }
 
-/** The job that tells of a payload. */
-export async function jobOf(world: World, payload_id: string): Promise<JobRow> {
+/** Returns the job that notifies an agent of a payload. */
+export async function getPayloadJob(world: World, payload_id: string): Promise<JobRow> {
   const all = await world.db.select().from(jobs);
-  const found = all.find((job) => (job.payload as { payload_id?: string }).payload_id === payload_id);
-  if (!found) throw new Error(`No job tells of payload ${payload_id}`);
-  return found;
+  const match = all.find((job) => (job.payload as { payload_id?: string }).payload_id === payload_id);
+  if (!match) throw new Error(`There is no job for payload ${payload_id}`);
+  return match;
 }
 
-export async function readJob(world: World, id: string): Promise<JobRow> {
+export async function getJob(world: World, id: string): Promise<JobRow> {
   const [job] = await world.db.select().from(jobs).where(eq(jobs.id, id));
   if (!job) throw new Error(`There is no job ${id}`);
   return job;
 }
 
-/** The jobs that `work` leaves, in the order in which they were stored. */
-export async function jobsLeftBy(world: World, work: () => Promise<unknown>): Promise<JobRow[]> {
+/** Returns the jobs that `work` creates, in the order of their creation. */
+export async function listJobsCreatedBy(world: World, work: () => Promise<unknown>): Promise<JobRow[]> {
   const [last] = (await world.db.select({ seq: jobs.seq }).from(jobs).orderBy(asc(jobs.seq))).slice(-1);
   await work();
   return world.db
@@ -43,7 +43,7 @@ export async function jobsLeftBy(world: World, work: () => Promise<unknown>): Pr
     .orderBy(asc(jobs.seq));
 }
 
-/** Relays once into a queue that takes everything; returns what it took. */
+/** Runs the relay once with a queue that accepts everything, and returns the wake-ups. */
 export async function relayOnce(world: World): Promise<WakeUp[]> {
   const taken: WakeUp[] = [];
   await relay(world.context(), async (wakeUps) => {

@@ -1,15 +1,15 @@
-/** What a world has in the place of the app in this process when the tests run on Lambdas: `npm run test:lambda`. */
+/** The parts of a world that replace the app in this process when the tests run on Lambdas (`npm run test:lambda`). */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Env } from "@board/api/app";
+import type { Env } from "@board/api/runtime";
 import type { Context } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/db/schema";
 import { openPostgres } from "@board/core/db/postgres";
 import { relay } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
-import { silent } from "@board/core/log";
+import { silentLog } from "@board/core/log";
 import { deliveries, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from "aws-lambda";
 import { inArray } from "drizzle-orm";
@@ -17,21 +17,21 @@ import { Hono } from "hono";
 import pg from "pg";
 import { inject } from "vitest";
 import { apiGateway } from "./api-gateway.ts";
-import { sqsEvent } from "./events.ts";
+import { sqsEvent } from "./aws-events.ts";
 import { startNeonProxy } from "./neon-proxy.ts";
-import { serversBehind } from "./other-servers.ts";
+import { findWebRedirect } from "./web-redirect.ts";
 import { administer } from "./postgres.ts";
-import { createSandboxes } from "./sandboxes.ts";
+import { createLambdaPool } from "./lambda-pool.ts";
 import { startSqs } from "./sqs.ts";
 import type { LogLine, WorldOptions } from "./world.ts";
 
 export interface LambdaWorld {
   app: Hono<Env>;
-  /** Delivers through the consumers what has a wake-up or could have one now; see `World.drain`. */
+  /** Runs every job that has a wake-up or is due, through the consumers; see `World.drain`. */
   drain(context: () => Context): Promise<number>;
   /**
-   * Moves the time of this process, hosts and queues in it included: a function has one clock, for what it stores as for
-   * what it signs, and whoever checks it must have the same.
+   * Moves the time of this process, including its hosts and queues. A function uses one clock to store and to sign, and
+   * the other side must have the same time to verify.
    */
   elapse(ms: number): void;
   close(): Promise<void>;
@@ -45,36 +45,36 @@ export interface LambdaWorldOptions extends Pick<WorldOptions, "clock" | "stream
   now(this: void): Date;
 }
 
-/** What the functions of all worlds have written since the test began. */
-export const written: string[] = [];
+/** The output of the functions of all worlds since the start of the test. */
+export const functionOutput: string[] = [];
 
 const queues = { deliveries, syncs };
 const names = Object.keys(queues) as QueueName[];
-/** Statements that are no part of an operation: frames of others, the driver's sign of life, and the relay behind the answer. */
-const ASIDE = /^(begin|commit|rollback|select 1$|\s*update "jobs" set sent_at = )/i;
+/** Statements that do not belong to an operation: BEGIN and COMMIT, the driver's check and the relay after the answer. */
+const IGNORED_STATEMENTS = /^(begin|commit|rollback|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
 
 let databases = 0;
 
 const RealDate = Date;
-/** Milliseconds by which this process is ahead. */
-let ahead = 0;
+/** How many milliseconds this process is ahead. */
+let ahead_ms = 0;
 const newDate = (parts: unknown[], target: unknown = RealDate) =>
-  Reflect.construct(RealDate, parts.length === 0 ? [RealDate.now() + ahead] : parts, target as NewableFunction) as Date;
-// Not a class of its own: dates from before it are dates all the same.
+  Reflect.construct(RealDate, parts.length === 0 ? [RealDate.now() + ahead_ms] : parts, target as NewableFunction) as Date;
+// A proxy rather than a subclass, so that older dates are still instances of Date.
 const ShiftedDate: DateConstructor = new Proxy(RealDate, {
-  construct: (_target, parts: unknown[], made) => newDate(parts, made === ShiftedDate ? RealDate : made),
+  construct: (_target, parts: unknown[], newTarget) => newDate(parts, newTarget === ShiftedDate ? RealDate : newTarget),
   apply: () => newDate([]).toString(),
-  get: (target, name) => (name === "now" ? () => RealDate.now() + ahead : Reflect.get(target, name)),
+  get: (target, name) => (name === "now" ? () => RealDate.now() + ahead_ms : Reflect.get(target, name)),
 });
 globalThis.Date = ShiftedDate;
 
-/** The same for whatever clock this process has now: a test may have put another one in. */
-const deviation = () => (Date === ShiftedDate ? ahead : Date.now() - RealDate.now());
+/** Shifts the current clock of this process, which a test may have replaced. */
+const clockOffset = () => (Date === ShiftedDate ? ahead_ms : Date.now() - RealDate.now());
 
-/** Where the statements of a template's copy are to be told. */
-const tellsOf = new WeakMap<Database["db"], string[]>();
+/** The list that receives the statements of each copy of the template. */
+const statementLogs = new WeakMap<Database["db"], string[]>();
 
-/** A copy of the migrated database of this run. It is gone, for whoever still uses it, when it is closed. */
+/** Copies the migrated database of this run. Closing it drops the database, also for open connections. */
 export async function copyTemplate(statements: string[]): Promise<Database> {
   const { server, template } = inject("lambda");
   const name = `world-${process.pid}-${databases++}`;
@@ -82,8 +82,8 @@ export async function copyTemplate(statements: string[]): Promise<Database> {
     `${server}/postgres`,
     `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`,
   );
-  const database = openPostgres(`${server}/${name}`, { log: silent });
-  tellsOf.set(database.db, statements);
+  const database = openPostgres(`${server}/${name}`, { log: silentLog });
+  statementLogs.set(database.db, statements);
   return {
     ...database,
     async close() {
@@ -95,35 +95,35 @@ export async function copyTemplate(statements: string[]): Promise<Database> {
 
 export async function startLambdaWorld(options: LambdaWorldOptions): Promise<LambdaWorld> {
   const { log, now } = options;
-  const statements = tellsOf.get(options.database.db) ?? options.statements;
+  const statements = statementLogs.get(options.database.db) ?? options.statements;
   const url = urlOf(options.database);
   const proxy = await startNeonProxy({
     port: Number(new URL(url).port),
-    onStatement: (text) => ASIDE.test(text) || statements.push(text),
+    onStatement: (text) => IGNORED_STATEMENTS.test(text) || statements.push(text),
   });
   const sqs = await startSqs();
   for (const name of names) await sqs.create(name, { visibility_seconds: queues[name].visibility_seconds });
   const folder = mkdtempSync(path.join(tmpdir(), "lambda-world-"));
   const clock = path.join(folder, "clock");
-  // A clock of the test's own may stand still.
+  // A test may have stopped its clock.
   let time = "";
   const setClock = () => {
-    const set = options.clock ? `@${now().getTime()}` : String(deviation());
+    const set = options.clock ? `@${now().getTime()}` : String(clockOffset());
     if (set === time) return;
     time = set;
-    // At one stroke: a function may be reading.
+    // Renaming is atomic, since a function may be reading the file.
     writeFileSync(`${clock}.next`, time);
     renameSync(`${clock}.next`, clock);
   };
   setClock();
-  const servers = options.web ? serversBehind(options.web) : undefined;
+  const servers = options.web ? findWebRedirect(options.web) : undefined;
   const certificate = path.join(folder, "certificate.pem");
   if (servers) writeFileSync(certificate, servers.ca);
   const { streams = {}, socketAddress = () => "127.0.0.1" } = options;
   const { max_seconds = Number.POSITIVE_INFINITY } = streams;
-  const sandboxes = createSandboxes({
+  const sandboxes = createLambdaPool({
     bundles: inject("lambda").bundles,
-    preloads: servers ? ["clock.cjs", "other-servers.cjs"] : ["clock.cjs"],
+    preloads: servers ? ["clock.cjs", "web-redirect.cjs"] : ["clock.cjs"],
     environment: {
       LOG_LEVEL: "debug",
       ...options.environment,
@@ -138,9 +138,9 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
       ...(max_seconds > 0 && max_seconds < 600 ? { STREAM_MAX_SECONDS: String(Math.ceil(max_seconds)) } : {}),
     },
     onLog(line) {
-      written.push(line);
-      const told = parseLine(line);
-      if (told) log.push(told);
+      functionOutput.push(line);
+      const entry = parseLine(line);
+      if (entry) log.push(entry);
     },
   });
   const answer = apiGateway(
@@ -159,23 +159,23 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   let elapsed = 0;
   const elapse = (ms: number) => {
     elapsed += ms;
-    ahead += ms;
+    ahead_ms += ms;
   };
 
-  /** Ids of messages that were received, or would have been by the world's clock, and have not been worked on. */
+  /** The ids of received messages, or of messages due by the world's clock, that were not processed. */
   const received: Record<QueueName, Set<string>> = { deliveries: new Set(), syncs: new Set() };
 
   async function receive(queue: QueueName): Promise<void> {
-    const take = (body: string | undefined) => received[queue].add((JSON.parse(body ?? "") as { id: string }).id);
+    const addId = (body: string | undefined) => received[queue].add((JSON.parse(body ?? "") as { id: string }).id);
     for (let messages = await sqs.take(queue); messages.length > 0; messages = await sqs.take(queue))
-      for (const { Body } of messages) take(Body);
-    // A delay is whole seconds, rounded up: what is due by the clock does not wait for the rest.
+      for (const { Body } of messages) addId(Body);
+    // Delays are rounded up to whole seconds, so a due job must not wait for the remainder.
     const delayed = await sqs.delayed(queue);
-    for (const body of delayed) take(body);
+    for (const body of delayed) addId(body);
     if (delayed.length > 0) await sqs.purge(queue);
   }
 
-  /** Takes out of what was received what is not due later, in the order in which it was stored. */
+  /** Removes and returns the received ids of jobs that are due, in the order of their creation. */
   async function takeDue(queue: QueueName): Promise<{ ids: string[]; live: number }> {
     const ids = [...received[queue]];
     if (ids.length === 0) return { ids, live: 0 };
@@ -187,8 +187,8 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
     return { ids: order.filter((id) => !later.has(id)), live: live.length - later.size };
   }
 
-  /** What is due and has no message: stored by this process, or come due by the clock. */
-  async function relayed(context: () => Context): Promise<number> {
+  /** Returns the due jobs without a message: stored by this process, or due after the clock moved. */
+  async function relayDue(context: () => Context): Promise<number> {
     let due = 0;
     await relay(context(), async (wakeUps) => {
       const ready = wakeUps.filter((wakeUp) => wakeUp.delay_seconds === 0);
@@ -201,11 +201,11 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
 
   async function consume(queue: QueueName, ids: readonly string[]): Promise<void> {
     setClock();
-    const before = written.length;
+    const before = functionOutput.length;
     const event = sqsEvent(ids.map((id) => ({ id })));
     const { batchItemFailures } = await sandboxes.invoke<SQSBatchResponse>(queue, event);
     if (batchItemFailures.length === 0) return;
-    const crash = written
+    const crash = functionOutput
       .slice(before)
       .map(parseLine)
       .find((line) => line?.event === "jobs.crashed");
@@ -227,7 +227,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
             await consume(queue, ids.slice(at, at + queues[queue].batch_size));
           }
         }
-        if (!worked && (await relayed(context)) === 0) return count;
+        if (!worked && (await relayDue(context)) === 0) return count;
       }
     },
     elapse,
@@ -241,18 +241,18 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   };
 }
 
-/** Where a database is that was opened with `openPostgres`. */
+/** Returns the URL of a database that was opened with `openPostgres`. */
 function urlOf({ db }: Database): string {
   const url = (db as unknown as { $client?: { options?: { connectionString?: string } } }).$client?.options?.connectionString;
   if (!url) throw new Error("Lambdas reach a PostgreSQL server only: open the database with openPostgres or openTemplate");
   return url;
 }
 
-/** A line of the service's own log as this process's log would have it; null for what the runtime says. */
+/** Converts a log line of a function to the log of this process; null for output of the runtime. */
 function parseLine(line: string): LogLine | null {
   if (!line.startsWith("{")) return null;
-  const { timestamp: _timestamp, function: _function, ...told } = JSON.parse(line) as LogLine;
-  return told.event ? told : null;
+  const { timestamp: _timestamp, function: _function, ...entry } = JSON.parse(line) as LogLine;
+  return entry.event ? entry : null;
 }
 
 declare module "vitest" {

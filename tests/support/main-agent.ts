@@ -3,8 +3,8 @@ import { agents } from "@board/core/db/schema";
 import { and, eq, isNull } from "drizzle-orm";
 import type { World } from "./world.ts";
 
-/** A gateway's main agent with a token that the test knows: its own is only ever told to the host. */
-export async function actAs(world: World, gateway_id: string): Promise<{ id: string; token: string }> {
+/** Gives a gateway's main agent a known token, since only the host gets its real token. */
+export async function actAsMainAgent(world: World, gateway_id: string): Promise<{ id: string; token: string }> {
   const token = `main agent of ${gateway_id}`.replaceAll(" ", "-");
   const [row] = await world.db
     .update(agents)

@@ -1,14 +1,14 @@
-/** Stands in for Neon's edge in front of an ordinary PostgreSQL server: WebSocket frames in, TCP out, and back. */
+/** A fake of Neon's proxy in front of a PostgreSQL server: it converts WebSocket frames to TCP and back. */
 import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { createWebSocketStream, WebSocketServer } from "ws";
 
 export interface NeonProxy {
-  /** `host:port/path`, for the driver's `wsProxy`. */
+  /** The address as `host:port/path`, for the driver's `wsProxy`. */
   readonly address: string;
-  /** Connections open now. */
+  /** The number of open connections. */
   readonly connections: number;
-  /** Cuts every connection without a goodbye, as it looks to a sandbox that was frozen for too long. */
+  /** Cuts every connection abruptly, as happens while a sandbox is frozen. */
   drop(): void;
   stop(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface NeonProxy {
 export interface NeonProxyOptions {
   port: number;
   host?: string;
-  /** Called with the text of each statement that passes. */
+  /** Called with the text of each statement. */
   onStatement?(this: void, text: string): void;
 }
 
@@ -27,7 +27,7 @@ export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonPr
     const upstream = connect({ port: postgres.port, host: postgres.host ?? "127.0.0.1", noDelay: true });
     if (postgres.onStatement) frames.on("data", statementReader(postgres.onStatement));
     frames.pipe(upstream).pipe(frames);
-    // Either side's end is the other's, however it came about.
+    // When either side closes, the other side is closed.
     frames.on("error", () => upstream.destroy()).on("close", () => upstream.destroy());
     upstream.on("error", () => socket.terminate()).on("close", () => socket.close());
   });
@@ -50,24 +50,24 @@ export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonPr
 }
 
 /**
- * Reads what a client sends in PostgreSQL's protocol, and tells of each statement: "Q" is a query; "P" sends one under a name,
- * which may be empty, and each "B" has the one of its name executed.
+ * Reads a client's messages in PostgreSQL's protocol and reports each statement: "Q" is a query, "P" prepares a statement
+ * under a name, which may be empty, and "B" executes the statement of that name.
  */
-function statementReader(tell: (text: string) => void): (chunk: Buffer) => void {
+function statementReader(report: (text: string) => void): (chunk: Buffer) => void {
   let unread = Buffer.alloc(0);
   let started = false;
   const texts = new Map<string, string>();
   return (chunk) => {
     unread = Buffer.concat([unread, chunk]);
-    // The first message has no type in front of its length.
+    // The first message has no type before its length.
     for (let head = started ? 1 : 0; unread.length >= head + 4; head = 1) {
       const end = head + unread.readUInt32BE(head);
       if (unread.length < end) return;
       const [type, body] = [started ? String.fromCharCode(unread[0]!) : "", unread.subarray(head + 4, end)];
-      if (type === "Q") tell(textAt(body, 0));
+      if (type === "Q") report(textAt(body, 0));
       if (type === "P") texts.set(textAt(body, 0), textAt(body, body.indexOf(0) + 1));
-      // In front of the statement's name there is the one of the portal.
-      if (type === "B") tell(texts.get(textAt(body, body.indexOf(0) + 1)) ?? "");
+      // The name of the portal precedes the name of the statement.
+      if (type === "B") report(texts.get(textAt(body, body.indexOf(0) + 1)) ?? "");
       unread = unread.subarray(end);
       started = true;
     }

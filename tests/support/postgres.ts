@@ -1,4 +1,4 @@
-/** A real PostgreSQL server on loopback, from npm: a fresh cluster per call, gone when it stops. */
+/** A PostgreSQL server on loopback, from npm: each call starts a new cluster, which is deleted when it stops. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, chmodSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
@@ -10,8 +10,11 @@ import pg from "pg";
 export interface Postgres {
   readonly port: number;
   url(database: string): string;
-  /** Creates a database, as a copy of `template` when given, and returns its URL. */
+  /** Creates a database, optionally as a copy of `template`, and returns its URL. */
   createDatabase(name: string, template?: string): Promise<string>;
+  /** Shuts the server down, ending every connection, until `resume`. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -20,18 +23,18 @@ const FLAGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
   max_connections: "200",
-  // Nothing here outlives the test, so nothing has to reach a disk.
+  // The data is only needed during the test, so nothing has to reach the disk.
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",
 };
 
-/** `settings` are the server's own, beside those that make it fast. */
+/** Starts a server. `settings` are added to those that make it fast. */
 export async function startPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
   linkLibraries();
   removeAbandoned();
   const folder = mkdtempSync(path.join(tmpdir(), `board-postgres-${process.pid}-`));
-  // Started by root, the server runs as another user, who must be able to reach its data.
+  // If root starts it, the server runs as another user, who needs access to the data.
   chmodSync(folder, 0o755);
   const port = await freePort();
   const log: string[] = [];
@@ -40,11 +43,12 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     port,
     user: "postgres",
     password: "postgres",
-    // As Neon's own proxy: SCRAM would cost its driver a quarter of a second per connection.
+    // Neon's proxy does the same: SCRAM would cost its driver a quarter of a second per connection.
     authMethod: "password",
-    persistent: false,
+    // Its data must outlive a halt; they are removed below.
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    // Neon's locale: sorts by code points as C does, and knows the case of letters beyond ASCII.
+    // Neon's locale sorts by code points like C and knows upper and lower case beyond ASCII.
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     postgresFlags: Object.entries({ ...FLAGS, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     onLog: (line) => log.push(String(line)),
@@ -66,6 +70,8 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
       await administer(url("postgres"), `create database ${pg.escapeIdentifier(name)}${source}`);
       return url(name);
     },
+    halt: () => server.stop(),
+    resume: () => server.start(),
     async stop() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -73,7 +79,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   };
 }
 
-/** Runs one statement about databases, on a connection of its own. */
+/** Runs one administrative statement on a separate connection. */
 export async function administer(url: string, statement: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -84,7 +90,7 @@ export async function administer(url: string, statement: string): Promise<void> 
   }
 }
 
-/** npm packages cannot hold symbolic links. The package makes them in an install script, which this project does not run. */
+/** npm packages cannot contain symbolic links. The package creates them in an install script, which this project does not run. */
 function linkLibraries() {
   const require = createRequire(import.meta.url);
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -98,13 +104,13 @@ function linkLibraries() {
     try {
       symlinkSync(path.relative(path.dirname(link), path.join(folder, source)), link);
     } catch (error) {
-      // Another test process was faster.
+      // Another test process created it first.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
 }
 
-/** Clusters of test processes that were killed. A server that still runs ends by itself within a minute of losing its files. */
+/** Deletes the clusters of killed test processes. A server stops within a minute after its files are deleted. */
 function removeAbandoned() {
   for (const name of readdirSync(tmpdir())) {
     const owner = FOLDER.exec(name)?.[1];

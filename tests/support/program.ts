@@ -1,4 +1,4 @@
-/** Programs of the service as an operator starts them: processes of their own, with an environment of their own. */
+/** Starts the programs of the service as an operator does, as processes with a clean environment. */
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,10 +6,10 @@ import path from "node:path";
 import { inject, vi } from "vitest";
 
 const SOURCES = path.resolve(import.meta.dirname, "../../packages/local/src");
-/** A start makes a database; on a busy machine that takes its time. */
-const PATIENCE_MS = 45_000;
+/** A start may create a database, which is slow on a busy machine. */
+const OUTPUT_TIMEOUT_MS = 45_000;
 
-export interface Ending {
+export interface ExitStatus {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
@@ -17,16 +17,16 @@ export interface Ending {
 export interface Program {
   stdout: string;
   stderr: string;
-  ended: Promise<Ending>;
-  /** Waits for a text on standard output; returns the match. */
-  says(pattern: RegExp): Promise<RegExpMatchArray>;
-  /** Sends a signal and waits for the end. */
-  stop(signal?: NodeJS.Signals): Promise<Ending>;
+  exited: Promise<ExitStatus>;
+  /** Waits for a text on standard output and returns the match. */
+  waitForOutput(pattern: RegExp): Promise<RegExpMatchArray>;
+  /** Sends a signal and waits for the exit. */
+  stop(signal?: NodeJS.Signals): Promise<ExitStatus>;
 }
 
 const running = new Set<Program>();
 
-/** Runs one of the programs of packages/local. Settings of the developer's own environment do not reach it. */
+/** Starts a program of packages/local without the settings of the developer's environment. */
 export function startProgram(
   name: "main" | "demo" | "jobs" | "doctor",
   environment: Record<string, string>,
@@ -34,30 +34,31 @@ export function startProgram(
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: tmpdir(), NO_COLOR: "1", ...environment };
   const child = spawn(process.execPath, [path.join(SOURCES, `${name}.ts`), ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  let over = false;
+  let hasExited = false;
   const program: Program = {
     stdout: "",
     stderr: "",
-    ended: new Promise((resolve, reject) => {
+    exited: new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (code, signal) => {
-        over = true;
+        hasExited = true;
         running.delete(program);
         resolve({ code, signal });
       });
     }),
-    says: (pattern) =>
+    waitForOutput: (pattern) =>
       vi.waitUntil(
         () => {
           const match = pattern.exec(program.stdout);
-          if (!match && over) throw new Error(`${name} ended without saying ${pattern}:\n${program.stdout}${program.stderr}`);
+          if (!match && hasExited)
+            throw new Error(`${name} exited without printing ${pattern}:\n${program.stdout}${program.stderr}`);
           return match;
         },
-        { timeout: PATIENCE_MS, interval: 20 },
+        { timeout: OUTPUT_TIMEOUT_MS, interval: 20 },
       ),
     stop(signal = "SIGTERM") {
       child.kill(signal);
-      return program.ended;
+      return program.exited;
     },
   };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (program.stdout += text));
@@ -66,10 +67,12 @@ export function startProgram(
   return program;
 }
 
-/** Runs a program to its end. */
-export async function runProgram(...how: Parameters<typeof startProgram>): Promise<Pick<Program, "stdout" | "stderr"> & Ending> {
+/** Runs a program until it exits. */
+export async function runProgram(
+  ...how: Parameters<typeof startProgram>
+): Promise<Pick<Program, "stdout" | "stderr"> & ExitStatus> {
   const program = startProgram(...how);
-  const ending = await program.ended;
+  const ending = await program.exited;
   return { ...ending, stdout: program.stdout, stderr: program.stderr };
 }
 
@@ -81,15 +84,15 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A data folder as an earlier start left it, with an empty database: a first start makes one, which takes seconds. */
+/** Returns a data folder with an empty migrated database, since a first start needs seconds to create one. */
 export function dataFolder(): string {
   const folder = temporaryFolder();
   cpSync(inject("templateFolder"), path.join(folder, "database"), { recursive: true });
   return folder;
 }
 
-/** For the end of a test: nothing that it started or made stays. */
-export async function cleanUp(): Promise<void> {
+/** Stops the programs and deletes the folders of a test. */
+export async function cleanUpPrograms(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop("SIGKILL")));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }

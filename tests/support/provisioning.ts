@@ -1,38 +1,38 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { System } from "@board/core/actor";
-import { enqueueUpdate } from "@board/core/agent/lifecycle";
+import { enqueueUpdate } from "@board/core/agent/jobs";
 import { type Context, transaction } from "@board/core/context";
 import { activity_events, agents, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import type { Gateways } from "@board/core/gateway/client";
+import type { Gateways } from "@board/core/openclaw/client";
 import { type JobRow, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";
-import { readTokenLine } from "@board/core/template/token-line";
+import { parseToken } from "@board/core/template/token-line";
 import { and, asc, desc, eq, sql } from "drizzle-orm";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { onLambda } from "./target.ts";
 import { createWorld, type Tenant, type World } from "./world.ts";
 
 export const SECOND_MS = 1_000;
-/** Longer than a failed attempt is waited for, however many there were. */
-export const LONGEST_PAUSE_MS = 331 * SECOND_MS;
+/** Longer than the longest delay between two attempts. */
+export const MAX_RETRY_DELAY_MS = 331 * SECOND_MS;
 
 export type Agent = typeof agents.$inferSelect;
 
-/** An agent as its creator was told of it. */
+/** An agent as returned by its creation. */
 export interface NewAgent {
   id: string;
   auth_token: string;
   openclaw_session_id: string;
 }
 
-/** A world with a tenant whose host is there, of the release that needs no pauses between writes. */
+/** A world with a tenant and a host of a release that needs no pauses between writes. */
 export interface HostedWorld {
   world: World;
   host: FakeGateway;
   home: Tenant;
-  /** For the next test: no job waits, the host is up and without faults, and knows of no call before. */
-  clear(): Promise<void>;
+  /** Prepares the next test: it deletes the jobs, starts the host, and clears its faults and calls. */
+  reset(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function createHostedWorld(): Promise<HostedWorld> {
     world,
     host,
     home: await world.tenant("home", host.url),
-    async clear() {
+    async reset() {
       await host.start();
       await world.db.delete(jobs);
       host.faults.failures.length = 0;
@@ -58,7 +58,7 @@ export async function createHostedWorld(): Promise<HostedWorld> {
   };
 }
 
-/** A board with nobody on it. */
+/** Adds a board without agents. */
 export async function addEmptyBoard(world: World, tenant: Tenant, gateway_id = tenant.gateway_id): Promise<string> {
   const body = { name: "Site", description: "A board", gateway_id, max_agents: 50 };
   return (await world.call("POST", "/api/v1/boards", { token: tenant.owner.token, body })).body.id;
@@ -66,13 +66,13 @@ export async function addEmptyBoard(world: World, tenant: Tenant, gateway_id = t
 
 export async function addAgent(world: World, tenant: Tenant, board_id: string, changed: object = {}): Promise<NewAgent> {
   const body = { name: "Ann", board_id, ...changed };
-  const made = await world.call("POST", "/api/v1/agents", { token: tenant.owner.token, body });
-  if (made.status !== 200) throw new Error(`/api/v1/agents: ${made.status} ${made.text}`);
-  return made.body;
+  const created = await world.call("POST", "/api/v1/agents", { token: tenant.owner.token, body });
+  if (created.status !== 200) throw new Error(`/api/v1/agents: ${created.status} ${created.text}`);
+  return created.body;
 }
 
-/** An agent that is on its host, was woken and has answered; neither side remembers how it came about. */
-export async function addAnsweringAgent({ world, host, home }: HostedWorld): Promise<NewAgent> {
+/** Adds an agent that is provisioned and has sent a heartbeat, and clears the jobs and calls of its creation. */
+export async function addCheckedInAgent({ world, host, home }: HostedWorld): Promise<NewAgent> {
   const agent = await addAgent(world, home, await addEmptyBoard(world, home));
   await world.drain();
   await world.call("GET", "/api/v1/agent/healthz", { agent: agent.auth_token });
@@ -83,7 +83,7 @@ export async function addAnsweringAgent({ world, host, home }: HostedWorld): Pro
   return agent;
 }
 
-/** Changes an agent and has its host updated, as requests do. */
+/** Changes an agent and enqueues the update of its host, as requests do. */
 export const changeAgent = (
   { world, home }: HostedWorld,
   { id }: NewAgent,
@@ -99,9 +99,9 @@ export const changeAgent = (
     await enqueueUpdate(ctx, agent!, { organization_id: home.organization_id, user_id: null, reset: true, ...options });
   });
 
-/** Works on what is due until there is nothing left, lanes beside each other as consumers do. */
-export async function workTogether(world: World, own?: () => Context<System>): Promise<void> {
-  // There the consumers' own batches do; a context of the test's own is of this process.
+/** Runs due jobs until no job is left, with lanes in parallel like consumers. */
+export async function deliverConcurrently(world: World, own?: () => Context<System>): Promise<void> {
+  // On Lambdas the consumers run the jobs; a given context always runs them in this process.
   if (onLambda && !own) return void (await world.drain());
   const context = own ?? (() => world.context());
   for (;;) {
@@ -115,14 +115,14 @@ export async function workTogether(world: World, own?: () => Context<System>): P
   }
 }
 
-export async function agentRow(world: World, id: string): Promise<Agent> {
+export async function getAgentRow(world: World, id: string): Promise<Agent> {
   const [row] = await world.db.select().from(agents).where(eq(agents.id, id));
   if (!row) throw new Error(`There is no agent ${id}`);
   return row;
 }
 
-/** Takes a host away, and waits until this service has noticed: a connection that is open passes for one that works. */
-export async function takeAway(world: World, host: FakeGateway): Promise<void> {
+/** Stops a host and waits until the service has noticed, since an open connection counts as working. */
+export async function stopHost(world: World, host: FakeGateway): Promise<void> {
   await host.stop();
   const target = { url: host.url, token: "test-token-123", disable_device_pairing: false, allow_insecure_tls: false };
   const isThere = () =>
@@ -136,22 +136,22 @@ export async function takeAway(world: World, host: FakeGateway): Promise<void> {
   while (await isThere()) await pause(5);
 }
 
-/** The newest job of a kind for an agent. */
-export async function jobFor(world: World, kind: JobKind, agent_id: string): Promise<JobRow> {
-  const [job] = await jobsFor(world, kind, agent_id);
+/** Returns the newest job of a kind for an agent. */
+export async function getAgentJob(world: World, kind: JobKind, agent_id: string): Promise<JobRow> {
+  const [job] = await listAgentJobs(world, kind, agent_id);
   if (!job) throw new Error(`There is no ${kind} for agent ${agent_id}`);
   return job;
 }
 
-export const jobsFor = (world: World, kind: JobKind, agent_id: string): Promise<JobRow[]> =>
+export const listAgentJobs = (world: World, kind: JobKind, agent_id: string): Promise<JobRow[]> =>
   world.db
     .select()
     .from(jobs)
     .where(and(eq(jobs.kind, kind), sql`${jobs.payload} ->> 'agent_id' = ${agent_id}`))
     .orderBy(desc(jobs.seq));
 
-/** What the activity log tells of an agent, in order. */
-export async function toldOf(world: World, agent_id: string): Promise<string[]> {
+/** Returns the types of an agent's activity events in order. */
+export async function listActivityTypes(world: World, agent_id: string): Promise<string[]> {
   const rows = await world.db
     .select()
     .from(activity_events)
@@ -160,29 +160,29 @@ export async function toldOf(world: World, agent_id: string): Promise<string[]> 
   return rows.map(({ event_type }) => event_type);
 }
 
-/** Files that a host has of an agent, by name. */
+/** Returns an agent's files on a host by name. */
 export function filesOf(host: FakeGateway, { openclaw_session_id }: { openclaw_session_id: string | null }): Map<string, string> {
   const folder = openclaw_session_id!.split(":")[1]!.replace(/^mc-gateway-/, "gateway-");
   const files = host.host.files.get(`/srv/agents/workspace-${folder}`) ?? new Map<string, { content: string }>();
   return new Map([...files].map(([name, { content }]) => [name, content]));
 }
 
-/** Tokens in the files that a host has of an agent, with the file that each is in. */
+/** Returns the tokens in an agent's files on a host, each with its file. */
 export const tokensOf = (host: FakeGateway, agent: { openclaw_session_id: string | null }): [string, string][] =>
   [...filesOf(host, agent)].flatMap(([name, content]): [string, string][] => {
-    const token = readTokenLine(content);
+    const token = parseToken(content);
     return token === null ? [] : [[name, token]];
   });
 
 export const messagesTo = (host: FakeGateway, { openclaw_session_id }: { openclaw_session_id: string | null }) =>
   host.messages.filter(({ session_key }) => session_key === openclaw_session_id);
 
-/** Calls of a method in the order of their arrival. */
+/** Returns the calls of a method in the order of their arrival. */
 export const callsOf = (host: FakeGateway, method: string) =>
   host.calls.filter((call) => call.method === method).map(({ params }) => params as Record<string, unknown>);
 
-/** A context whose calls to hosts pass through `around`: what it does before and after is up to the test. */
-export function between(
+/** Returns a context whose calls to hosts pass through `around`. */
+export function interceptHostCalls(
   world: World,
   around: (method: string, call: () => Promise<unknown>) => Promise<unknown>,
 ): () => Context<System> {

@@ -1,5 +1,5 @@
-// Stands in for rapid-client.node, the native half of AWS's runtime client, which would have to be compiled at install:
-// the same three calls of the Runtime API over node:http. Loaded with --require before the client.
+// Replaces rapid-client.node, the native part of AWS's runtime client, which would have to be compiled at install. It
+// makes the same three calls of the Runtime API with node:http and is loaded with --require before the client.
 const http = require("node:http");
 const Module = require("node:module");
 
@@ -22,7 +22,7 @@ function send(method, path, body, headers = {}) {
   });
 }
 
-// The client calls done() and error() without waiting; the next invocation is asked for only after they have arrived.
+// The client does not await done() and error(), so the next invocation is requested only after they were sent.
 let posted = Promise.resolve();
 const post = (path, body, headers) => {
   posted = posted.then(() => send("POST", path, body, { "content-type": "application/json", ...headers }));

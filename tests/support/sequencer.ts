@@ -1,30 +1,17 @@
 import path from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import durations from "../durations.json" with { type: "json" };
 
-/** Files that take long, longest first: begun late, one of them would run alone at the end. */
-const LONG = [
-  "tenancy",
-  "local-server",
-  "crashes",
-  "demo",
-  "config-heartbeat",
-  "host-contract",
-  "gateway-session-operations",
-  "provisioning-updates",
-  "provisioning",
-  "host-entries",
-  "organization-cleanup",
-  "template-sync-tokens",
-  "jobs-command",
-];
+const root = path.resolve(import.meta.dirname, "../..");
+const known: Record<string, number> = durations;
 
-const placeOf = ({ moduleId }: TestSpecification): number => {
-  const place = LONG.indexOf(path.basename(moduleId, ".test.ts"));
-  return place < 0 ? LONG.length : place;
-};
+/** Seconds of a file, by `scripts/test-durations.mjs`. A file without a duration is new, and is started with the first. */
+const secondsOf = ({ moduleId }: TestSpecification): number =>
+  known[path.relative(root, moduleId).replaceAll("\\", "/")] ?? Number.POSITIVE_INFINITY;
 
+/** Starts the longest files first: started last, one of them would run alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+    return (await super.sort(files)).toSorted((one, other) => secondsOf(other) - secondsOf(one) || 0);
   }
 }

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 
-/** Whatever answers like fetch, behind a real socket on loopback. */
+/** Serves a function like fetch on a socket on loopback. */
 export async function serve(
   fetch: (request: Request) => Response | Promise<Response>,
   port = 0,

@@ -1,4 +1,4 @@
-/** Amazon SQS on loopback: an emulator behind the real wire protocol, so that the real client is what runs. */
+/** An emulator of Amazon SQS on loopback. It speaks the wire protocol, so the tests use the real client. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import {
@@ -15,7 +15,7 @@ import { buildApp } from "fauxqs";
 
 export interface QueueOptions {
   visibility_seconds?: number;
-  /** Receives that may fail before a message goes to the queue `deadLetters`, which is created first. */
+  /** How many receives may fail before a message moves to the queue `deadLetters`, which is also created. */
   max_receives?: number;
   deadLetters?: string;
 }
@@ -28,29 +28,29 @@ export interface Depth {
 
 export interface Sqs {
   readonly client: SQSClient;
-  /** What makes any AWS client in any process talk to this emulator. */
+  /** The environment variables that make AWS clients use this emulator. */
   readonly env: Readonly<Record<string, string>>;
   url(queue: string): string;
   /** Creates a queue and returns its URL. */
   create(queue: string, options?: QueueOptions): Promise<string>;
   send(queue: string, body: string): Promise<void>;
-  /** Takes up to ten messages out of a queue for good, waiting up to `seconds` for the first. */
+  /** Receives and deletes up to ten messages, waiting up to `seconds` for the first. */
   take(queue: string, seconds?: number): Promise<Message[]>;
-  /** Bodies of the messages whose delay is not over, in order. They stay. */
+  /** Returns the bodies of the delayed messages in order, without receiving them. */
   delayed(queue: string): Promise<string[]>;
   depth(queue: string): Promise<Depth>;
   attributes(queue: string): Promise<Record<string, string>>;
   purge(queue: string): Promise<void>;
-  /** Refuses connections, as SQS does when it is unreachable. Queues and messages stay. */
+  /** Starts an outage: connections are refused. Queues and messages are kept. */
   stop(): Promise<void>;
-  /** Ends an outage: listens again, on the same port. */
+  /** Ends an outage and listens on the same port again. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startSqs(): Promise<Sqs> {
   const app = buildApp({ logger: false });
-  // The emulator's own launcher would listen on every interface.
+  // The emulator's launcher would listen on every interface.
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const endpoint = `http://127.0.0.1:${port}`;
@@ -59,7 +59,7 @@ export async function startSqs(): Promise<Sqs> {
     region: "us-east-1",
     credentials: { accessKeyId: "local", secretAccessKey: "local" },
   });
-  // Not the address that CreateQueue answers with: its host name resolves nowhere, and the client would follow it.
+  // CreateQueue answers with a host name that does not resolve, and the client would use it.
   const url = (queue: string) => `${endpoint}/000000000000/${queue}`;
 
   async function attributes(queue: string): Promise<Record<string, string>> {
@@ -101,7 +101,7 @@ export async function startSqs(): Promise<Sqs> {
       return answer.Messages ?? [];
     },
     async delayed(queue) {
-      // The emulator's own door: SQS shows nobody what is delayed.
+      // This uses the emulator's inspection API, since SQS does not show delayed messages.
       const answer = await app.inject({ method: "GET", url: `/_fauxqs/queues/${queue}` });
       const { messages } = answer.json<{ messages: { delayed: { body: string }[] } }>();
       return messages.delayed.map(({ body }) => body);

@@ -3,26 +3,26 @@ import { vi } from "vitest";
 export interface ReceivedEvent {
   id: string;
   event: string;
-  // Tests read events of every shape; each asserts what it reads.
+  // Tests read events of every shape and assert what they read.
   // oxlint-disable-next-line typescript/no-explicit-any
   data: any;
 }
 
-/** A client of a stream, as EventSource is one, that shows what it got. */
+/** A client of a stream, similar to EventSource, that exposes what it received. */
 export interface Listener {
   status: number;
   headers: Headers;
-  /** Everything so far, as it came. */
+  /** The received text. */
   text: string;
-  /** The server has ended the stream. */
+  /** Waits until the server has ended the stream. */
   ended: boolean;
   events(): ReceivedEvent[];
-  /** Waits for this many events in all. */
-  receives(count: number): Promise<ReceivedEvent[]>;
+  /** Waits until this many events were received in total. */
+  waitForEvents(count: number): Promise<ReceivedEvent[]>;
   /** Waits for a text, such as a comment line. */
-  sees(text: string): Promise<unknown>;
-  ends(): Promise<unknown>;
-  /** What EventSource would send as Last-Event-ID. */
+  waitForText(text: string): Promise<unknown>;
+  waitForEnd(): Promise<unknown>;
+  /** Returns the id that EventSource would send as Last-Event-ID. */
   lastId(): string | undefined;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface ListenOptions {
   last?: string | undefined;
 }
 
-export const PATIENCE_MS = 10_000;
+export const STREAM_TIMEOUT_MS = 10_000;
 
 export async function listen(
   send: (path: string, init: RequestInit) => Response | Promise<Response>,
@@ -46,19 +46,19 @@ export async function listen(
   if (last) headers["last-event-id"] = last;
   const response = await send(path, { headers });
   const reader = response.body!.getReader();
-  const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: PATIENCE_MS, interval: 5 });
+  const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: STREAM_TIMEOUT_MS, interval: 5 });
   const listener: Listener = {
     status: response.status,
     headers: response.headers,
     text: "",
     ended: false,
     events: () => parseEvents(listener.text),
-    async receives(count) {
+    async waitForEvents(count) {
       await until(() => listener.events().length >= count);
       return listener.events();
     },
-    sees: (text) => until(() => listener.text.includes(text)),
-    ends: () => until(() => listener.ended),
+    waitForText: (text) => until(() => listener.text.includes(text)),
+    waitForEnd: () => until(() => listener.ended),
     lastId: () => [...listener.text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1],
     close: () => reader.cancel(),
   };
@@ -74,7 +74,7 @@ export async function listen(
   return listener;
 }
 
-/** Whole frames only; comments and frames without data are no events. */
+/** Parses complete frames. Comments and frames without data are not events. */
 export function parseEvents(text: string): ReceivedEvent[] {
   const frames = text.split("\n\n").slice(0, -1);
   return frames.flatMap((frame) => {

@@ -1,2 +1,2 @@
-/** What the tests run against: the app in this process, or the Lambda bundles (`npm run test:lambda`). */
+/** Whether the tests run against the Lambda bundles (`npm run test:lambda`) instead of the app in this process. */
 export const onLambda = process.env["TEST_TARGET"] === "lambda";

@@ -4,18 +4,18 @@ import { activity_events, task_transitions, tasks } from "@board/core/db/schema"
 import { asc, eq, sql } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer, CallOptions } from "./http.ts";
-import { openServerWorld } from "./server-world.ts";
+import { openServerWorld } from "./postgres-world.ts";
 import { addTask } from "./task.ts";
 import type { Tenant, World } from "./world.ts";
 
-/** A tenant on a server with many connections. */
-export interface Races {
+/** A tenant in a world with many database connections. */
+export interface RaceFixture {
   world: World;
   home: Tenant;
   close: () => Promise<void>;
 }
 
-export async function openRaces(): Promise<Races> {
+export async function openRaceFixture(): Promise<RaceFixture> {
   const { world, close } = await openServerWorld();
   return { world, home: await world.tenant("home"), close };
 }
@@ -25,39 +25,39 @@ interface Worker {
   token: string;
 }
 
-/** A board of its own with a lead and workers, and what they and the owner do there. */
-export interface Crew {
+/** A board with a lead and workers, and the requests that they and the owner send. */
+export interface RaceBoard {
   board_id: string;
-  /** The owner. */
+  /** The owner's credential. */
   person: CallOptions;
   lead: CallOptions;
   workers: Worker[];
-  /** Stores as many tasks, none depending on another; returns their ids in the order in which rows are locked. */
+  /** Stores independent tasks and returns their ids in the order in which rows are locked. */
   tasks: (count: number, fields?: Partial<typeof tasks.$inferInsert>) => Promise<string[]>;
   patch: (task_id: string, body: object, by?: CallOptions) => Promise<Answer>;
   create: (body: object, by?: CallOptions) => Promise<Answer>;
   comment: (task_id: string, by?: CallOptions) => Promise<Answer>;
   remove: (task_id: string) => Promise<Answer>;
-  /** Asks for an approval as the first worker. */
+  /** Requests an approval as the first worker. */
   ask: (task_ids: readonly string[], action_type?: string) => Promise<Answer>;
   decide: (approval_id: string, status: string) => Promise<Answer>;
 }
 
-/** `rules` are the flags of the board; without any every move is open. */
-export async function addCrew(world: World, tenant: Tenant, size: number, rules: object = {}): Promise<Crew> {
+/** Adds a board. `rules` are its flags; without any, every move is allowed. */
+export async function addRaceBoard(world: World, tenant: Tenant, size: number, rules: object = {}): Promise<RaceBoard> {
   const person = { token: tenant.owner.token };
-  const make = async (path: string, body: object) => {
-    const made = await world.call("POST", path, { ...person, body });
-    if (made.status !== 200) throw new Error(`${path}: ${made.status} ${made.text}`);
-    return made.body;
+  const create = async (path: string, body: object) => {
+    const created = await world.call("POST", path, { ...person, body });
+    if (created.status !== 200) throw new Error(`${path}: ${created.status} ${created.text}`);
+    return created.body;
   };
   const settings = { require_approval_for_done: false, max_agents: size, ...rules };
   const { gateway_id } = tenant;
-  const { id: board_id } = await make("/api/v1/boards", { name: "Crew", description: "A board", gateway_id, ...settings });
-  const lead = await make("/api/v1/agents", { name: "Lead", board_id, is_board_lead: true });
+  const { id: board_id } = await create("/api/v1/boards", { name: "Crew", description: "A board", gateway_id, ...settings });
+  const lead = await create("/api/v1/agents", { name: "Lead", board_id, is_board_lead: true });
   const workers: Worker[] = [];
   for (let number = 1; number <= size; number++) {
-    const { id, auth_token } = await make("/api/v1/agents", { name: `Worker ${number}`, board_id });
+    const { id, auth_token } = await create("/api/v1/agents", { name: `Worker ${number}`, board_id });
     workers.push({ id, token: auth_token });
   }
   const board = `/api/v1/boards/${board_id}`;
@@ -85,8 +85,8 @@ export async function addCrew(world: World, tenant: Tenant, size: number, rules:
 
 export type Send = () => Promise<Answer>;
 
-/** Sends all requests within so many milliseconds, in a random order. */
-export const scatter = (requests: readonly Send[], ms: number): Promise<Answer[]> =>
+/** Sends all requests within the given milliseconds in random order. */
+export const sendStaggered = (requests: readonly Send[], ms: number): Promise<Answer[]> =>
   Promise.all(
     requests.map(async (send) => {
       await pause(Math.random() * ms);
@@ -94,53 +94,53 @@ export const scatter = (requests: readonly Send[], ms: number): Promise<Answer[]
     }),
   );
 
-/** Every answer is one of these. */
+/** Expects that every answer has one of these statuses. */
 export function expectOnly(answers: readonly Answer[], allowed: readonly number[]): void {
-  const others = answers.filter(({ status }) => !allowed.includes(status));
-  expect(others.map(({ status, text }) => `${status} ${text}`)).toEqual([]);
+  const unexpected = answers.filter(({ status }) => !allowed.includes(status));
+  expect(unexpected.map(({ status, text }) => `${status} ${text}`)).toEqual([]);
 }
 
 export const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-export const times = <T>(count: number, make: (index: number) => T): T[] =>
-  Array.from({ length: count }, (_, index) => make(index));
+export const createMany = <T>(count: number, create: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => create(index));
 
 export const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)]!;
 
-/** Up to `most` of them, each once, in a random order. */
-export const some = <T>(from: readonly T[], most: number): T[] => {
+/** Returns up to `most` distinct elements in random order. */
+export const randomSubset = <T>(from: readonly T[], most: number): T[] => {
   const rest = [...from];
   const count = 1 + Math.floor(Math.random() * most);
   return Array.from({ length: Math.min(count, rest.length) }, () => rest.splice(Math.floor(Math.random() * rest.length), 1)[0]!);
 };
 
-export const readTask = async (world: World, task_id: string) =>
+export const findTask = async (world: World, task_id: string) =>
   (await world.db.select().from(tasks).where(eq(tasks.id, task_id)))[0];
 
-/** Tasks of a board that are worked on or given to somebody although they wait for another; those set to blocked may be. */
-export async function worksInVain(world: World, board_id: string): Promise<string[]> {
-  const found = await world.db.execute(sql`
+/** Returns tasks that are assigned or in work although a dependency is open, except those with the status blocked. */
+export async function listBlockedTasksInWork(world: World, board_id: string): Promise<string[]> {
+  const result = await world.db.execute(sql`
     select task.title || ' ' || task.status || ' ' || coalesce(task.assigned_agent_id::text, '') as what from tasks as task
     where task.board_id = ${board_id} and task.status not in ('done', 'blocked')
       and (task.status in ('in_progress', 'review') or task.assigned_agent_id is not null)
       and exists (select 1 from task_dependencies as link join tasks as other on other.id = link.depends_on_task_id
         where link.task_id = task.id and other.status <> 'done')`);
-  return rowsOf<{ what: string }>(found).map(({ what }) => what);
+  return rowsOf<{ what: string }>(result).map(({ what }) => what);
 }
 
-/** Tasks of a board that wait for themselves. */
-export async function circles(world: World, board_id: string): Promise<string[]> {
-  const found = await world.db.execute(sql`
+/** Returns the tasks of a board that depend on themselves through a cycle. */
+export async function listDependencyCycles(world: World, board_id: string): Promise<string[]> {
+  const result = await world.db.execute(sql`
     with recursive walked(start, id) as (
       select task_id, depends_on_task_id from task_dependencies where board_id = ${board_id}
       union select walked.start, link.depends_on_task_id
         from walked join task_dependencies as link on link.task_id = walked.id)
     select start from walked where start = id`);
-  return rowsOf<{ start: string }>(found).map(({ start }) => start);
+  return rowsOf<{ start: string }>(result).map(({ start }) => start);
 }
 
-/** The statuses through which a task went by its recorded moves, each as `from>to`, oldest first. */
-export async function movesOf(world: World, task_id: string): Promise<string[]> {
+/** Returns the recorded moves of a task as `from>to`, oldest first. */
+export async function listMoves(world: World, task_id: string): Promise<string[]> {
   const rows = await world.db
     .select()
     .from(task_transitions)
@@ -150,10 +150,10 @@ export async function movesOf(world: World, task_id: string): Promise<string[]> 
 }
 
 /**
- * How often a task was finished, and how often of these without an approval that was granted since it was last reopened.
- * Told by the events of its moves and decisions, which are in the order in which they held the task.
+ * Counts how often a task became done, and how often without an approval granted since it was last reopened. It reads
+ * the events of moves and decisions, which are in the order in which they locked the task.
  */
-export async function finishesOf(world: World, task_id: string): Promise<{ all: number; unapproved: number }> {
+export async function countCompletions(world: World, task_id: string): Promise<{ all: number; unapproved: number }> {
   const events = await world.db
     .select()
     .from(activity_events)
@@ -176,10 +176,10 @@ export async function finishesOf(world: World, task_id: string): Promise<{ all: 
   return count;
 }
 
-/** How often the server had to end a transaction because several waited for each other in a circle. */
-export async function deadlocks(world: World): Promise<number> {
-  const found = await world.db.execute(
+/** Returns how often the server ended a transaction because of a deadlock. */
+export async function countDeadlocks(world: World): Promise<number> {
+  const result = await world.db.execute(
     sql`select deadlocks::int as total from pg_stat_database where datname = current_database()`,
   );
-  return rowsOf<{ total: number }>(found)[0]!.total;
+  return rowsOf<{ total: number }>(result)[0]!.total;
 }

@@ -12,7 +12,7 @@ import {
 } from "@board/core/db/schema";
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Answer } from "./http.ts";
-import { actAs } from "./main-agent.ts";
+import { actAsMainAgent } from "./main-agent.ts";
 import type { TaskRow } from "./task.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
 import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
@@ -20,125 +20,125 @@ import { createWorld, type Tenant, type World, type WorldOptions } from "./world
 export const STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** The rules of a board, all off. */
-export const FREE = {
+/** The rules of a board, all switched off. */
+export const NO_RULES = {
   require_approval_for_done: false,
   require_review_before_done: false,
   comment_required_for_review: false,
   block_status_changes_with_pending_approval: false,
   only_lead_can_change_status: false,
 };
-export type Rule = keyof typeof FREE;
+export type Rule = keyof typeof NO_RULES;
 
-interface Colleague {
+interface TeamAgent {
   id: string;
   token: string;
   session_key: string;
 }
 
-/** A tenant whose board has no rules, a second worker, and the main agent of its gateway. */
+/** A tenant whose board has no rules, with a second worker and the gateway's main agent. */
 export interface Team extends Tenant {
   owner_id: string;
-  second: Colleague;
-  main: Colleague;
+  second: TeamAgent;
+  main: TeamAgent;
 }
 
-/** Whoever acts: a person by `token`, an agent by `agent`. */
-export type Who = { token: string } | { agent: string };
+/** The credential of a caller: a person's `token` or an agent's token as `agent`. */
+export type Credential = { token: string } | { agent: string };
 
 export async function createTeam(world: World, subject: string, gateway_url?: string): Promise<Team> {
   const home = await world.tenant(subject, gateway_url);
   const second = await addWorker(world, home, "Second");
-  const main = await actAs(world, home.gateway_id);
+  const main = await actAsMainAgent(world, home.gateway_id);
   const [row] = await world.db.update(agents).set({ name: "Keeper" }).where(eq(agents.id, main.id)).returning();
   const me = await world.call("GET", "/api/v1/users/me", { token: home.owner.token });
   await setRules(world, home);
   return { ...home, owner_id: me.body.id, second, main: { ...main, session_key: row!.openclaw_session_id! } };
 }
 
-/** A world with a team, and everybody who moves its tasks. */
-export interface Actors {
+/** A world with a team and the credentials of everybody who may move its tasks. */
+export interface TeamFixture {
   world: World;
   team: Team;
-  owner: Who;
-  worker: Who;
-  lead: Who;
-  main: Who;
+  owner: Credential;
+  worker: Credential;
+  lead: Credential;
+  main: Credential;
 }
 
-export async function openTeam(options: WorldOptions = {}): Promise<Actors> {
+export async function openTeamFixture(options: WorldOptions = {}): Promise<TeamFixture> {
   const world = await createWorld(options);
   const team = await createTeam(world, "home");
-  const as = ({ token }: Colleague): Who => ({ agent: token });
+  const as = ({ token }: TeamAgent): Credential => ({ agent: token });
   return { world, team, owner: { token: team.owner.token }, worker: as(team.worker), lead: as(team.lead), main: as(team.main) };
 }
 
-export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<Colleague> {
-  const made = await world.call("POST", "/api/v1/agents", { token: owner.token, body: { name, board_id } });
+export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<TeamAgent> {
+  const created = await world.call("POST", "/api/v1/agents", { token: owner.token, body: { name, board_id } });
   await skipProvisioning(world.db);
-  if (made.status !== 200) throw new Error(`${name}: ${made.status} ${made.text}`);
-  return { id: made.body.id, token: made.body.auth_token, session_key: made.body.openclaw_session_id };
+  if (created.status !== 200) throw new Error(`${name}: ${created.status} ${created.text}`);
+  return { id: created.body.id, token: created.body.auth_token, session_key: created.body.openclaw_session_id };
 }
 
-/** Gives a board these rules and no others. */
+/** Sets the rules of a board and switches all others off. */
 export async function setRules(
   world: World,
   { board_id }: { board_id: string },
-  rules: Partial<typeof FREE> = {},
+  rules: Partial<typeof NO_RULES> = {},
 ): Promise<void> {
   await world.db
     .update(boards)
-    .set({ ...FREE, ...rules })
+    .set({ ...NO_RULES, ...rules })
     .where(eq(boards.id, board_id));
 }
 
 export const taskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/boards/${board_id}/tasks/${id}`;
 export const agentTaskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/agent/boards/${board_id}/tasks/${id}`;
 
-/** Changes a task at the address that the caller uses. */
-export const patchTask = (world: World, who: Who, task: { board_id: string; id: string }, body: object): Promise<Answer> =>
+/** Changes a task under the path for the caller's kind. */
+export const patchTask = (world: World, who: Credential, task: { board_id: string; id: string }, body: object): Promise<Answer> =>
   world.call("PATCH", "agent" in who ? agentTaskPath(task, task.id) : taskPath(task, task.id), { ...who, body });
 
-/** Changes a task that has to let itself be changed, and returns it. */
-export async function changeTask(world: World, who: Who, task: { board_id: string; id: string }, body: object) {
+/** Changes a task, returns it, and throws when the change is refused. */
+export async function changeTask(world: World, who: Credential, task: { board_id: string; id: string }, body: object) {
   const answer = await patchTask(world, who, task, body);
-  if (answer.status !== 200) throw new Error(`The change is refused: ${answer.status} ${answer.text}`);
+  if (answer.status !== 200) throw new Error(`The change was refused: ${answer.status} ${answer.text}`);
   return answer.body;
 }
 
 /**
- * What comes of a change: 200 and the status that the task has then, or the status and detail of a refusal, which has to leave
- * the task as it is.
+ * Returns the outcome of a change: 200 and the new status of the task, or the status and detail of a refusal. It throws
+ * when a refused change has changed the task.
  */
 export async function outcomeOf(
   world: World,
-  who: Who,
+  who: Credential,
   task: { board_id: string; id: string },
   body: object,
 ): Promise<[number, unknown]> {
-  const look = async () => [await readTask(world, task.id), await eventsOf(world, task), await transitionsOf(world, task.id)];
-  const before = await look();
+  const readState = async () => [await getTask(world, task.id), await eventsOf(world, task), await transitionsOf(world, task.id)];
+  const before = await readState();
   const answer = await patchTask(world, who, task, body);
   if (answer.status === 200) return [200, answer.body.status];
-  if (!isDeepStrictEqual(await look(), before)) throw new Error(`A refused change has changed the task: ${answer.text}`);
+  if (!isDeepStrictEqual(await readState(), before)) throw new Error(`A refused change has changed the task: ${answer.text}`);
   return [answer.status, answer.body.detail];
 }
 
-export async function readTask(world: World, id: string): Promise<TaskRow> {
+export async function getTask(world: World, id: string): Promise<TaskRow> {
   const [row] = await world.db.select().from(tasks).where(eq(tasks.id, id));
   if (!row) throw new Error(`There is no task ${id}`);
   return row;
 }
 
-/** Lets a task depend on others, in their order. */
-export async function link(world: World, task: TaskRow, on: readonly TaskRow[]): Promise<void> {
+/** Makes a task depend on others, in the given order. */
+export async function addDependencies(world: World, task: TaskRow, on: readonly TaskRow[]): Promise<void> {
   const { id: task_id, board_id } = task;
   await world.db
     .insert(task_dependencies)
     .values(on.map(({ id }, position) => ({ board_id, task_id, depends_on_task_id: id, position })));
 }
 
-/** Stores an approval that is linked to these tasks; the first one is its primary task. */
+/** Stores an approval that is linked to these tasks. The first one is its primary task. */
 export async function addApproval(
   world: World,
   board_id: string,
@@ -156,7 +156,7 @@ export async function addApproval(
   return row!.id;
 }
 
-/** Stores the move of a task by an agent. */
+/** Stores a status transition of a task by an agent. */
 export async function addTransition(
   world: World,
   { id, board_id }: TaskRow,
@@ -167,7 +167,7 @@ export async function addTransition(
   await world.db.insert(task_transitions).values({ task_id: id, board_id, from_status, to_status, agent_id: agent.id, at });
 }
 
-/** Stores a comment of an agent. */
+/** Stores a comment by an agent. */
 export async function addComment(world: World, home: Tenant, task: TaskRow, by: { id: string }, message: string, at: Date) {
   await world.db.insert(activity_events).values({
     event_type: "task.comment",
@@ -183,7 +183,7 @@ export async function addComment(world: World, home: Tenant, task: TaskRow, by: 
 export const transitionsOf = (world: World, task_id: string) =>
   world.db.select().from(task_transitions).where(eq(task_transitions.task_id, task_id)).orderBy(asc(task_transitions.at));
 
-/** The events of a board about its tasks, in the order in which streams show them. */
+/** Returns the task events of a board in the order of streams. */
 export async function taskEvents(world: World, { board_id }: { board_id: string }) {
   const rows = await world.db
     .select()
@@ -193,7 +193,7 @@ export async function taskEvents(world: World, { board_id }: { board_id: string 
   return rows.filter(({ event_type }) => event_type.startsWith("task."));
 }
 
-/** Type and message of the events about one task. */
+/** Returns the type and the message of the events of a task. */
 export const eventsOf = async (world: World, { id, board_id }: { id: string; board_id: string }) =>
   (await taskEvents(world, { board_id }))
     .filter(({ task_id }) => task_id === id)
@@ -208,8 +208,8 @@ export interface StoredNotice {
   failed?: { event_type: string };
 }
 
-/** Notes where the jobs of a tenant stand; the function returned gives the notices that came since. */
-export async function noticesFrom(world: World, { organization_id }: { organization_id: string }) {
+/** Returns a function that lists the notices enqueued for a tenant since this call. */
+export async function recordNotices(world: World, { organization_id }: { organization_id: string }) {
   const read = (after: bigint) =>
     world.db
       .select()
@@ -220,6 +220,6 @@ export async function noticesFrom(world: World, { organization_id }: { organizat
   return async (): Promise<StoredNotice[]> => (await read(start)).map(({ payload }) => payload as StoredNotice);
 }
 
-/** Session key and header of each notice, in no particular order. */
+/** Returns the session key and the header of each notice, sorted. */
 export const headersOf = (notices: readonly StoredNotice[]): string[] =>
   notices.map(({ session_key, message }) => `${session_key} ${message.split("\n")[0]}`).toSorted();

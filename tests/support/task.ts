@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 
 export type TaskRow = typeof tasks.$inferSelect;
 
-/** Stores a task on a board of the tenant as if it had always been there: no event, no notice. */
+/** Stores a task on the tenant's board without an event or a notice. */
 export async function addTask(
   world: World,
   { board_id }: { board_id: string },

@@ -4,15 +4,15 @@ import type { Answer } from "./http.ts";
 import { onLambda } from "./target.ts";
 import type { Tenant, World } from "./world.ts";
 
-/** A webhook on the tenant's board, for its lead unless `body` says otherwise. */
+/** Creates a webhook on the tenant's board, for its lead unless `body` names an agent. */
 export async function createWebhook(world: World, tenant: Tenant, body: object = {}): Promise<Webhook> {
   const path = `/api/v1/boards/${tenant.board_id}/webhooks`;
-  const made = await world.call("POST", path, { token: tenant.owner.token, body: { description: "Sort it", ...body } });
-  if (made.status !== 200) throw new Error(`${path}: ${made.status} ${made.text}`);
-  return made.body;
+  const created = await world.call("POST", path, { token: tenant.owner.token, body: { description: "Sort it", ...body } });
+  if (created.status !== 200) throw new Error(`${path}: ${created.status} ${created.text}`);
+  return created.body;
 }
 
-/** Posts bytes as an outside system does. A body of text goes out as bytes too, so that no Content-Type is made up. */
+/** Posts as an external system. A text is sent as bytes, so that fetch adds no Content-Type. */
 export function post(
   world: World,
   webhook: Webhook,
@@ -22,8 +22,8 @@ export function post(
   return world.call("POST", webhook.endpoint_path, { raw: Buffer.from(body), headers });
 }
 
-/** Posts what must be accepted; returns the payload's id. */
-export async function deposit(
+/** Posts a payload, returns its id, and throws when it is refused. */
+export async function postPayload(
   world: World,
   webhook: Webhook,
   body?: string | Uint8Array,
@@ -34,7 +34,7 @@ export async function deposit(
   return answer.body.payload_id;
 }
 
-/** A stored payload, as the board's owner reads it. */
+/** Reads a stored payload as the board's owner. */
 export async function readPayload(
   world: World,
   tenant: Tenant,
@@ -45,12 +45,12 @@ export async function readPayload(
   return { ...answer.body, headers: sentHeaders((answer.body as WebhookPayload).headers), answer };
 }
 
-/** Of a payload's headers those that its sender sent: API Gateway adds some, which are kept like any that begin with x-. */
-export function sentHeaders(kept: Record<string, string>): Record<string, string> {
-  if (!onLambda) return kept;
-  const { "x-forwarded-for": hops = "", ...headers } = kept;
+/** Returns the headers that the sender sent, without the X- headers that API Gateway adds. */
+export function sentHeaders(stored: Record<string, string>): Record<string, string> {
+  if (!onLambda) return stored;
+  const { "x-forwarded-for": hops = "", ...headers } = stored;
   const sent = hops.split(", ").slice(0, -1).join(", ");
-  const own = ["x-amzn-trace-id", "x-forwarded-port", "x-forwarded-proto"];
-  const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !own.includes(name)));
+  const added = ["x-amzn-trace-id", "x-forwarded-port", "x-forwarded-proto"];
+  const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !added.includes(name)));
   return sent === "" ? rest : { "x-forwarded-for": sent, ...rest };
 }

@@ -1,27 +1,28 @@
 import { readFileSync } from "node:fs";
-import { createApp, type Runtime } from "@board/api/app";
+import { createApp } from "@board/api/app";
+import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
 import type { System } from "@board/core/actor";
-import type { EventBus } from "@board/core/bus";
+import type { EventBus } from "@board/core/event-bus/event-bus";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { openPglite } from "@board/core/db/pglite";
 import { organization_members, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { readDevice } from "@board/core/gateway/device-key";
-import { createGateways } from "@board/core/gateway/websocket";
+import { getOrCreateDevice } from "@board/core/host/device-key";
+import { createGateways } from "@board/core/openclaw/websocket";
 import { relay } from "@board/core/job/job";
-import { createLocalBus } from "@board/core/local-bus";
-import type { Log } from "@board/core/log";
+import { createLocalBus } from "@board/core/event-bus/local-event-bus";
+import { createScopedLog, type Log } from "@board/core/log";
 import type { Dimensions, Meter, MetricName } from "@board/core/meter";
-import { createOutbox } from "@board/core/outbox";
+import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { parseSettings, type Settings } from "@board/core/settings";
-import { createWeb } from "@board/core/web/https";
-import type { Web } from "@board/core/web/web";
+import { createHttpClient } from "@board/core/http/https-client";
+import type { HttpClient } from "@board/core/http/client";
 import { eq } from "drizzle-orm";
 import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
-import { type IdentityProvider, startIdentityProvider } from "./identity.ts";
+import { type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
 import { onLambda } from "./target.ts";
 
@@ -52,12 +53,12 @@ export interface Tenant {
   worker: { id: string; token: string; session_key: string };
 }
 
-/** The service as a test sees it: HTTP in front, a clock to move, jobs to drain, everything outside on loopback. */
+/** The service in a test: HTTP calls, a clock to move and jobs to drain, with all external systems on loopback. */
 export interface World {
   settings: Settings;
   db: Db;
   log: LogLine[];
-  /** What the service measured of itself. */
+  /** The metrics that the service recorded. */
   measurements: Measurement[];
   /** Statements sent to the database since the last `statements.length = 0`. */
   statements: string[];
@@ -65,19 +66,19 @@ export interface World {
   now(): Date;
   elapse(ms: number): void;
   context(): Context<System>;
-  /** What the app of this process runs on, for another one that differs in a detail. */
+  /** The runtime of the app in this process, to create a similar app. */
   runtime: Runtime;
   app: ReturnType<typeof createApp>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Delivers every job that is due now; returns how many wake-ups there were. Crashes are thrown. */
+  /** Runs every due job and returns the number of wake-ups. Throws when a job crashes. */
   drain(): Promise<number>;
   person(subject: string, claims?: Record<string, unknown>): Promise<Person>;
   /**
-   * An organization with a gateway at `gateway_url`, a board, a lead and a worker. Its agents are not brought onto their
-   * host, which takes seconds and has tests of its own.
+   * Creates an organization with a gateway at `gateway_url`, a board, a lead and a worker. The agents are not provisioned
+   * on their host, which takes seconds and has separate tests.
    */
   tenant(subject: string, gateway_url?: string): Promise<Tenant>;
-  /** Makes a person a member of somebody else's organization, and works there. */
+  /** Adds a person to an organization as a member and makes it the person's active organization. */
   join(
     person: Person,
     organization_id: string,
@@ -88,18 +89,18 @@ export interface World {
 }
 
 export interface WorldOptions {
-  /** Settings beside those every test world has. */
+  /** Settings in addition to those of every test world. */
   environment?: Record<string, string>;
-  /** How this world carries streams; by default they live until it is closed. */
+  /** Options of streams; by default they stay open until the world is closed. */
   streams?: Partial<Runtime["streams"]>;
-  /** Another database than a fresh copy of the embedded template. */
+  /** A database to use instead of a new copy of the embedded template. */
   database?: Database;
   socketAddress?: () => string;
-  /** The clock that `elapse` moves; by default the real one. */
+  /** The clock that `elapse` moves; by default the system clock. */
   clock?: () => Date;
-  /** How other people's web servers are reached; by default as the service does. */
-  web?: Web;
-  /** Where board events go when they are on; by default to nobody. */
+  /** The client for external web servers; by default the service's. */
+  web?: HttpClient;
+  /** The bus for board events when they are on; by default they are dropped. */
   bus?: EventBus;
 }
 
@@ -116,38 +117,39 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     OIDC_JWKS_URL: `${identities.issuer}keys`,
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
     AUTH_FAILURES_PER_MINUTE: "0",
-    // On by default in the service: tests of everything else count jobs.
+    // Board events are on by default in the service, but their jobs would disturb tests that count jobs.
     BOARD_EVENTS: "off",
     ...TEST_KEYS,
     ...options.environment,
   };
   const settings = parseSettings(environment, "local");
   const statements: string[] = [];
-  const database = options.database ?? (await openTemplate(statements));
+  const database = options.database ?? (await openTestDatabase(statements));
   const { db } = database;
   const lines: LogLine[] = [];
   const measurements: Measurement[] = [];
   const meter: Meter = { record: (name, value, dimensions = {}) => void measurements.push({ name, value, dimensions }) };
-  const log = collect(lines);
+  const log = createLogRecorder(lines);
   let offset = 0;
   const { clock = () => new Date() } = options;
   const now = () => new Date(clock().getTime() + offset);
   const gateways = createGateways({
-    device: () => readDevice({ db, settings }),
+    device: () => getOrCreateDevice({ db, settings }),
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
-    deadlines: { challenge: 300 },
+    timeouts: { challenge: 300 },
   });
   const bus = options.bus ?? createLocalBus();
-  const base = { db, gateways, web: options.web ?? createWeb(), bus, settings, now, log, meter, trace_id: null };
-  const context = (): Context<System> => ({ ...base, actor: { type: "system" }, outbox: createOutbox() });
+  const base = { db, gateways, http: options.web ?? createHttpClient(), bus, settings, now, meter, trace_id: null };
+  const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups() });
+  const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();
   const runtime: Runtime = {
     settings,
-    context: () => ({ ...base, actor: { type: "public" }, outbox: createOutbox() }),
+    createContext: () => ({ ...forUnitOfWork(), actor: { type: "public" } }),
     relay: async () => {},
-    socketAddress: options.socketAddress ?? (() => "127.0.0.1"),
-    asset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
-    streams: { max_seconds: Number.POSITIVE_INFINITY, stopping: closing.signal, ...options.streams },
+    peerAddress: options.socketAddress ?? (() => "127.0.0.1"),
+    readAsset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
+    streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: closing.signal, ...options.streams },
   };
   const lambdas = onLambda
     ? await (await import("./lambda-world.ts")).startLambdaWorld({
@@ -187,7 +189,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         const taken = await relay(context(), async (wakeUps) => {
           const ready = wakeUps.filter((wakeUp) => wakeUp.delay_seconds === 0);
           due.push(...ready.map((wakeUp) => wakeUp.id));
-          // What is due later is left to a later drain, as if the queue had not taken it.
+          // Jobs that are due later are left to a later drain.
           return { failed: wakeUps.filter((wakeUp) => wakeUp.delay_seconds > 0).map((wakeUp) => wakeUp.id) };
         });
         if (taken === 0) return count;
@@ -223,10 +225,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       const lead = await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
       const worker = await create("/api/v1/agents", { name: "Worker", board_id: board.id });
       await skipProvisioning(db);
-      const toAgent = (one: { id: string; auth_token: string; openclaw_session_id: string }) => ({
-        id: one.id,
-        token: one.auth_token,
-        session_key: one.openclaw_session_id,
+      const toAgent = (agent: { id: string; auth_token: string; openclaw_session_id: string }) => ({
+        id: agent.id,
+        token: agent.auth_token,
+        session_key: agent.openclaw_session_id,
       });
       return {
         owner,
@@ -267,13 +269,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-/** A fresh copy of the migrated database. */
-export async function openTemplate(statements: string[] = []): Promise<Database> {
+/** Opens a new copy of the migrated database. */
+export async function openTestDatabase(statements: string[] = []): Promise<Database> {
   if (onLambda) return (await import("./lambda-world.ts")).copyTemplate(statements);
   return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
 }
 
-function collect(lines: LogLine[]): Log {
+function createLogRecorder(lines: LogLine[]): Log {
   const write =
     (level: keyof Log) =>
     (event: string, message: string, fields = {}) => {

@@ -1,12 +1,12 @@
 import { DomainError, type FieldProblem, InvalidInput } from "@board/core/errors";
 
-/** Largest body of everything but webhook posts. */
+/** The limit for all operations except webhook ingestion. */
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_DEPTH = 32;
 
 const tooLarge = (max: number) => new DomainError("too_large", `Payload exceeds maximum size of ${max} bytes.`);
 
-/** Reads a body, by its announced length first and then by counting, so that nobody makes us hold more than `max` bytes. */
+/** Reads a body of at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
 export async function readBytes(request: Request, max: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > max) throw tooLarge(max);
   if (!request.body) return new Uint8Array();
@@ -20,7 +20,7 @@ export async function readBytes(request: Request, max: number): Promise<Uint8Arr
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-/** Parses a body as JSON whatever its Content-Type says; an absent one counts as `{}`. */
+/** Parses a body as JSON regardless of its Content-Type. An empty body counts as `{}`. */
 export async function readJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request, MAX_BODY_BYTES);
   let value: unknown;
@@ -30,25 +30,25 @@ export async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new InvalidInput([{ type: "json_invalid", loc: ["body"], msg: "JSON decode error", input: null }]);
   }
-  const problem = findUnsafe(value, ["body"]);
+  const problem = findUnstorable(value, ["body"]);
   if (problem) throw new InvalidInput([problem]);
   return value;
 }
 
 /**
- * What a schema would let through and the database could not keep: NUL, unpaired surrogates, very deep nesting.
- * Walks without recursion. Null when all is well.
+ * Finds values that pass a schema but cannot be stored in the database: NUL, unpaired surrogates, very deep nesting.
+ * Returns the first problem, or null. Uses a stack, since recursion could overflow on deep input.
  */
-export function findUnsafe(root: unknown, loc: (string | number)[]): FieldProblem | null {
+export function findUnstorable(root: unknown, loc: (string | number)[]): FieldProblem | null {
   const pending: { value: unknown; loc: (string | number)[] }[] = [{ value: root, loc }];
   for (let at = pending.pop(); at; at = pending.pop()) {
     const { value, loc: here } = at;
-    if (typeof value === "string" && !isStorable(value)) return problem(here, "text must not hold NUL or unpaired surrogates");
+    if (typeof value === "string" && !isStorable(value)) return toProblem(here, "text must not hold NUL or unpaired surrogates");
     if (typeof value !== "object" || value === null) continue;
-    if (here.length - loc.length >= MAX_DEPTH) return problem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
-    // What is pushed last is looked at first: backwards, so that the first problem of the body is the one that is told.
+    if (here.length - loc.length >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+    // The stack reverses the order, so children are pushed backwards to report the first problem of the body.
     for (const [key, child] of Object.entries(value).toReversed()) {
-      if (!isStorable(key)) return problem(here, "text must not hold NUL or unpaired surrogates");
+      if (!isStorable(key)) return toProblem(here, "text must not hold NUL or unpaired surrogates");
       pending.push({ value: child, loc: [...here, Array.isArray(value) ? Number(key) : key] });
     }
   }
@@ -57,7 +57,7 @@ export function findUnsafe(root: unknown, loc: (string | number)[]): FieldProble
 
 const isStorable = (text: string) => !text.includes("\0") && text.isWellFormed();
 
-const problem = (loc: (string | number)[], text: string): FieldProblem => ({
+const toProblem = (loc: (string | number)[], text: string): FieldProblem => ({
   type: "value_error",
   loc,
   msg: `Value error, ${text}`,

@@ -5,8 +5,8 @@ const EXPOSED = "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After";
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * CORS for the listed origins, on errors and streams too; without a list no header at all. Written by hand because the
- * contract answers preflights with 200 and 400 and texts of their own, which hono/cors does not.
+ * CORS for the listed origins, including errors and streams; without a list no header is sent. Not hono/cors, because
+ * preflights answer 200 or 400 with fixed texts (docs/reference/conventions.md#cors).
  */
 export const cors =
   (origins: readonly string[]): MiddlewareHandler =>
@@ -14,14 +14,14 @@ export const cors =
     if (origins.length === 0) return next();
     const origin = c.req.header("origin");
     const allowed = origin !== undefined && origins.includes(origin);
-    const wanted = c.req.header("access-control-request-method");
-    if (c.req.method === "OPTIONS" && origin !== undefined && wanted !== undefined) {
+    const requestedMethod = c.req.header("access-control-request-method");
+    if (c.req.method === "OPTIONS" && origin !== undefined && requestedMethod !== undefined) {
       c.res = allowed ? new Response("OK") : new Response("Disallowed CORS origin", { status: 400 });
       if (allowed) {
         c.res.headers.set("Access-Control-Allow-Methods", METHODS);
         c.res.headers.set("Access-Control-Max-Age", String(PREFLIGHT_SECONDS));
-        const asked = c.req.header("access-control-request-headers");
-        if (asked) c.res.headers.set("Access-Control-Allow-Headers", asked);
+        const requestedHeaders = c.req.header("access-control-request-headers");
+        if (requestedHeaders) c.res.headers.set("Access-Control-Allow-Headers", requestedHeaders);
       }
     } else await next();
     c.res.headers.append("Vary", "Origin");

@@ -2,13 +2,14 @@ import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
-import type { Follow, FollowTogether } from "./streams.ts";
+import { placeholderNames } from "./path.ts";
+import type { BatchFollow, DocumentCache, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** What an agent is told about an operation in the OpenAPI document (contract agents.md §9). */
+/** Guidance for agents in the OpenAPI document (docs/reference/agents.md#openapi-hints). */
 export interface AgentHints {
-  /** Which agents may call it. */
+  /** The agents that may call the operation. */
   roles: readonly ("main" | "lead" | "worker")[];
   intent: string;
   when_to_use: readonly string[];
@@ -21,30 +22,31 @@ export interface AgentHints {
   examples: readonly { input: { intent: string } & Record<string, unknown>; decision: string }[];
 }
 
-/** The request and the ways to answer it, for the few operations that need more than their schemas give. */
-export interface Http<A extends Actor = Actor> {
+/** Access to the raw request and response, for the few operations that need more than their schemas provide. */
+export interface HttpExchange<A extends Actor = Actor> {
   headers: Headers;
   source_ip: string;
-  /** The body's bytes; throws `too_large` beyond `max_bytes`. */
+  /** Reads the body's bytes. Throws `too_large` above `max_bytes`. */
   read(max_bytes: number): Promise<Uint8Array>;
-  /** A static file of the reference page. */
-  asset(name: string): Promise<Uint8Array>;
-  /** Answers with a stream of what `follow` names, from `since` on. */
-  stream(since: Date | null, follow: Follow<A> | FollowTogether<A>): Promise<Response>;
+  /** Reads a static file of the API reference page. */
+  readAsset(name: string): Promise<Uint8Array>;
+  openApiDocument: DocumentCache;
+  /** Responds with a stream of the events of the source that `follow` returns, starting at `since`. */
+  stream(since: Date | null, follow: Follow<A> | BatchFollow<A>): Promise<Response>;
 }
 
-type Name<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | Name<Rest> : never;
-type First<Path> = Path extends readonly [infer One extends string, ...string[]] ? One : Path extends string ? Path : never;
+type ParamNames<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | ParamNames<Rest> : never;
+type FirstPath<Path> = Path extends readonly [infer One extends string, ...string[]] ? One : Path extends string ? Path : never;
 /** The `{placeholders}` of a path as an object type. */
-export type Params<Path> = { [K in Name<First<Path>>]: string };
+export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** Of the rest is known from what an operation declares anyway. */
-type OwnError = 403 | 404 | 409 | 422 | 502;
+/** The statuses that an operation declares. All others follow from its role, its path and its schemas. */
+type OperationErrorStatus = 403 | 404 | 409 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
-  /** Who may call it; decided before any input is read. */
+  /** The callers that are allowed. Checked before any input is read. */
   as: Role<A>;
   summary: string;
   description?: string;
@@ -52,38 +54,38 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   body?: B;
   returns: R;
   status?: 200 | 202;
-  /** What is answered with 202 where the work may go on after the answer. */
-  later?: z.ZodType;
-  /** Statuses that the operation's own rules lead to, beside those that its role, its path and its input imply. */
-  errors?: readonly OwnError[];
+  /** Schema of a 202 response, for an operation that may continue in the background. */
+  accepted?: z.ZodType;
+  /** Statuses that result from the operation's own rules, in addition to those that its role, path and input imply. */
+  errors?: readonly OperationErrorStatus[];
   /**
-   * What must exist and be reachable before the input is judged: run when the input is bad, to answer 404 or 403 first.
-   * With good input the operation itself checks the same, in the statement it needs anyway.
+   * Checks that the resource exists and is accessible. Runs only when the input is invalid, so that 404 or 403 comes before
+   * 422. With valid input the operation checks the same itself, without an extra query.
    */
-  reaches?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
-  /** Path parameters are passed as they are: ill-formed ones exist nowhere instead of being 422. */
+  authorize?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
+  /** Path parameters are not validated: a malformed id leads to 404 instead of 422. */
   lenient_params?: boolean;
   agent?: AgentHints;
   operation_id?: string;
-  /** Media type of the answer when it is not JSON. */
+  /** Media type of the response if it is not JSON. */
   media_type?: string;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
 }
 
-/** One operation: all that the router, the checks and the OpenAPI document know of it. */
+/** One operation, as the router, the validators and the OpenAPI document read it. */
 export interface Endpoint {
   method: Method;
-  /** With `{placeholders}`; the first is the canonical one, the others answer the same. */
+  /** Paths with `{placeholders}`. The first is the canonical one; the others are aliases. */
   paths: readonly string[];
   spec: Spec<Actor, string, z.ZodType | undefined, z.ZodType | undefined, z.ZodType>;
   params: z.ZodType;
-  run(ctx: Context, input: { params: object; query: unknown; body: unknown; http: Http }): Promise<unknown>;
+  run(ctx: Context, input: { params: object; query: unknown; body: unknown; http: HttpExchange }): Promise<unknown>;
 }
 
 /**
- * Declares an operation in one place: method, path, role, schemas, description, and the core function that does it.
- * The function returns what `returns` describes (or a whole Response); nothing is validated twice.
+ * Declares an operation: method, path, role, schemas, description, and the core function that implements it. The function
+ * returns a value of the schema `returns`, which the compiler checks, or a whole Response.
  */
 export function endpoint<
   const Path extends string | readonly string[],
@@ -97,25 +99,25 @@ export function endpoint<
   spec: Spec<A, Path, Q, B, R>,
   run: (
     ctx: Context<A>,
-    input: { params: Params<Path>; query: Output<Q>; body: Output<B>; http: Http<A> },
+    input: { params: Params<Path>; query: Output<Q>; body: Output<B>; http: HttpExchange<A> },
   ) => Promise<z.output<R> | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;
-  // The one place where an operation's own types are given up: the table holds operations of every type.
+  // The only place where the specific types of an operation are erased: the table holds operations of any type.
   const erased = { spec, run } as unknown as Pick<Endpoint, "spec" | "run">;
   return { method, paths, params: paramsSchema(paths[0]!, spec.lenient_params ?? false), ...erased };
 }
 
 export const isStream = ({ spec }: Endpoint): boolean => spec.media_type === "text/event-stream";
 
-/** The same path under several prefixes. */
-export const under = <const Prefixes extends readonly string[], const Rest extends string>(prefixes: Prefixes, rest: Rest) =>
-  prefixes.map((prefix) => prefix + rest) as unknown as { [K in keyof Prefixes]: `${Prefixes[K] & string}${Rest}` };
-
-export const placeholders = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+/** Returns the same path under each prefix. */
+export const withPrefixes = <const Prefixes extends readonly string[], const Rest extends string>(
+  prefixes: Prefixes,
+  rest: Rest,
+) => prefixes.map((prefix) => prefix + rest) as unknown as { [K in keyof Prefixes]: `${Prefixes[K] & string}${Rest}` };
 
 function paramsSchema(path: string, lenient: boolean): z.ZodObject {
-  const shape = placeholders(path).map((name) => [name, name.endsWith("_id") && !lenient ? Id : z.string()] as const);
+  const shape = placeholderNames(path).map((name) => [name, name.endsWith("_id") && !lenient ? Id : z.string()] as const);
   return z.object(Object.fromEntries(shape.map(([name, schema]) => [name, schema.describe(`${describeParam(name)}.`)])));
 }
 

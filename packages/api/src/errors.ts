@@ -1,12 +1,12 @@
-import { namesMissingRow } from "@board/core/db/conflict";
-import { DomainError, InvalidInput, type Kind, notFound } from "@board/core/errors";
+import { isForeignKeyViolation, toDatabaseUnavailable } from "@board/core/db/query-error";
+import { DomainError, InvalidInput, type ErrorKind, notFound } from "@board/core/errors";
 import type { Log } from "@board/core/log";
-import { errorText, framesOf } from "@board/core/log";
+import { errorText, stackFrames } from "@board/core/log";
 import { toJson } from "@board/core/json";
 import { HTTPException } from "hono/http-exception";
 
-/** The only place that knows statuses and the bodies of errors (contract conventions.md §4). */
-const STATUS: Readonly<Record<Kind, number>> = {
+/** The HTTP status of each kind of error (docs/reference/conventions.md#errors). Core knows no statuses. */
+const STATUS: Readonly<Record<ErrorKind, number>> = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
@@ -16,25 +16,31 @@ const STATUS: Readonly<Record<Kind, number>> = {
   invalid: 422,
   limited: 429,
   unavailable: 502,
+  database_unavailable: 503,
 };
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(toJson(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** Turns whatever was thrown into its answer. `toAgent` chooses the agents' form of a 403. */
-export function toResponse(error: unknown, toAgent: boolean, log: Log): Response {
+/** Converts a thrown error to a response. `toAgent` selects the form of a 403 that agents get. */
+export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Response {
   if (error instanceof InvalidInput) return json({ detail: error.problems }, 422);
-  if (error instanceof DomainError) return fromDomain(error, toAgent);
-  // What the write belongs to was removed in this very moment: the caller is told what the next request would be told.
-  if (namesMissingRow(error)) return fromDomain(notFound(), toAgent);
+  if (error instanceof DomainError) return toDomainErrorResponse(error, toAgent);
+  // The parent of the written row was deleted concurrently, so the next request would get 404 as well.
+  if (isForeignKeyViolation(error)) return toDomainErrorResponse(notFound(), toAgent);
+  const unavailable = toDatabaseUnavailable(error);
+  if (unavailable) {
+    log.warn("database.unavailable", errorText(error));
+    return toDomainErrorResponse(unavailable, toAgent);
+  }
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
-  // An unknown error's message may hold anything; it is for the log alone.
-  log.error("unhandled", errorText(error), { stack: framesOf(error) });
+  // The message of an unexpected error may contain anything, including secrets, so only the log gets it.
+  log.error("unhandled", errorText(error), { stack: stackFrames(error) });
   return json({ detail: "Internal Server Error" }, 500);
 }
 
-function fromDomain(error: DomainError, toAgent: boolean): Response {
+function toDomainErrorResponse(error: DomainError, toAgent: boolean): Response {
   const { kind, message, extra } = error;
   const status = STATUS[kind];
   if (kind === "forbidden" && toAgent)

@@ -2,13 +2,17 @@ import type { Log, LogFields } from "@board/core/log";
 import { type DestinationStream, pino } from "pino";
 
 /**
- * Each line is written before the code goes on. Left to itself the logger writes in the background, and a sandbox is frozen
- * as soon as its answer is out: the last lines of a request would come with the next one, or never.
+ * Writes each line synchronously. By default pino buffers, and Lambda freezes a sandbox right after the response, so the
+ * last lines of a request would appear with the next one, or never.
  */
-const standardOutput = () => pino.destination({ dest: 1, sync: true });
+const createStdoutDestination = () => pino.destination({ dest: 1, sync: true });
 
-/** JSON lines on standard output, `timestamp`, `level`, `event` and `message` first (contract conventions.md §14). */
-export function createLog(level: string, bindings: LogFields = {}, destination: DestinationStream = standardOutput()): Log {
+/** Creates a log that writes JSON lines to standard output (docs/reference/conventions.md#logging). */
+export function createLog(
+  level: string,
+  bindings: LogFields = {},
+  destination: DestinationStream = createStdoutDestination(),
+): Log {
   const options = {
     level,
     base: bindings,

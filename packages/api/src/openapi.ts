@@ -2,36 +2,24 @@ import type { RoleName } from "@board/core/actor";
 import type { Settings } from "@board/core/settings";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
-import { type AgentHints, type Endpoint, isStream, placeholders } from "./endpoint.ts";
-import { FAILURES } from "./failures.ts";
+import { type AgentHints, type Endpoint, isStream } from "./endpoint.ts";
+import { ERROR_RESPONSES } from "./error-responses.ts";
 import { operationIdOf } from "./operation-id.ts";
+import { placeholderNames } from "./path.ts";
+import type { OpenApiDocument } from "./runtime.ts";
 
-/** Where the service is; null where the document itself was found. `stream_url` is null when streams are there too. */
+/** `base_url` is null if the API is served where the document is; `stream_url` is null if streams are as well. */
 type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
-let last: { endpoints: readonly Endpoint[]; addresses: Addresses; document: Record<string, unknown> } | undefined;
-
-/** The document, made once: table and addresses do not change while a process lives. */
-export function openApiDocument(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): Record<string, unknown> {
-  if (last?.endpoints !== endpoints || last.addresses.base_url !== base_url || last.addresses.stream_url !== stream_url) {
-    const addresses = { base_url, stream_url };
-    last = { endpoints, addresses, document: describe(endpoints, addresses) };
-  }
-  return last.document;
-}
-
-/**
- * The OpenAPI 3.1 document of the route table. The schemas are those that validate, so it cannot say anything else than
- * what the service does.
- */
-function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): Record<string, unknown> {
+/** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
+export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
     if (endpoint.spec.hidden) continue;
     for (const path of endpoint.paths) {
       const item = (paths[path] ??= {});
-      const elsewhere = stream_url !== null && isStream(endpoint) ? { servers: [{ url: stream_url }] } : {};
-      item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...elsewhere };
+      const streamServers = stream_url !== null && isStream(endpoint) ? { servers: [{ url: stream_url }] } : {};
+      item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...streamServers };
     }
   }
   const table: ZodOpenApiObject = {
@@ -40,7 +28,7 @@ function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addr
       title: "Board coordination",
       version: "1",
       description:
-        "People and autonomous agents coordinate on boards. People send `Authorization: Bearer <token>`, agents `X-Agent-Token: <token>`. Agents keep the operations tagged with their role: agent-main, agent-lead or agent-worker.",
+        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents use the operations that are tagged with their role: agent-main, agent-lead or agent-worker.",
     },
     servers: [{ url: base_url ?? "/" }],
     components: {
@@ -51,22 +39,22 @@ function describe(endpoints: readonly Endpoint[], { base_url, stream_url }: Addr
     },
     paths,
   };
-  return createDocument(table, { override: ({ jsonSchema }) => shorten(jsonSchema) }) as unknown as Record<string, unknown>;
+  return createDocument(table, { override: ({ jsonSchema }) => simplifySchema(jsonSchema) }) as unknown as OpenApiDocument;
 }
 
-const INSTANT = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
+const UTC_TIMESTAMP_PATTERN = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
 
-/** Leaves out what says nothing to a client: the patterns behind formats, the bounds of a double's integers, that keys are texts. */
-function shorten(schema: z.core.JSONSchema.BaseSchema): void {
+/** Removes keywords without information for a client: patterns of formats, the safe-integer bounds, string keys. */
+function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "uuid") delete schema.pattern;
-  if (schema.format === "date-time" && schema.pattern) schema.pattern = INSTANT;
+  if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
 }
 
-const Resume = z.object({
-  "Last-Event-ID": z.string().optional().describe("Id of the last event that was seen; the stream goes on after it."),
+const LastEventIdHeader = z.object({
+  "Last-Event-ID": z.string().optional().describe("Id of the last event received; the stream resumes after it."),
 });
 
 function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObject {
@@ -78,23 +66,28 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
     operationId: operationIdOf(endpoint, path),
     summary: spec.summary,
     description: spec.description ?? `${spec.summary}.`,
-    tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [areaOf(path)],
+    tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path)],
     security,
     requestParams: {
-      ...(placeholders(path).length > 0 ? { path: params as z.ZodObject } : {}),
+      ...(placeholderNames(path).length > 0 ? { path: params as z.ZodObject } : {}),
       ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
-      ...(isStream(endpoint) ? { header: Resume } : {}),
+      ...(isStream(endpoint) ? { header: LastEventIdHeader } : {}),
     },
     ...(spec.body ? { requestBody: { required: true, content: { "application/json": { schema: spec.body } } } } : {}),
     ...(endpoint.spec.lenient_params ? { requestBody: { content: { "*/*": {} } } } : {}),
     responses: {
-      [String(spec.status ?? 200) as "200"]: { description: "It worked", content: { [media]: { schema: spec.returns } } },
-      ...(spec.later
-        ? { "202": { description: "It goes on after the answer", content: { "application/json": { schema: spec.later } } } }
+      [String(spec.status ?? 200) as "200"]: { description: "Success.", content: { [media]: { schema: spec.returns } } },
+      ...(spec.accepted
+        ? {
+            "202": {
+              description: "The work continues in the background.",
+              content: { "application/json": { schema: spec.accepted } },
+            },
+          }
         : {}),
-      ...Object.fromEntries(errorsOf(endpoint, path).map((status) => [String(status), FAILURES[status]!])),
+      ...Object.fromEntries(errorsOf(endpoint, path).map((status) => [String(status), ERROR_RESPONSES[status]!])),
       ...(path === "/readyz"
-        ? { "503": { description: "Not ready", content: { "application/json": { schema: spec.returns } } } }
+        ? { "503": { description: "The service is not ready.", content: { "application/json": { schema: spec.returns } } } }
         : {}),
     },
     ...(spec.agent ? toExtensions(spec.agent) : {}),
@@ -104,31 +97,31 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
 function errorsOf({ method, spec }: Endpoint, path: string): number[] {
   const secured = spec.as.users || spec.as.agents;
   const hasId = path.includes("{");
-  const door = spec.lenient_params === true;
+  const isIngestion = spec.lenient_params === true;
   const writes = method !== "GET";
   const errors = [
     ...(secured ? [401, 429] : []),
-    ...(door || mayRefuse(spec.as, path, writes) ? [403] : []),
-    // Whatever is written to may be removed in that very moment.
+    ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
+    // The target of a write may be deleted concurrently.
     ...(hasId || (secured && writes) ? [404] : []),
-    ...(door ? [410, 429] : []),
-    ...(spec.body || door ? [413] : []),
-    ...((hasId && !door) || spec.body || spec.query ? [422] : []),
+    ...(isIngestion ? [410, 429] : []),
+    ...(spec.body || isIngestion ? [413] : []),
+    ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
     ...(spec.errors ?? []),
   ];
   return [...new Set(errors)].toSorted((a, b) => a - b);
 }
 
-/** Roles that nobody lacks who is known at all. */
-const OPEN_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT"];
+/** Roles that every authenticated caller has. */
+const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT"];
 
-/** Whether somebody who is known may be refused: for the role, or on a board or in a group that is visible all the same. */
-function mayRefuse({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
-  const place = /\{(?:board|group)_id\}/.test(path);
-  return !OPEN_ROLES.includes(name) || (place && (agents || (users && writes)));
+/** Whether an authenticated caller may get 403: for the role, or for a board or group that is visible but not writable. */
+function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
+  const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
+  return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
 }
 
-/** The tags an agent filters by: its role, and what it shares with the others. */
+/** Tags that agents filter by: their role, and tags of operations that several roles share. */
 function roleTags(roles: AgentHints["roles"]): string[] {
   const shared = roles.includes("lead") && roles.includes("worker");
   return [
@@ -138,14 +131,14 @@ function roleTags(roles: AgentHints["roles"]): string[] {
   ];
 }
 
-/** Parts of a board or an organization with documentation of their own. */
-const AREAS_BELOW = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
+/** Nested resources that get their own tag instead of that of the board or organization. */
+const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
 
-const areaOf = (path: string): string => {
+const tagOf = (path: string): string => {
   const segments = path
     .split("/")
     .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
-  return segments.findLast((segment) => AREAS_BELOW.includes(segment)) ?? segments[0] ?? "service";
+  return segments.findLast((segment) => NESTED_TAGS.includes(segment)) ?? segments[0] ?? "service";
 };
 
 function toExtensions(hints: AgentHints): Record<`x-${string}`, unknown> {

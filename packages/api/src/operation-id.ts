@@ -8,8 +8,8 @@ const VERBS: Readonly<Record<Endpoint["method"], string>> = {
   DELETE: "delete",
 };
 
-/** Last segments that say what is done rather than what it is done to. */
-const DEEDS = [
+/** Last path segments that are actions rather than resources. */
+const ACTION_SEGMENTS = [
   "accept",
   "answer",
   "confirm",
@@ -23,8 +23,8 @@ const DEEDS = [
   "uninstall",
 ];
 
-/** Places whose names say more than what is there, or less. */
-const KNOWN_AS: readonly (readonly [RegExp, string])[] = [
+/** Path prefixes whose segments do not match the resource name. */
+const PATH_ALIASES: readonly (readonly [RegExp, string])[] = [
   [/^organizations\/me\b/, "organization"],
   [/^users\/me$/, "user"],
   [/^skills\/marketplace\b/, "skills"],
@@ -32,33 +32,33 @@ const KNOWN_AS: readonly (readonly [RegExp, string])[] = [
   [/^souls-directory\b/, "souls"],
 ];
 
-/** What is a list, though its name is no plural. */
-const LISTS = ["activity", "memory"];
+/** Resources that are lists although their names are singular. */
+const SINGULAR_LISTS = ["activity", "memory"];
 
 /**
- * What generated clients call an operation: verb and noun, such as `list_board_tasks`, unless the table names it.
- * Where the same is served below `/api/v1` and elsewhere too, the other place has a name of its own.
+ * Returns the name that generated clients use: verb and noun, such as `list_board_tasks`, unless the endpoint names itself.
+ * If an operation is also served outside of `/api/v1`, that alias gets the suffix `_unversioned`.
  */
 export function operationIdOf({ method, paths, spec }: Pick<Endpoint, "method" | "paths" | "spec">, path: string): string {
-  const name = spec.operation_id ?? toName(method, path);
-  const elsewhere = !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
-  return elsewhere ? `${name}_unversioned` : name;
+  const name = spec.operation_id ?? toOperationName(method, path);
+  const needsSuffix = !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
+  return needsSuffix ? `${name}_unversioned` : name;
 }
 
 const isVersioned = (path: string) => path.startsWith("/api/v1/");
 
-function toName(method: Endpoint["method"], path: string): string {
+function toOperationName(method: Endpoint["method"], path: string): string {
   const place = path.replace(/^(\/api)?(\/v1)?\//, "");
-  const segments = KNOWN_AS.reduce((text, [pattern, name]) => text.replace(pattern, name), place).split("/");
+  const segments = PATH_ALIASES.reduce((text, [pattern, name]) => text.replace(pattern, name), place).split("/");
   const agent = segments[0] === "agent" ? segments.splice(0, 1) : [];
-  const deed = DEEDS.includes(segments.at(-1)!) ? segments.pop()! : undefined;
+  const action = ACTION_SEGMENTS.includes(segments.at(-1)!) ? segments.pop()! : undefined;
   const last = segments.at(-1)!;
   const nouns = segments.flatMap((segment, index) => {
     if (segment.startsWith("{")) return [];
-    const isNew = method === "POST" && !deed && segment === last;
+    const isNew = method === "POST" && !action && segment === last;
     return [isNew || segments[index + 1]?.startsWith("{") ? singular(segment) : segment];
   });
-  const verb = deed ?? (method === "GET" && (isPlural(last) || LISTS.includes(last)) ? "list" : VERBS[method]);
+  const verb = action ?? (method === "GET" && (isPlural(last) || SINGULAR_LISTS.includes(last)) ? "list" : VERBS[method]);
   return [...agent, verb, ...nouns].join("_").replaceAll(/[^A-Za-z0-9]+/g, "_");
 }
 

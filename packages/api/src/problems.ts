@@ -3,26 +3,26 @@ import { NOT_AN_INTEGER } from "@board/core/wire";
 import type * as z from "zod";
 
 type Issue = z.core.$ZodIssue;
-type Where = "body" | "query" | "path";
+type InputSource = "body" | "query" | "path";
 
 const MAX_INPUT_CHARS = 200;
 const SECRET_FIELD = /token|secret/i;
 
-/** Zod's issues as the contract's list of problems (conventions.md §4), in field order. */
-export function toProblems(issues: readonly Issue[], where: Where, input: unknown): FieldProblem[] {
+/** Converts Zod's issues to the problems of a 422 response, in field order (docs/reference/conventions.md#field-problems). */
+export function toProblems(issues: readonly Issue[], where: InputSource, input: unknown): FieldProblem[] {
   return issues
-    .flatMap((issue) => ofMeantBranch(issue, input))
+    .flatMap((issue) => issuesOfIntendedBranch(issue, input))
     .map((issue) => {
-      const path = keysOf(issue);
+      const path = pathOf(issue);
       const value = valueAt(input, path);
-      const { type, msg } = describe(issue, value, path.length === 0);
-      return { type, loc: [where, ...path], msg, input: shown(value, path) };
+      const { type, msg } = toTypeAndMessage(issue, value, path.length === 0);
+      return { type, loc: [where, ...path], msg, input: toReportedInput(value, path) };
     });
 }
 
-const keysOf = (issue: Issue) => issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+const pathOf = (issue: Issue) => issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
 
-const KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
+const TYPE_KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   string: { type: "string_type", kind: "string" },
   boolean: { type: "bool_type", kind: "boolean" },
   int: { type: "int_type", kind: "integer" },
@@ -32,16 +32,16 @@ const KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   record: { type: "dict_type", kind: "object" },
 };
 
-/** The problems of a union are those of the branch that was meant: the first whose literal the input has a key for, else the last. */
-function ofMeantBranch(issue: Issue, input: unknown): readonly Issue[] {
+/** For a union, returns the issues of the intended branch: the first whose literal key is present, else the last. */
+function issuesOfIntendedBranch(issue: Issue, input: unknown): readonly Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
-  const branches = issue.errors.map((branch) => branch.map((one) => ({ ...one, path: [...issue.path, ...one.path] })));
-  const lacksLiteral = (one: Issue) =>
-    one.code === "invalid_value" && one.values.length === 1 && valueAt(input, keysOf(one)) === undefined;
+  const branches = issue.errors.map((branch) => branch.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
+  const lacksLiteral = (inner: Issue) =>
+    inner.code === "invalid_value" && inner.values.length === 1 && valueAt(input, pathOf(inner)) === undefined;
   return branches.find((branch) => !branch.some(lacksLiteral)) ?? branches.at(-1)!;
 }
 
-function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string; msg: string } {
+function toTypeAndMessage(issue: Issue, value: unknown, atRoot: boolean): { type: string; msg: string } {
   if (value === undefined && issue.code !== "custom") return { type: "missing", msg: "Field required" };
   if (issue.message.startsWith("Value error, ")) return { type: "value_error", msg: issue.message };
   switch (issue.code) {
@@ -49,7 +49,7 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
       if (atRoot && issue.expected === "object")
         return { type: "model_attributes_type", msg: "Input should be a valid dictionary or object to extract fields from" };
       const expected = issue.message === NOT_AN_INTEGER ? "int" : issue.expected;
-      const { type, kind } = KINDS[expected] ?? { type: "value_error", kind: expected };
+      const { type, kind } = TYPE_KINDS[expected] ?? { type: "value_error", kind: expected };
       return { type, msg: `Input should be a valid ${kind}` };
     }
     case "too_small": {
@@ -73,7 +73,10 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
     case "invalid_value": {
       if ("expected" in issue && issue.expected === "stringbool")
         return { type: "bool_type", msg: "Input should be a valid boolean" };
-      return { type: "literal_error", msg: `Input should be ${oneOf(issue.values.map((allowed) => `'${String(allowed)}'`))}` };
+      return {
+        type: "literal_error",
+        msg: `Input should be ${joinWithOr(issue.values.map((allowed) => `'${String(allowed)}'`))}`,
+      };
     }
     default:
       return { type: "value_error", msg: `Value error, ${issue.message}` };
@@ -82,7 +85,7 @@ function describe(issue: Issue, value: unknown, atRoot: boolean): { type: string
 
 const plural = (count: number | bigint, word: string) => `${count} ${word}${Number(count) === 1 ? "" : "s"}`;
 
-const oneOf = (values: string[]) =>
+const joinWithOr = (values: string[]) =>
   values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 
 function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
@@ -94,8 +97,8 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   return value;
 }
 
-/** The offending value as it may be shown: no secrets, long text cut, large structures left out, null for what is absent. */
-function shown(value: unknown, path: readonly (string | number)[]): unknown {
+/** Prepares the invalid value for the response: secrets are masked, long text is cut, objects and arrays are summarized. */
+function toReportedInput(value: unknown, path: readonly (string | number)[]): unknown {
   if (path.some((part) => SECRET_FIELD.test(String(part)))) return "***";
   if (typeof value === "string") return value.slice(0, MAX_INPUT_CHARS).toWellFormed().replaceAll("\0", "\uFFFD");
   if (typeof value !== "object" || value === null) return value ?? null;

@@ -9,8 +9,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The process lives
-         * @description Touches nothing, the database neither.
+         * Check that the process is running
+         * @description Uses no other system, not even the database.
          */
         get: operations["get_health"];
         put?: never;
@@ -29,8 +29,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The process lives
-         * @description Touches nothing, the database neither.
+         * Check that the process is running
+         * @description Uses no other system, not even the database.
          */
         get: operations["get_healthz"];
         put?: never;
@@ -49,8 +49,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The service is ready
-         * @description 503 until the database answers within 2 s with all migrations applied. `X-Job-Age-Seconds` says how long the oldest background job has waited that could be done.
+         * Check that the service is ready
+         * @description Returns 503 until the database responds within 2 s and has all migrations. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.
          */
         get: operations["get_readyz"];
         put?: never;
@@ -69,8 +69,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the API
-         * @description This document, as OpenAPI 3.1. Agents filter its operations by their role tag.
+         * Get the OpenAPI document
+         * @description Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role.
          */
         get: operations["get_openapi_json"];
         put?: never;
@@ -89,22 +89,22 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the caller
-         * @description Get the caller.
+         * Get the current user
+         * @description Get the current user.
          */
         get: operations["get_user"];
         put?: never;
         post?: never;
         /**
-         * Delete the caller
-         * @description Organizations with no other member go too. Refused to the last owner of an organization that others are in, and to the shared user of local mode.
+         * Delete the current user
+         * @description Also deletes organizations without other members. Not allowed for the last owner of an organization with other members, nor for the shared user of local mode.
          */
         delete: operations["delete_user"];
         options?: never;
         head?: never;
         /**
-         * Change the caller
-         * @description Blank or null clears a field.
+         * Update the current user
+         * @description A blank value or null clears a field.
          */
         patch: operations["update_user"];
         trace?: never;
@@ -118,13 +118,13 @@ export interface paths {
         };
         /**
          * Sign in
-         * @description Makes the user and a personal organization when they are missing.
+         * @description Creates the user and a personal organization if they do not exist yet.
          */
         get: operations["get_auth_bootstrap"];
         put?: never;
         /**
          * Sign in (POST)
-         * @description Makes the user and a personal organization when they are missing.
+         * @description Creates the user and a personal organization if they do not exist yet.
          */
         post: operations["post_auth_bootstrap"];
         delete?: never;
@@ -144,7 +144,7 @@ export interface paths {
         put?: never;
         /**
          * Create an organization
-         * @description The caller owns it and works in it from now on.
+         * @description The caller becomes its owner, and it becomes their active organization.
          */
         post: operations["create_organization_unversioned"];
         delete?: never;
@@ -164,7 +164,7 @@ export interface paths {
         put?: never;
         /**
          * Create an organization
-         * @description The caller owns it and works in it from now on.
+         * @description The caller becomes its owner, and it becomes their active organization.
          */
         post: operations["create_organization"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the active organization
-         * @description For owners. Everything in it goes; its agents are removed from their hosts afterwards.
+         * @description For owners only. Deletes everything in the organization; its agents are removed from their hosts in the background.
          */
         delete: operations["delete_organization_unversioned"];
         options?: never;
@@ -293,7 +293,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the active organization
-         * @description For owners. Everything in it goes; its agents are removed from their hosts afterwards.
+         * @description For owners only. Deletes everything in the organization; its agents are removed from their hosts in the background.
          */
         delete: operations["delete_organization"];
         options?: never;
@@ -390,21 +390,21 @@ export interface paths {
         };
         /**
          * Get a member
-         * @description Others than the caller for admins only.
+         * @description Only admins may get members other than themselves.
          */
         get: operations["get_organization_member_unversioned"];
         put?: never;
         post?: never;
         /**
          * Remove a member
-         * @description Owners are removed by owners only, and nobody removes themselves.
+         * @description Only owners may remove owners, and nobody may remove themselves.
          */
         delete: operations["delete_organization_member_unversioned"];
         options?: never;
         head?: never;
         /**
          * Change a member's role
-         * @description The board rights stay. An organization keeps at least one owner.
+         * @description Board permissions are kept. An organization must keep at least one owner.
          */
         patch: operations["update_organization_member_unversioned"];
         trace?: never;
@@ -418,21 +418,21 @@ export interface paths {
         };
         /**
          * Get a member
-         * @description Others than the caller for admins only.
+         * @description Only admins may get members other than themselves.
          */
         get: operations["get_organization_member"];
         put?: never;
         post?: never;
         /**
          * Remove a member
-         * @description Owners are removed by owners only, and nobody removes themselves.
+         * @description Only owners may remove owners, and nobody may remove themselves.
          */
         delete: operations["delete_organization_member"];
         options?: never;
         head?: never;
         /**
          * Change a member's role
-         * @description The board rights stay. An organization keeps at least one owner.
+         * @description Board permissions are kept. An organization must keep at least one owner.
          */
         patch: operations["update_organization_member"];
         trace?: never;
@@ -446,8 +446,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Replace a member's board rights
-         * @description Both flags and all rows. Rights add up: rows count beside a flag that is set.
+         * Replace a member's board permissions
+         * @description Replaces both flags and all per-board permissions. Permissions are additive: a per-board permission also applies when a flag is set.
          */
         put: operations["replace_organization_member_access_unversioned"];
         post?: never;
@@ -466,8 +466,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Replace a member's board rights
-         * @description Both flags and all rows. Rights add up: rows count beside a flag that is set.
+         * Replace a member's board permissions
+         * @description Replaces both flags and all per-board permissions. Permissions are additive: a per-board permission also applies when a flag is set.
          */
         put: operations["replace_organization_member_access"];
         post?: never;
@@ -486,13 +486,13 @@ export interface paths {
         };
         /**
          * List open invites
-         * @description With their tokens, for handing them on.
+         * @description Includes the tokens, so that they can be passed on.
          */
         get: operations["list_organization_invites_unversioned"];
         put?: never;
         /**
-         * Invite somebody
-         * @description No mail is sent: the token is handed to the invited person. Invites do not expire.
+         * Create an invite
+         * @description No email is sent: pass the token on to the invited person. Invites do not expire.
          */
         post: operations["create_organization_invite_unversioned"];
         delete?: never;
@@ -510,13 +510,13 @@ export interface paths {
         };
         /**
          * List open invites
-         * @description With their tokens, for handing them on.
+         * @description Includes the tokens, so that they can be passed on.
          */
         get: operations["list_organization_invites"];
         put?: never;
         /**
-         * Invite somebody
-         * @description No mail is sent: the token is handed to the invited person. Invites do not expire.
+         * Create an invite
+         * @description No email is sent: pass the token on to the invited person. Invites do not expire.
          */
         post: operations["create_organization_invite"];
         delete?: never;
@@ -537,7 +537,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an invite
-         * @description Revokes an open one. Who accepted already stays a member. Answers with what was deleted.
+         * @description Revokes an open invite. A person who has accepted it stays a member. Returns the deleted invite.
          */
         delete: operations["delete_organization_invite_unversioned"];
         options?: never;
@@ -557,7 +557,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an invite
-         * @description Revokes an open one. Who accepted already stays a member. Answers with what was deleted.
+         * @description Revokes an open invite. A person who has accepted it stays a member. Returns the deleted invite.
          */
         delete: operations["delete_organization_invite"];
         options?: never;
@@ -576,7 +576,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invite
-         * @description Makes the caller a member. A member keeps what it has and gets what the invite gives beyond that.
+         * @description Makes the caller a member. An existing member keeps their permissions and gains those of the invite.
          */
         post: operations["accept_invite_unversioned"];
         delete?: never;
@@ -596,7 +596,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invite
-         * @description Makes the caller a member. A member keeps what it has and gets what the invite gives beyond that.
+         * @description Makes the caller a member. An existing member keeps their permissions and gains those of the invite.
          */
         post: operations["accept_invite"];
         delete?: never;
@@ -620,7 +620,7 @@ export interface paths {
         put?: never;
         /**
          * Create a custom field
-         * @description Tasks that exist already show the default; required fields are asked for when their values are next changed.
+         * @description Existing tasks show the default. A required field is enforced when the custom values of a task are changed next.
          */
         post: operations["create_organization_custom_field_unversioned"];
         delete?: never;
@@ -644,7 +644,7 @@ export interface paths {
         put?: never;
         /**
          * Create a custom field
-         * @description Tasks that exist already show the default; required fields are asked for when their values are next changed.
+         * @description Existing tasks show the default. A required field is enforced when the custom values of a task are changed next.
          */
         post: operations["create_organization_custom_field"];
         delete?: never;
@@ -671,8 +671,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a custom field
-         * @description Refused while tasks have values that a new type or pattern would not take.
+         * Update a custom field
+         * @description Returns 409 while tasks have values that the new type or pattern does not allow.
          */
         patch: operations["update_organization_custom_field_unversioned"];
         trace?: never;
@@ -695,8 +695,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a custom field
-         * @description Refused while tasks have values that a new type or pattern would not take.
+         * Update a custom field
+         * @description Returns 409 while tasks have values that the new type or pattern does not allow.
          */
         patch: operations["update_organization_custom_field"];
         trace?: never;
@@ -771,8 +771,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a tag
-         * @description Renaming alone keeps the slug; a blank slug is made from the name again.
+         * Update a tag
+         * @description Renaming keeps the slug. A blank slug is derived from the name.
          */
         patch: operations["update_tag_unversioned"];
         trace?: never;
@@ -799,8 +799,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a tag
-         * @description Renaming alone keeps the slug; a blank slug is made from the name again.
+         * Update a tag
+         * @description Renaming keeps the slug. A blank slug is derived from the name.
          */
         patch: operations["update_tag"];
         trace?: never;
@@ -820,7 +820,7 @@ export interface paths {
         put?: never;
         /**
          * Register a gateway
-         * @description The host is tried for at most 10 s. One that cannot be reached is registered all the same; `last_error` says why.
+         * @description Tries to connect to the host for up to 10 s. An unreachable host is registered as well, with the reason in `last_error`.
          */
         post: operations["create_gateway"];
         delete?: never;
@@ -845,14 +845,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a gateway
-         * @description 409 while boards or their agents use it.
+         * @description Returns 409 while boards or agents use the gateway.
          */
         delete: operations["delete_gateway"];
         options?: never;
         head?: never;
         /**
-         * Change a gateway
-         * @description A changed address, token or flag is tried first. The masked token means the stored one.
+         * Update a gateway
+         * @description Tries to connect first if the address, the token or a flag changes. Sending the masked token keeps the stored one.
          */
         patch: operations["update_gateway"];
         trace?: never;
@@ -865,8 +865,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at a gateway
-         * @description Asks the host, at most 10 s. A host that does not answer, may not be dialled or is too old is no error: `connected` is false and `error` says why.
+         * Get the status of a gateway
+         * @description Asks the host, for up to 10 s. If the host does not respond, is not allowed or is too old, `connected` is false and `error` gives the reason.
          */
         get: operations["get_gateway_status"];
         put?: never;
@@ -885,8 +885,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at a gateway
-         * @description Asks the host, at most 10 s. A host that does not answer, may not be dialled or is too old is no error: `connected` is false and `error` says why.
+         * Get the status of a gateway
+         * @description Asks the host, for up to 10 s. If the host does not respond, is not allowed or is too old, `connected` is false and `error` gives the reason.
          */
         get: operations["get_gateways_status"];
         put?: never;
@@ -906,7 +906,7 @@ export interface paths {
         };
         /**
          * List a gateway's sessions
-         * @description With a board named, the gateway's main session is made when it is missing. 502 when the host fails.
+         * @description If a board is given, creates the main session of the gateway if it does not exist. Returns 502 if the host fails.
          */
         get: operations["list_gateway_sessions"];
         put?: never;
@@ -926,7 +926,7 @@ export interface paths {
         };
         /**
          * List a gateway's sessions
-         * @description With a board named, the gateway's main session is made when it is missing. 502 when the host fails.
+         * @description If a board is given, creates the main session of the gateway if it does not exist. Returns 502 if the host fails.
          */
         get: operations["list_gateways_sessions"];
         put?: never;
@@ -946,7 +946,7 @@ export interface paths {
         };
         /**
          * Get a session of a gateway
-         * @description The main session is made when it is missing. 502 when the host fails.
+         * @description Creates the main session if it does not exist. Returns 502 if the host fails.
          */
         get: operations["get_gateway_session"];
         put?: never;
@@ -966,7 +966,7 @@ export interface paths {
         };
         /**
          * Get a session of a gateway
-         * @description The main session is made when it is missing. 502 when the host fails.
+         * @description Creates the main session if it does not exist. Returns 502 if the host fails.
          */
         get: operations["get_gateways_session"];
         put?: never;
@@ -985,8 +985,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what was said in a session
-         * @description The latest messages as the host keeps them; none for a key it does not know. 502 when the host fails.
+         * Get the history of a session
+         * @description Returns the latest messages that the host has stored, and none for an unknown key. Returns 502 if the host fails.
          */
         get: operations["get_gateway_session_history"];
         put?: never;
@@ -1005,8 +1005,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what was said in a session
-         * @description The latest messages as the host keeps them; none for a key it does not know. 502 when the host fails.
+         * Get the history of a session
+         * @description Returns the latest messages that the host has stored, and none for an unknown key. Returns 502 if the host fails.
          */
         get: operations["get_gateways_session_history"];
         put?: never;
@@ -1027,8 +1027,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say something into a session
-         * @description Answers stay in the session. Naming a board takes the right to write to it. 502 when the host fails.
+         * Send a message to a session
+         * @description Replies appear only in the session. Giving a board requires write access to it. Returns 502 if the host fails.
          */
         post: operations["message_gateway_session"];
         delete?: never;
@@ -1047,8 +1047,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say something into a session
-         * @description Answers stay in the session. Naming a board takes the right to write to it. 502 when the host fails.
+         * Send a message to a session
+         * @description Replies appear only in the session. Giving a board requires write access to it. Returns 502 if the host fails.
          */
         post: operations["message_gateways_session"];
         delete?: never;
@@ -1065,8 +1065,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what a gateway understands
-         * @description From the host when it answers within 5 s, else what this service uses of any host.
+         * List the methods of a gateway
+         * @description Returns the methods of the host if it responds within 5 s, else the methods that this service uses of any host.
          */
         get: operations["list_gateway_commands"];
         put?: never;
@@ -1085,8 +1085,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what a gateway understands
-         * @description From the host when it answers within 5 s, else what this service uses of any host.
+         * List the methods of a gateway
+         * @description Returns the methods of the host if it responds within 5 s, else the methods that this service uses of any host.
          */
         get: operations["list_gateways_commands"];
         put?: never;
@@ -1108,7 +1108,7 @@ export interface paths {
         put?: never;
         /**
          * Sync templates to a gateway
-         * @description Writes the workspace files of the gateway's agents anew. What goes wrong is in `errors`, never an error status. A sync that takes longer than 25 s, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.
+         * @description Rewrites the workspace files of the agents of the gateway. Failures are listed in `errors` and do not change the status. Returns 202 with the run, and its address in Location, if the sync takes longer than 25 s or if the request has `Prefer: respond-async`.
          */
         post: operations["sync_gateway_templates"];
         delete?: never;
@@ -1125,8 +1125,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a sync of templates
-         * @description How far a sync is that goes on after its request, or that the schedule began. Kept for a week.
+         * Get a template sync
+         * @description Returns the progress of a sync that continues in the background or was started by the schedule. Runs are kept for a week.
          */
         get: operations["get_gateway_templates_sync"];
         put?: never;
@@ -1177,14 +1177,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a board
-         * @description Everything on it goes with it. Its agents are removed from their host in the background.
+         * @description Deletes everything on the board. Its agents are removed from their host in the background.
          */
         delete: operations["delete_board"];
         options?: never;
         head?: never;
         /**
-         * Change a board
-         * @description The lead is told what changed, the agents of a group when the board joins or leaves it.
+         * Update a board
+         * @description Notifies the lead of the changes, and the agents of a group when the board joins or leaves it.
          */
         patch: operations["update_board"];
         trace?: never;
@@ -1197,8 +1197,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a board's overview
-         * @description Get a board's overview.
+         * Get the snapshot of a board
+         * @description Get the snapshot of a board.
          */
         get: operations["get_board_snapshot"];
         put?: never;
@@ -1217,8 +1217,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See what the board's group works on
-         * @description The boards of the group with their task counts and most pressing tasks; people see those they may read.
+         * Get the snapshot of the board's group
+         * @description Returns the boards of the group with their task counts and most urgent tasks. People see only the boards that they may read.
          */
         get: operations["get_snapshot_of_own_group"];
         put?: never;
@@ -1269,14 +1269,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a board group
-         * @description Its boards stay, without a group; its memory goes with it.
+         * @description Its boards are kept without a group; its memory is deleted.
          */
         delete: operations["delete_board_group"];
         options?: never;
         head?: never;
         /**
-         * Change a board group
-         * @description Renaming alone keeps the slug; a blank slug is made from the name again.
+         * Update a board group
+         * @description Renaming keeps the slug. A blank slug is derived from the name.
          */
         patch: operations["update_board_group"];
         trace?: never;
@@ -1289,8 +1289,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See what a board group works on
-         * @description The readable boards of the group with their task counts and most pressing tasks.
+         * Get the snapshot of a board group
+         * @description Returns the boards of the group that the caller may read, with their task counts and most urgent tasks.
          */
         get: operations["get_board_group_snapshot"];
         put?: never;
@@ -1312,7 +1312,7 @@ export interface paths {
         put?: never;
         /**
          * Set the heartbeat of a board group's agents
-         * @description Stored at once; the hosts take it over shortly, each with one change of its configuration.
+         * @description Stored immediately. Each host is updated in the background, with one change of its configuration.
          */
         post: operations["heartbeat_board_group"];
         delete?: never;
@@ -1336,7 +1336,7 @@ export interface paths {
         put?: never;
         /**
          * Write board memory
-         * @description Either a `key` with a `value`, or `content`. Entries are never changed; the newest of a key is its value. Chat (tag `chat`) reaches the board's lead and the agents it mentions.
+         * @description Takes either a `key` with a `value`, or `content`. Entries are never changed; the newest entry of a key is its value. Chat messages (tag `chat`) are delivered to the lead of the board and to mentioned agents.
          */
         post: operations["create_board_memory"];
         delete?: never;
@@ -1354,7 +1354,7 @@ export interface paths {
         };
         /**
          * Follow board memory
-         * @description Server-sent events `memory`, one per new entry. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_board_memory"];
         put?: never;
@@ -1380,7 +1380,7 @@ export interface paths {
         put?: never;
         /**
          * Write group memory
-         * @description Chat (tag `chat`) reaches leads and mentioned agents of the group; tag `broadcast` or `@all` every agent.
+         * @description Chat messages (tag `chat`) are delivered to the leads and to mentioned agents of the group; with the tag `broadcast` or `@all`, to every agent.
          */
         post: operations["create_board_group_memory"];
         delete?: never;
@@ -1398,7 +1398,7 @@ export interface paths {
         };
         /**
          * Follow group memory
-         * @description Server-sent events `memory`, one per new entry. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_board_group_memory"];
         put?: never;
@@ -1418,13 +1418,13 @@ export interface paths {
         };
         /**
          * List the memory of the board's group
-         * @description What the boards of the group remember together, newest first; empty for a board without a group.
+         * @description Returns the memory that the boards of the group share, newest first. Empty for a board without a group.
          */
         get: operations["list_memory_of_own_group"];
         put?: never;
         /**
          * Write to the memory of the board's group
-         * @description Chat (tag `chat`) reaches leads and mentioned agents of the group; tag `broadcast` or `@all` every agent.
+         * @description Chat messages (tag `chat`) are delivered to the leads and to mentioned agents of the group; with the tag `broadcast` or `@all`, to every agent.
          */
         post: operations["create_memory_of_own_group"];
         delete?: never;
@@ -1442,7 +1442,7 @@ export interface paths {
         };
         /**
          * Follow the memory of the board's group
-         * @description Server-sent events `memory`, one per new entry; silent while the board has no group.
+         * @description Server-sent events `memory`, one per new entry. No events are sent while the board has no group.
          */
         get: operations["stream_memory_of_own_group"];
         put?: never;
@@ -1483,8 +1483,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Start the onboarding
-         * @description Asks the main agent to interview the user. An active session is returned, and an agent that owes a reply is told again.
+         * Start the onboarding of a board
+         * @description Asks the main agent to interview the user. If a session is active, returns it and reminds an agent that has not replied.
          */
         post: operations["start_board_onboarding"];
         delete?: never;
@@ -1523,8 +1523,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the user, or hand in the draft
-         * @description For the main agent: one question, or the completion; the same as under /api/v1/agent.
+         * Ask the user, or submit the draft
+         * @description For the main agent: submits one question, or the completion. The same operation exists under /api/v1/agent.
          */
         post: operations["update_board_onboarding"];
         delete?: never;
@@ -1543,8 +1543,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm the goal
-         * @description Gives the board its goal, the caller what was learned about them, and the board its lead when it has none.
+         * Confirm the onboarding
+         * @description Sets the goal of the board, updates the profile of the caller with the answers, and creates a lead if the board has none.
          */
         post: operations["confirm_board_onboarding"];
         delete?: never;
@@ -1564,7 +1564,7 @@ export interface paths {
         put?: never;
         /**
          * Create a task on a board named in the body
-         * @description The board's lead is told of it, and the assignee of its work.
+         * @description Notifies the lead of the board and the assignee.
          */
         post: operations["create_task"];
         delete?: never;
@@ -1582,13 +1582,13 @@ export interface paths {
         };
         /**
          * List tasks
-         * @description Newest first. `blocked` also finds tasks that wait for an unfinished dependency.
+         * @description Newest first. The status `blocked` also matches tasks with an unfinished dependency.
          */
         get: operations["list_board_tasks"];
         put?: never;
         /**
          * Create a task
-         * @description The board's lead is told of it, and the assignee of its work.
+         * @description Notifies the lead of the board and the assignee.
          */
         post: operations["create_board_task"];
         delete?: never;
@@ -1613,14 +1613,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a task
-         * @description Its comments and links go with it; approvals of other tasks stay.
+         * @description Also deletes its comments and links. Approvals that cover other tasks as well are kept.
          */
         delete: operations["delete_board_task"];
         options?: never;
         head?: never;
         /**
-         * Change or move a task
-         * @description People may change everything, the board's lead status, assignee, dependencies and tags, other agents the status of their own or of free tasks. The board's rules decide which moves are open.
+         * Update or move a task
+         * @description People may change every field. The lead of the board may change status, assignee, dependencies and tags; other agents may change the status of tasks that are unassigned or assigned to them. The rules of the board restrict which moves are allowed.
          */
         patch: operations["update_board_task"];
         trace?: never;
@@ -1634,13 +1634,13 @@ export interface paths {
         };
         /**
          * List task comments
-         * @description What was said about a task, oldest first.
+         * @description Oldest first.
          */
         get: operations["list_board_task_comments"];
         put?: never;
         /**
          * Comment on a task
-         * @description Tells the agents that it mentions; when it mentions none, the agent that has the task. Never the author.
+         * @description Notifies the mentioned agents, or the assignee if no agent is mentioned. The author is never notified.
          */
         post: operations["create_board_task_comment"];
         delete?: never;
@@ -1658,7 +1658,7 @@ export interface paths {
         };
         /**
          * Follow tasks
-         * @description Server-sent events `task`: tasks that are made, changed, moved or commented on. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `task`, one when a task is created, changed, moved or commented on. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_board_tasks"];
         put?: never;
@@ -1683,8 +1683,8 @@ export interface paths {
         get: operations["list_board_approvals"];
         put?: never;
         /**
-         * Ask for an approval
-         * @description It starts as pending, whatever status is sent. A reason is required: `description`, `lead_reasoning`, or `reason` in the payload or its `decision`. A task has at most one pending approval.
+         * Request an approval
+         * @description The approval starts as pending; a status in the body is ignored. A reason is required: `description`, `lead_reasoning`, or `reason` in the payload or its `decision`. A task has at most one pending approval.
          */
         post: operations["create_board_approval"];
         delete?: never;
@@ -1708,7 +1708,7 @@ export interface paths {
         head?: never;
         /**
          * Decide an approval
-         * @description Approves, rejects, or takes the decision back. The board's lead and the agent that asked are told of it.
+         * @description Approves, rejects, or revokes the decision. Notifies the lead of the board and the agent that requested the approval.
          */
         patch: operations["update_board_approval"];
         trace?: never;
@@ -1722,7 +1722,7 @@ export interface paths {
         };
         /**
          * Follow approvals
-         * @description Server-sent events `approval`, one per request and decision, with the counts that go with it. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `approval`, one per request and decision, with the current counts of approvals. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_board_approvals"];
         put?: never;
@@ -1772,19 +1772,19 @@ export interface paths {
         put?: never;
         /**
          * Post a payload
-         * @description Takes JSON, text or form data as it is. The payload is stored, remembered by the board, and its agent is told; the answer does not wait for that. A webhook with a secret wants an HMAC-SHA256 signature of the body.
+         * @description Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires an HMAC-SHA256 signature of the body.
          */
         post: operations["post_board_webhook_payload"];
         /**
          * Delete a webhook
-         * @description Its payloads go with it; memory entries stay.
+         * @description Also deletes its payloads. Memory entries are kept.
          */
         delete: operations["delete_board_webhook"];
         options?: never;
         head?: never;
         /**
-         * Change a webhook
-         * @description While disabled, posts are answered with 410; stored payloads stay readable.
+         * Update a webhook
+         * @description A disabled webhook answers posts with 410. Stored payloads remain readable.
          */
         patch: operations["update_board_webhook"];
         trace?: never;
@@ -1844,7 +1844,7 @@ export interface paths {
         put?: never;
         /**
          * Create an agent
-         * @description The answer shows the agent's token this once.
+         * @description Only this response contains the token of the agent.
          */
         post: operations["create_agent"];
         delete?: never;
@@ -1862,7 +1862,7 @@ export interface paths {
         };
         /**
          * Follow agents
-         * @description Server-sent events `agent`, one per visible change. A deleted agent has none. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `agent`, one per visible change. Deleting an agent sends no event. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_agents"];
         put?: never;
@@ -1889,14 +1889,14 @@ export interface paths {
         post?: never;
         /**
          * Delete an agent
-         * @description Its token is void at once, its tasks are free, its host forgets it in the background. An unknown one is deleted already.
+         * @description Revokes its token immediately, unassigns its tasks, and removes it from its host in the background. Deleting an unknown agent succeeds.
          */
         delete: operations["delete_agent"];
         options?: never;
         head?: never;
         /**
-         * Change an agent
-         * @description Its host follows in the background. An agent that moves to another gateway, or becomes its main agent, is made there anew.
+         * Update an agent
+         * @description The host is updated in the background. An agent that moves to another gateway, or becomes a main agent, is created again there.
          */
         patch: operations["update_agent"];
         trace?: never;
@@ -1912,7 +1912,7 @@ export interface paths {
         put?: never;
         /**
          * Send a heartbeat by name
-         * @description An agent for itself; a person for the agent of a board, which is made when it is missing.
+         * @description An agent sends its own heartbeat. A person sends one for an agent of a board, which is created if it does not exist.
          */
         post: operations["heartbeat_agent_by_name"];
         delete?: never;
@@ -1932,7 +1932,7 @@ export interface paths {
         put?: never;
         /**
          * Send a heartbeat
-         * @description By the agent itself, or by a person in its stead.
+         * @description Sent by the agent itself, or by a person on its behalf.
          */
         post: operations["heartbeat_agent"];
         delete?: never;
@@ -1950,7 +1950,7 @@ export interface paths {
         };
         /**
          * Check the agent's credentials
-         * @description Who the caller is and what it may work on.
+         * @description Returns the identity of the caller and the boards that it may work on.
          */
         get: operations["agent_get_healthz"];
         put?: never;
@@ -1972,7 +1972,7 @@ export interface paths {
         put?: never;
         /**
          * Send a heartbeat
-         * @description Tells that the agent lives. Any body is ignored.
+         * @description Reports that the agent is alive. The body is ignored.
          */
         post: operations["agent_heartbeat"];
         delete?: never;
@@ -1989,14 +1989,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List fellow agents
-         * @description Agents of the caller's board; for a main agent those of its gateway's boards and itself.
+         * List the agents of the board
+         * @description Returns the agents of the caller's board; for a main agent, those of all boards of its gateway and itself.
          */
         get: operations["agent_list_agents"];
         put?: never;
         /**
          * Create an agent
-         * @description A worker for the lead's board. The answer shows its token this once; its host gets it by itself.
+         * @description Creates a worker on the board of the lead. Only this response contains its token, which the host receives automatically.
          */
         post: operations["agent_lead_create_agent"];
         delete?: never;
@@ -2017,7 +2017,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an agent
-         * @description Its tasks become free, and its host forgets it in the background. One that is not there is deleted already.
+         * @description Unassigns its tasks and removes it from its host in the background. Deleting an unknown agent succeeds.
          */
         delete: operations["agent_lead_delete_board_agent"];
         options?: never;
@@ -2036,7 +2036,7 @@ export interface paths {
         put?: never;
         /**
          * Nudge an agent
-         * @description Says something to an agent of the board at once, word for word.
+         * @description Sends a message to an agent of the board immediately and unchanged.
          */
         post: operations["agent_lead_nudge_agent"];
         delete?: never;
@@ -2053,13 +2053,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read an agent's SOUL.md
-         * @description The text as the host has it now: the caller's own, or that of any agent of the board for its lead.
+         * Get an agent's SOUL.md
+         * @description Returns the current text on the host. An agent may read its own, the lead that of any agent of the board.
          */
         get: operations["agent_get_board_agent_soul"];
         /**
          * Replace an agent's SOUL.md
-         * @description Written to the host first, then kept as the agent's own soul.
+         * @description Writes the text to the host first, then stores it as the agent's soul.
          */
         put: operations["agent_lead_update_agent_soul"];
         post?: never;
@@ -2078,7 +2078,7 @@ export interface paths {
         };
         /**
          * List the agent's boards
-         * @description Its own board; for a main agent every board of its gateway. Newest first.
+         * @description Returns the board of the agent; for a main agent, every board of its gateway. Newest first.
          */
         get: operations["agent_list_boards"];
         put?: never;
@@ -2098,7 +2098,7 @@ export interface paths {
         };
         /**
          * Get a board
-         * @description Goal, rules and state of one board.
+         * @description Returns goal, rules and state of a board.
          */
         get: operations["agent_get_board"];
         put?: never;
@@ -2118,13 +2118,13 @@ export interface paths {
         };
         /**
          * List tasks
-         * @description Tasks of a board, newest first, by status and assignee.
+         * @description Returns the tasks of a board, newest first, filtered by status and assignee.
          */
         get: operations["agent_list_board_tasks"];
         put?: never;
         /**
          * Create a task
-         * @description A task for a worker of the board, or for whoever takes it.
+         * @description Creates a task for a worker of the board, or an unassigned task that any worker may claim.
          */
         post: operations["agent_lead_create_task"];
         delete?: never;
@@ -2145,14 +2145,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a task
-         * @description Its comments and links go with it.
+         * @description Also deletes its comments and links.
          */
         delete: operations["agent_task_delete"];
         options?: never;
         head?: never;
         /**
-         * Change or move a task
-         * @description Workers claim free tasks and move their own, with an inline `comment`; the lead also assigns, tags and sets dependencies.
+         * Update or move a task
+         * @description Workers claim unassigned tasks and move their own, optionally with a `comment`. The lead also assigns tasks and sets tags and dependencies.
          */
         patch: operations["agent_task_update"];
         trace?: never;
@@ -2166,13 +2166,13 @@ export interface paths {
         };
         /**
          * List task comments
-         * @description What was said about a task, oldest first.
+         * @description Oldest first.
          */
         get: operations["agent_list_board_task_comments"];
         put?: never;
         /**
          * Comment on a task
-         * @description Tells the agents that it mentions; when it mentions none, the agent that has the task. Never the author.
+         * @description Notifies the mentioned agents, or the assignee if no agent is mentioned. The author is never notified.
          */
         post: operations["agent_create_board_task_comment"];
         delete?: never;
@@ -2190,7 +2190,7 @@ export interface paths {
         };
         /**
          * List the tags of a board
-         * @description All tags that a task of the board can have, by name.
+         * @description Returns all tags that a task of the board can have, sorted by name.
          */
         get: operations["agent_list_board_tags"];
         put?: never;
@@ -2210,13 +2210,13 @@ export interface paths {
         };
         /**
          * List board memory
-         * @description Notes (`is_chat=false`) or chat (`is_chat=true`) of a board, newest first.
+         * @description Returns notes (`is_chat=false`) or chat messages (`is_chat=true`) of a board, newest first.
          */
         get: operations["agent_list_board_memory"];
         put?: never;
         /**
          * Write board memory
-         * @description A `key` with a `value` to keep, or `content`; the tag `chat` makes it a chat message.
+         * @description Takes either a `key` with a `value`, or `content`. The tag `chat` makes the entry a chat message.
          */
         post: operations["agent_create_board_memory"];
         delete?: never;
@@ -2234,13 +2234,13 @@ export interface paths {
         };
         /**
          * List approvals
-         * @description The approvals of a board with their decisions, newest first.
+         * @description Returns the approvals of a board with their decisions, newest first.
          */
         get: operations["agent_list_board_approvals"];
         put?: never;
         /**
-         * Ask for an approval
-         * @description Asks a person to decide. `description` says why, `task_id` or `task_ids` what it is about; a task has at most one pending approval.
+         * Request an approval
+         * @description Asks a person to decide. `description` gives the reason, `task_id` or `task_ids` the tasks concerned. A task has at most one pending approval.
          */
         post: operations["agent_create_board_approval"];
         delete?: never;
@@ -2259,8 +2259,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the user, or hand in the draft
-         * @description One question, or the completion of a board's onboarding. Only the main agent of the board's gateway may call it.
+         * Ask the user, or submit the draft
+         * @description Submits one question, or the completion of the onboarding. Only the main agent of the board's gateway may call it.
          */
         post: operations["agent_update_board_onboarding"];
         delete?: never;
@@ -2278,7 +2278,7 @@ export interface paths {
         };
         /**
          * Get a webhook payload
-         * @description The payload exactly as it was posted, or its beginning as text when it is longer than `max_chars`.
+         * @description Returns the payload as it was posted, or its beginning as text if it is longer than `max_chars`.
          */
         get: operations["agent_get_board_webhook_payload"];
         put?: never;
@@ -2299,8 +2299,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have the user asked
-         * @description The main agent of the gateway asks the user; the answer comes into the board's memory.
+         * Ask the user through the main agent
+         * @description The main agent of the gateway asks the user. The answer is written to board memory.
          */
         post: operations["agent_lead_ask_user_via_gateway_main"];
         delete?: never;
@@ -2320,7 +2320,7 @@ export interface paths {
         put?: never;
         /**
          * Message the lead of a board
-         * @description A question, or work that is passed on. A board without a lead gets one, which is told once it is set up.
+         * @description Sends a question or hands over work. If the board has no lead, one is created and receives the message once it is set up.
          */
         post: operations["agent_main_message_board_lead"];
         delete?: never;
@@ -2340,7 +2340,7 @@ export interface paths {
         put?: never;
         /**
          * Message the leads of several boards
-         * @description All boards of the gateway, or those that are named. What fails on one board does not concern the others.
+         * @description Sends to all boards of the gateway, or to the given boards. A failure on one board does not affect the others.
          */
         post: operations["agent_main_broadcast_lead_message"];
         delete?: never;
@@ -2358,7 +2358,7 @@ export interface paths {
         };
         /**
          * List activity
-         * @description An agent sees what is recorded of it; a person what happened on boards that they may read.
+         * @description An agent sees its own activity; a person sees the activity of the boards that they may read.
          */
         get: operations["list_activity"];
         put?: never;
@@ -2377,8 +2377,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List activity by pages of a hundred
-         * @description An agent sees what is recorded of it; a person what happened on boards that they may read.
+         * List activity (up to 100 per page)
+         * @description An agent sees its own activity; a person sees the activity of the boards that they may read.
          */
         get: operations["list_activity_unversioned"];
         put?: never;
@@ -2398,7 +2398,7 @@ export interface paths {
         };
         /**
          * List task comments of all boards
-         * @description On the boards that you may read, newest first.
+         * @description Comments on all boards that the caller may read, newest first.
          */
         get: operations["list_activity_task_comments"];
         put?: never;
@@ -2418,7 +2418,7 @@ export interface paths {
         };
         /**
          * List task comments of all boards
-         * @description On the boards that you may read, newest first.
+         * @description Comments on all boards that the caller may read, newest first.
          */
         get: operations["list_activity_task_comments_unversioned"];
         put?: never;
@@ -2438,7 +2438,7 @@ export interface paths {
         };
         /**
          * Follow task comments of all boards
-         * @description Server-sent events `comment`, one per new comment, on the boards that you may read at that moment. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `comment`, one per new comment on the boards that the caller may read at that moment. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_activity_task_comments"];
         put?: never;
@@ -2458,7 +2458,7 @@ export interface paths {
         };
         /**
          * Follow task comments of all boards
-         * @description Server-sent events `comment`, one per new comment, on the boards that you may read at that moment. Resumes after the event named by Last-Event-ID.
+         * @description Server-sent events `comment`, one per new comment on the boards that the caller may read at that moment. Resumes after the event in Last-Event-ID.
          */
         get: operations["stream_activity_task_comments_unversioned"];
         put?: never;
@@ -2477,8 +2477,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the figures of the dashboard
-         * @description About the boards of the active organization that the caller may read, all of them or those of one board or group. Times are UTC; a window ends now and takes in its start but not its end.
+         * Get the dashboard metrics
+         * @description Covers the boards of the active organization that the caller may read: all of them, one board, or one group. Times are UTC. A time range ends now; its start is inclusive, its end exclusive.
          */
         get: operations["get_metrics_dashboard"];
         put?: never;
@@ -2498,13 +2498,13 @@ export interface paths {
         };
         /**
          * List skills
-         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset tell where the page stands.
+         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
          */
         get: operations["list_skills_unversioned"];
         put?: never;
         /**
          * Register a skill
-         * @description A url that is registered already gives that skill, with the name and the description that were sent.
+         * @description If the URL is registered already, updates that skill with the given name and description.
          */
         post: operations["create_skill_unversioned"];
         delete?: never;
@@ -2522,13 +2522,13 @@ export interface paths {
         };
         /**
          * List skills
-         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset tell where the page stands.
+         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
          */
         get: operations["list_skills"];
         put?: never;
         /**
          * Register a skill
-         * @description A url that is registered already gives that skill, with the name and the description that were sent.
+         * @description If the URL is registered already, updates that skill with the given name and description.
          */
         post: operations["create_skill"];
         delete?: never;
@@ -2549,7 +2549,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a skill
-         * @description Hosts that have it keep it.
+         * @description Hosts that have installed it keep it.
          */
         delete: operations["delete_skill_unversioned"];
         options?: never;
@@ -2569,7 +2569,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a skill
-         * @description Hosts that have it keep it.
+         * @description Hosts that have installed it keep it.
          */
         delete: operations["delete_skill"];
         options?: never;
@@ -2587,8 +2587,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a skill installed
-         * @description Tells the gateway's main agent to install it or to bring it up to date. 502 when its host does not take that.
+         * Request installation of a skill
+         * @description Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message.
          */
         post: operations["install_skill_unversioned"];
         delete?: never;
@@ -2607,8 +2607,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a skill installed
-         * @description Tells the gateway's main agent to install it or to bring it up to date. 502 when its host does not take that.
+         * Request installation of a skill
+         * @description Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message.
          */
         post: operations["install_skill"];
         delete?: never;
@@ -2627,8 +2627,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a skill uninstalled
-         * @description Tells the gateway's main agent to remove it. 502 when its host does not take that.
+         * Request removal of a skill
+         * @description Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message.
          */
         post: operations["uninstall_skill_unversioned"];
         delete?: never;
@@ -2647,8 +2647,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a skill uninstalled
-         * @description Tells the gateway's main agent to remove it. 502 when its host does not take that.
+         * Request removal of a skill
+         * @description Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message.
          */
         post: operations["uninstall_skill"];
         delete?: never;
@@ -2672,7 +2672,7 @@ export interface paths {
         put?: never;
         /**
          * Register a skill pack
-         * @description A repository that is registered already gives that pack, with what was sent; what was left out stays.
+         * @description If the repository is registered already, updates that pack with the given fields and keeps the others.
          */
         post: operations["create_skill_pack_unversioned"];
         delete?: never;
@@ -2696,7 +2696,7 @@ export interface paths {
         put?: never;
         /**
          * Register a skill pack
-         * @description A repository that is registered already gives that pack, with what was sent; what was left out stays.
+         * @description If the repository is registered already, updates that pack with the given fields and keeps the others.
          */
         post: operations["create_skill_pack"];
         delete?: never;
@@ -2721,14 +2721,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a skill pack
-         * @description Its skills stay.
+         * @description Its skills are kept.
          */
         delete: operations["delete_skill_pack_unversioned"];
         options?: never;
         head?: never;
         /**
          * Replace a skill pack
-         * @description What is left out takes its default. Skills stay as they are until the next sync.
+         * @description Omitted fields are reset to their defaults. Skills are unchanged until the next sync.
          */
         patch: operations["update_skill_pack_unversioned"];
         trace?: never;
@@ -2749,14 +2749,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a skill pack
-         * @description Its skills stay.
+         * @description Its skills are kept.
          */
         delete: operations["delete_skill_pack"];
         options?: never;
         head?: never;
         /**
          * Replace a skill pack
-         * @description What is left out takes its default. Skills stay as they are until the next sync.
+         * @description Omitted fields are reset to their defaults. Skills are unchanged until the next sync.
          */
         patch: operations["update_skill_pack"];
         trace?: never;
@@ -2772,7 +2772,7 @@ export interface paths {
         put?: never;
         /**
          * Sync a skill pack
-         * @description Brings the marketplace to what the repository has; nothing is ever removed. 422 for a repository that is too large, 502 when the code host fails. A sync that takes longer than 20 s, one while another of the pack is under way, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.
+         * @description Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`.
          */
         post: operations["sync_skill_pack_unversioned"];
         delete?: never;
@@ -2792,7 +2792,7 @@ export interface paths {
         put?: never;
         /**
          * Sync a skill pack
-         * @description Brings the marketplace to what the repository has; nothing is ever removed. 422 for a repository that is too large, 502 when the code host fails. A sync that takes longer than 20 s, one while another of the pack is under way, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.
+         * @description Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`.
          */
         post: operations["sync_skill_pack"];
         delete?: never;
@@ -2810,7 +2810,7 @@ export interface paths {
         };
         /**
          * Get a sync of a skill pack
-         * @description How far a sync is that goes on after its request. Kept for a week.
+         * @description Returns the progress of a sync that continues in the background. Runs are kept for a week.
          */
         get: operations["get_skill_pack_sync_unversioned"];
         put?: never;
@@ -2830,7 +2830,7 @@ export interface paths {
         };
         /**
          * Get a sync of a skill pack
-         * @description How far a sync is that goes on after its request. Kept for a week.
+         * @description Returns the progress of a sync that continues in the background. Runs are kept for a week.
          */
         get: operations["get_skill_pack_sync"];
         put?: never;
@@ -2850,7 +2850,7 @@ export interface paths {
         };
         /**
          * Search the souls directory
-         * @description 502 when a remote directory cannot be read and nothing of it was kept.
+         * @description Returns 502 if the remote directory is unreachable and no cached copy exists.
          */
         get: operations["search_souls_unversioned"];
         put?: never;
@@ -2870,7 +2870,7 @@ export interface paths {
         };
         /**
          * Search the souls directory
-         * @description 502 when a remote directory cannot be read and nothing of it was kept.
+         * @description Returns 502 if the remote directory is unreachable and no cached copy exists.
          */
         get: operations["search_souls"];
         put?: never;
@@ -2889,8 +2889,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a soul
-         * @description The slug may end with .md. 502 when a remote directory cannot be read and nothing of it was kept.
+         * Get a soul
+         * @description The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists.
          */
         get: operations["get_soul_unversioned"];
         put?: never;
@@ -2909,8 +2909,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a soul
-         * @description The slug may end with .md. 502 when a remote directory cannot be read and nothing of it was kept.
+         * Get a soul
+         * @description The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists.
          */
         get: operations["get_soul"];
         put?: never;
@@ -2941,7 +2941,7 @@ export interface components {
             context?: string | null;
         };
         OrganizationCreate: {
-            /** @description Name, unlike those of the caller's other organizations. */
+            /** @description Name; the caller's organizations have different names. */
             name: string;
         };
         OrganizationActivate: {
@@ -2953,7 +2953,7 @@ export interface components {
         };
         MemberUpdate: {
             /**
-             * @description The member's new role; the board rights stay.
+             * @description The member's new role. It does not change the board rights.
              * @enum {string}
              */
             role: "owner" | "admin" | "member";
@@ -2975,11 +2975,11 @@ export interface components {
              */
             board_access?: components["schemas"]["BoardGrant"][];
         };
-        /** @description Rights on one board, as they are given. */
+        /** @description Rights to give on one board. */
         BoardGrant: {
             /**
              * Format: uuid
-             * @description A board of the organization.
+             * @description Board of the organization.
              */
             board_id: string;
             /**
@@ -2988,7 +2988,7 @@ export interface components {
              */
             can_read?: boolean;
             /**
-             * @description May write to the board, and so read it.
+             * @description May write to the board, which includes reading it.
              * @default false
              */
             can_write?: boolean;
@@ -3023,12 +3023,12 @@ export interface components {
             token: string;
         };
         CustomFieldCreate: {
-            /** @description Key of the field's values on tasks. It cannot be changed. */
+            /** @description Key of the field's values on tasks. It cannot be changed later. */
             field_key: string;
-            /** @description Display name; the key when absent. */
+            /** @description Display name. The key is used when it is absent. */
             label?: string;
             /**
-             * @description What its values are.
+             * @description Type of the values.
              * @enum {string}
              */
             field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json" | "text (long)" | "long_text" | "true/false" | "date & time" | "datetime";
@@ -3037,7 +3037,7 @@ export interface components {
              * @enum {string}
              */
             ui_visibility?: "always" | "if_set" | "hidden" | "if set";
-            /** @description RE2 pattern that a text must match as a whole; for text, text_long, date, date_time and url. */
+            /** @description RE2 pattern that a value must match as a whole. Only for text, text_long, date, date_time and url. */
             validation_regex?: string | null;
             /** @description What the field is for. */
             description?: string | null;
@@ -3047,7 +3047,7 @@ export interface components {
              */
             required?: boolean;
             /**
-             * @description Value of tasks that have none of their own; null for none.
+             * @description Value of tasks that store no value for the field; null means no default.
              * @default null
              */
             default_value?: unknown;
@@ -3060,7 +3060,7 @@ export interface components {
             /** @description Display name. */
             label?: string;
             /**
-             * @description What its values are; those stored must fit.
+             * @description Type of the values. Stored values must fit.
              * @enum {string}
              */
             field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json" | "text (long)" | "long_text" | "true/false" | "date & time" | "datetime";
@@ -3069,86 +3069,86 @@ export interface components {
              * @enum {string}
              */
             ui_visibility?: "always" | "if_set" | "hidden" | "if set";
-            /** @description RE2 pattern that a text must match as a whole; those stored must fit. */
+            /** @description RE2 pattern that a value must match as a whole. Stored values must fit. */
             validation_regex?: string | null;
             /** @description What the field is for. */
             description?: string | null;
             /** @description Whether a task must have a value that is not null. */
             required?: boolean;
-            /** @description Value of tasks that have none of their own; null for none. */
+            /** @description Value of tasks that store no value for the field; null means no default. */
             default_value?: unknown;
-            /** @description Boards whose tasks have the field, in place of the present ones. */
+            /** @description Boards whose tasks have the field. Replaces the current boards. */
             board_ids?: string[];
         };
         TagCreate: {
             /** @description Display name. */
             name: string;
-            /** @description Made from the name when blank. */
+            /** @description Generated from the name when blank. */
             slug?: string | null;
             /** @description Six hex digits; a leading `#` is dropped. */
             color?: string;
-            /** @description What the tag stands for. */
+            /** @description What the tag means. */
             description?: string | null;
         };
         TagUpdate: {
-            /** @description Display name; the slug stays. */
+            /** @description Display name. A new name alone keeps the slug. */
             name?: string;
-            /** @description Blank: made from the name. */
+            /** @description Generated from the name when blank. */
             slug?: string | null;
             /** @description Six hex digits; a leading `#` is dropped. */
             color?: string;
-            /** @description Blank or null clears it. */
+            /** @description What the tag means; blank or null clears it. */
             description?: string | null;
         };
         GatewayCreate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
-            /** @description Address of the host: ws, wss, http or https. */
+            /** @description Address of the host, with the scheme ws, wss, http or https. */
             url: string;
-            /** @description Folder on the host for workspaces; `~` stays as it is. */
+            /** @description Folder on the host for the agents' workspaces. The host expands `~`. */
             workspace_root: string;
-            /** @description Gateway token; blank removes it, the masked form keeps it. */
+            /** @description Gateway token. A blank token removes the stored one; the masked form keeps it. Required with a url of another host. */
             token?: string | null;
             /**
-             * @description Connect as control UI, without a device identity.
+             * @description Connects as control UI, without a device identity.
              * @default false
              */
             disable_device_pairing?: boolean;
             /**
-             * @description Accept any certificate of a wss host.
+             * @description Accepts any TLS certificate of a wss host.
              * @default false
              */
             allow_insecure_tls?: boolean;
             /**
-             * @description How often the templates are synced by themselves; null is never.
+             * @description Interval of the scheduled template sync in minutes; null when it is off.
              * @default null
              */
             sync_interval_minutes?: number | null;
         };
         GatewayUpdate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name?: string;
-            /** @description Address of the host: ws, wss, http or https. */
+            /** @description Address of the host, with the scheme ws, wss, http or https. */
             url?: string;
-            /** @description Folder on the host for workspaces; `~` stays as it is. */
+            /** @description Folder on the host for the agents' workspaces. The host expands `~`. */
             workspace_root?: string;
-            /** @description Gateway token; blank removes it, the masked form keeps it. */
+            /** @description Gateway token. A blank token removes the stored one; the masked form keeps it. Required with a url of another host. */
             token?: string | null;
-            /** @description Connect as control UI, without a device identity. */
+            /** @description Connects as control UI, without a device identity. */
             disable_device_pairing?: boolean;
-            /** @description Accept any certificate of a wss host. */
+            /** @description Accepts any TLS certificate of a wss host. */
             allow_insecure_tls?: boolean;
-            /** @description How often the templates are synced by themselves; null is never. */
+            /** @description Interval of the scheduled template sync in minutes; null when it is off. */
             sync_interval_minutes?: number | null;
         };
         GatewaySessionMessageCreate: {
-            /** @description What is said into the session. */
+            /** @description Text of the message. */
             content: string;
         };
         BoardCreate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
-            /** @description Made from the name when blank. */
+            /** @description URL-safe name; made from the name when blank. */
             slug?: string | null;
             /** @description What the board is for, in Markdown. */
             description: string;
@@ -3177,7 +3177,7 @@ export interface components {
             /** @description When the goal should be reached. */
             target_date?: string | null;
             /**
-             * @description Objective and metrics are final.
+             * @description Whether objective and metrics are final.
              * @default false
              */
             goal_confirmed?: boolean;
@@ -3187,40 +3187,40 @@ export interface components {
              */
             goal_source?: ("user" | "ai_generated") | null;
             /**
-             * @description A task needs an approval before done.
+             * @description A task must be approved before it moves to done.
              * @default true
              */
             require_approval_for_done?: boolean;
             /**
-             * @description A task goes to done from review only.
+             * @description A task can move to done only from review.
              * @default false
              */
             require_review_before_done?: boolean;
             /**
-             * @description A task needs a comment to enter review.
+             * @description A task needs a comment to move to review.
              * @default false
              */
             comment_required_for_review?: boolean;
             /**
-             * @description A task with a pending approval keeps its status.
+             * @description A task with a pending approval cannot change its status.
              * @default false
              */
             block_status_changes_with_pending_approval?: boolean;
             /**
-             * @description Among agents, only the lead moves tasks.
+             * @description Of the agents, only the lead can change the status of tasks.
              * @default false
              */
             only_lead_can_change_status?: boolean;
             /**
-             * @description How many agents the board may have, the lead not counted.
+             * @description How many agents the board may have, not counting the lead.
              * @default 1
              */
             max_agents?: number;
         };
         BoardUpdate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name?: string;
-            /** @description Made from the name when blank. */
+            /** @description URL-safe name; made from the name when blank. */
             slug?: string | null;
             /** @description What the board is for, in Markdown. */
             description?: string;
@@ -3241,35 +3241,35 @@ export interface components {
             } | null;
             /** @description When the goal should be reached. */
             target_date?: string | null;
-            /** @description Objective and metrics are final. */
+            /** @description Whether objective and metrics are final. */
             goal_confirmed?: boolean;
             /** @description Who wrote the goal. */
             goal_source?: ("user" | "ai_generated") | null;
-            /** @description A task needs an approval before done. */
+            /** @description A task must be approved before it moves to done. */
             require_approval_for_done?: boolean;
-            /** @description A task goes to done from review only. */
+            /** @description A task can move to done only from review. */
             require_review_before_done?: boolean;
-            /** @description A task needs a comment to enter review. */
+            /** @description A task needs a comment to move to review. */
             comment_required_for_review?: boolean;
-            /** @description A task with a pending approval keeps its status. */
+            /** @description A task with a pending approval cannot change its status. */
             block_status_changes_with_pending_approval?: boolean;
-            /** @description Among agents, only the lead moves tasks. */
+            /** @description Of the agents, only the lead can change the status of tasks. */
             only_lead_can_change_status?: boolean;
-            /** @description How many agents the board may have, the lead not counted. */
+            /** @description How many agents the board may have, not counting the lead. */
             max_agents?: number;
         };
         BoardGroupCreate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
-            /** @description Made from the name when blank. */
+            /** @description URL-safe name; made from the name when blank. */
             slug?: string | null;
             /** @description What the boards of the group have in common. */
             description?: string | null;
         };
         BoardGroupUpdate: {
-            /** @description Name people read. */
+            /** @description Display name. */
             name?: string;
-            /** @description Made from the name when blank. */
+            /** @description URL-safe name; made from the name when blank. */
             slug?: string | null;
             /** @description What the boards of the group have in common. */
             description?: string | null;
@@ -3278,18 +3278,18 @@ export interface components {
             /** @description Time between heartbeats: a number and one of s, m, h, d. */
             every: string;
             /**
-             * @description Change the leads' heartbeats too.
+             * @description Whether to change the heartbeats of leads too.
              * @default false
              */
             include_board_leads?: boolean;
         };
         BoardMemoryWrite: {
             /**
-             * @description Key to keep a value under.
+             * @description Key to store the value under.
              * @default null
              */
             key?: string | null;
-            /** @description Text or any JSON to keep. */
+            /** @description Text or any JSON to store. */
             value?: unknown;
             /**
              * @description Text of the entry; the value as text when absent.
@@ -3301,31 +3301,31 @@ export interface components {
              * @default null
              */
             tags?: string[] | null;
-            /** @description Where it comes from; the author's name for chat. */
+            /** @description Where the entry comes from; defaults to the author's name for chat. */
             source?: string | null;
         };
         BoardGroupMemoryWrite: {
-            /** @description Text of the entry; `@all` reaches every agent of the group. */
+            /** @description Text of the entry; `@all` notifies every agent of the group. */
             content: string;
             /**
-             * @description Labels; `chat` makes it a chat message, `broadcast` reaches every agent.
+             * @description Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group.
              * @default null
              */
             tags?: string[] | null;
-            /** @description Where it comes from; the author's name when agents are told. */
+            /** @description Where the entry comes from; defaults to the author's name when agents are notified. */
             source?: string | null;
         };
         OnboardingStart: Record<string, never>;
         OnboardingAnswer: {
             /** @description The chosen option, or free text. */
             answer: string;
-            /** @description The user's own words beside it. */
+            /** @description Free text in addition to the option. */
             other_text?: string | null;
         };
         /** @description The drafted goal, ready for the user to confirm. */
         OnboardingCompletion: {
             /**
-             * @description Tells a completion from a question.
+             * @description Distinguishes a completion from a question.
              * @constant
              */
             status: "complete";
@@ -3334,10 +3334,10 @@ export interface components {
              * @enum {string}
              */
             board_type: "goal" | "project" | "ops" | "general";
-            /** @description What success looks like; needed of a goal board. */
+            /** @description What success looks like; required for a goal board. */
             objective?: string | null;
             /**
-             * @description Measurable criteria; needed of a goal board.
+             * @description Measurable criteria; required for a goal board.
              * @default null
              */
             success_metrics?: {
@@ -3345,12 +3345,12 @@ export interface components {
             } | null;
             /** @description When the goal should be reached. */
             target_date?: string | null;
-            /** @description What was learned about the user. */
+            /** @description What the agent learned about the user. */
             user_profile?: components["schemas"]["OnboardingUserProfile"] | null;
             /** @description How the lead of the board should work. */
             lead_agent?: components["schemas"]["OnboardingLeadAgent"] | null;
         };
-        /** @description What was learned about the user; blank or null leaves a field as it is. */
+        /** @description What the agent learned about the user; blank or null leaves a field unchanged. */
         OnboardingUserProfile: {
             /** @description What the user wants to be called. */
             preferred_name?: string | null;
@@ -3391,14 +3391,14 @@ export interface components {
              * @default null
              */
             update_cadence?: ("asap" | "hourly" | "daily" | "weekly") | null;
-            /** @description Anything else the lead should hold to. */
+            /** @description Further instructions for the lead. */
             custom_instructions?: string | null;
         };
         /** @description One question for the user. */
         OnboardingQuestion: {
-            /** @description What the user is asked. */
+            /** @description The question to the user. */
             question: string;
-            /** @description Answers to choose from; the user may add words of their own. */
+            /** @description Answers to choose from; the user may add free text. */
             options: {
                 /** @description Id of the option. */
                 id: string;
@@ -3412,10 +3412,10 @@ export interface components {
              * @enum {string}
              */
             board_type: "goal" | "project" | "ops" | "general";
-            /** @description What success looks like; needed of a goal board. */
+            /** @description What success looks like; required for a goal board. */
             objective?: string | null;
             /**
-             * @description Measurable criteria; needed of a goal board.
+             * @description Measurable criteria; required for a goal board.
              * @default null
              */
             success_metrics?: {
@@ -3425,30 +3425,30 @@ export interface components {
             target_date?: string | null;
         };
         TaskCreateOnBoard: {
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title: string;
             /**
-             * @description Where the task stands.
+             * @description State of the new task.
              * @default inbox
              * @enum {string}
              */
             status?: "inbox" | "in_progress" | "review" | "done" | "blocked";
             /**
-             * @description `high`, `medium`, `low` or a word of your own.
+             * @description `high`, `medium`, `low` or any other word.
              * @default medium
              */
             priority?: string;
-            /** @description What is to be done, in full. */
+            /** @description What has to be done, in full. */
             description?: string | null;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at?: string | null;
-            /** @description Agent of the board that is to work on it. */
+            /** @description Agent of the board to assign the task to. */
             assigned_agent_id?: string | null;
-            /** @description Tasks of the board that must be done first; null is as good as absent. */
+            /** @description Tasks of the board that must be done first. Null counts as absent. */
             depends_on_task_ids?: string[] | null;
-            /** @description Another name of `depends_on_task_ids`, which wins. */
+            /** @description Alias of `depends_on_task_ids`, which wins when both are sent. */
             dependencies?: string[] | null;
-            /** @description Tags of the organization; null is as good as absent. */
+            /** @description Tags of the organization. Null counts as absent. */
             tag_ids?: string[] | null;
             /** @description Values of the board's custom fields by key. */
             custom_field_values?: {
@@ -3456,35 +3456,35 @@ export interface components {
             } | null;
             /**
              * Format: uuid
-             * @description Board that the task is for.
+             * @description Board to create the task on.
              */
             board_id: string;
         };
         TaskCreate: {
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title: string;
             /**
-             * @description Where the task stands.
+             * @description State of the new task.
              * @default inbox
              * @enum {string}
              */
             status?: "inbox" | "in_progress" | "review" | "done" | "blocked";
             /**
-             * @description `high`, `medium`, `low` or a word of your own.
+             * @description `high`, `medium`, `low` or any other word.
              * @default medium
              */
             priority?: string;
-            /** @description What is to be done, in full. */
+            /** @description What has to be done, in full. */
             description?: string | null;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at?: string | null;
-            /** @description Agent of the board that is to work on it. */
+            /** @description Agent of the board to assign the task to. */
             assigned_agent_id?: string | null;
-            /** @description Tasks of the board that must be done first; null is as good as absent. */
+            /** @description Tasks of the board that must be done first. Null counts as absent. */
             depends_on_task_ids?: string[] | null;
-            /** @description Another name of `depends_on_task_ids`, which wins. */
+            /** @description Alias of `depends_on_task_ids`, which wins when both are sent. */
             dependencies?: string[] | null;
-            /** @description Tags of the organization; null is as good as absent. */
+            /** @description Tags of the organization. Null counts as absent. */
             tag_ids?: string[] | null;
             /** @description Values of the board's custom fields by key. */
             custom_field_values?: {
@@ -3492,38 +3492,38 @@ export interface components {
             } | null;
         };
         TaskUpdate: {
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title?: string;
             /**
-             * @description Where the task goes; its present status is no move.
+             * @description State to move the task to. Its current state is no move.
              * @enum {string}
              */
             status?: "inbox" | "in_progress" | "review" | "done" | "blocked";
-            /** @description `high`, `medium`, `low` or a word of your own. */
+            /** @description `high`, `medium`, `low` or any other word. */
             priority?: string;
-            /** @description What is to be done, in full. */
+            /** @description What has to be done, in full. */
             description?: string | null;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at?: string | null;
-            /** @description Agent of the board that is to work on it. */
+            /** @description Agent of the board to assign the task to. */
             assigned_agent_id?: string | null;
-            /** @description Tasks of the board that must be done first; null is as good as absent. */
+            /** @description Tasks of the board that must be done first. Null counts as absent. */
             depends_on_task_ids?: string[] | null;
-            /** @description Another name of `depends_on_task_ids`, which wins. */
+            /** @description Alias of `depends_on_task_ids`, which wins when both are sent. */
             dependencies?: string[] | null;
-            /** @description Tags of the organization; null is as good as absent. */
+            /** @description Tags of the organization. Null counts as absent. */
             tag_ids?: string[] | null;
             /** @description Values of the board's custom fields by key. */
             custom_field_values?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A comment on the task; blank is as good as absent. */
+            /** @description A comment on the task. Blank counts as absent. */
             comment?: string | null;
         };
         TaskCommentWrite: {
-            /** @description The comment. `@name` of an agent, or `@lead`, tells that agent. */
+            /** @description Text of the comment. `@name` or `@lead` notifies that agent. */
             content?: string;
-            /** @description Another name of `content`, which wins. */
+            /** @description Alias of `content`, which wins when both are sent. */
             message?: string;
             /**
              * @description Labels.
@@ -3532,252 +3532,252 @@ export interface components {
             tags?: string[] | null;
         };
         ApprovalCreate: {
-            /** @description What is to be approved. */
+            /** @description Action to approve. */
             action_type: string;
-            /** @description Why; kept as the payload's `reason` when that is empty. */
+            /** @description Reason for the request. Stored as the payload's `reason` when that is empty. */
             description?: string | null;
-            /** @description The same, by the name that leads use. */
+            /** @description Alias of `description`, which wins when both are sent. */
             lead_reasoning?: string | null;
             /**
-             * @description Task it is about; the first of several.
+             * @description Task to link. It becomes the first of the linked tasks.
              * @default null
              */
             task_id?: string | null;
             /**
-             * @description Further tasks it is about.
+             * @description Further tasks to link.
              * @default null
              */
             task_ids?: string[] | null;
             /**
-             * @description What is to be known for the decision. Task ids under `task_id` or `task_ids` are linked too.
+             * @description Further data for the decision. Tasks under its `task_id` and `task_ids` are linked too.
              * @default null
              */
             payload?: {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description How sure the agent is, 0 to 100.
+             * @description Confidence of the agent, 0 to 100.
              * @default null
              */
             confidence?: number | null;
             /**
-             * @description Scores by criterion, integers.
+             * @description Integer scores by criterion.
              * @default null
              */
             rubric_scores?: {
                 [key: string]: number;
             } | null;
             /**
-             * @description Agent of the board that asks, when a person writes it down; ignored from agents.
+             * @description Agent of the board on whose behalf a person requests. Ignored in requests of agents.
              * @default null
              */
             agent_id?: string | null;
         };
         ApprovalUpdate: {
             /**
-             * @description The decision; `pending` takes an earlier one back.
+             * @description The decision. `pending` withdraws an earlier decision.
              * @enum {string}
              */
             status?: "pending" | "approved" | "rejected";
         };
         BoardWebhookCreate: {
-            /** @description What the agent is to do with a payload; sent with every one. */
+            /** @description What the agent should do with a payload; sent with every notification. */
             description: string;
             /**
-             * @description Whether posts are accepted.
+             * @description Whether the webhook accepts requests.
              * @default true
              */
             enabled?: boolean;
             /**
-             * @description Agent of the board to tell; null: the lead.
+             * @description Agent of the board to notify; null for the lead.
              * @default null
              */
             agent_id?: string | null;
-            /** @description Key of the posts' HMAC-SHA256 signature; blank: posts need none. */
+            /** @description Key of the HMAC-SHA256 signature; blank when requests need no signature. */
             secret?: string | null;
-            /** @description Header of the signature. */
+            /** @description Header that holds the signature. */
             signature_header?: string | null;
         };
         BoardWebhookUpdate: {
-            /** @description What the agent is to do with a payload; sent with every one. */
+            /** @description What the agent should do with a payload; sent with every notification. */
             description?: string;
-            /** @description Whether posts are accepted. */
+            /** @description Whether the webhook accepts requests. */
             enabled?: boolean;
-            /** @description Agent of the board to tell; null: the lead. */
+            /** @description Agent of the board to notify; null for the lead. */
             agent_id?: string | null;
-            /** @description Key of the posts' HMAC-SHA256 signature; blank: posts need none. */
+            /** @description Key of the HMAC-SHA256 signature; blank when requests need no signature. */
             secret?: string | null;
-            /** @description Header of the signature. */
+            /** @description Header that holds the signature. */
             signature_header?: string | null;
         };
         AgentCreate: {
-            /** @description Name of the agent, unique on its board in any case. */
+            /** @description Name of the agent, unique on its board regardless of case. */
             name: string;
-            /** @description Board of the agent. A lead may leave it out. */
+            /** @description Board of the agent. A lead may omit it. */
             board_id?: string | null;
             /**
-             * @description Make it the board's lead; ignored from leads.
+             * @description Whether the agent leads its board; ignored when a lead sends it.
              * @default false
              */
             is_board_lead?: boolean;
             /**
-             * @description Heartbeat settings of the host.
+             * @description Heartbeat settings for the host.
              * @default null
              */
             heartbeat_config?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Role, communication_style, emoji and further keys. */
+            /** @description Keys such as role, communication_style and emoji. */
             identity_profile?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Own text for IDENTITY.md. */
+            /** @description Text of IDENTITY.md that replaces the default. */
             identity_template?: string | null;
-            /** @description Own text for SOUL.md. */
+            /** @description Text of SOUL.md that replaces the default. */
             soul_template?: string | null;
         };
         AgentUpdate: {
-            /** @description Name of the agent, unique on its board in any case. */
+            /** @description Name of the agent, unique on its board regardless of case. */
             name?: string;
-            /** @description Board to move to; left out of account for a main agent that stays one. */
+            /** @description Board to move the agent to; ignored for a main agent that stays one. */
             board_id?: string | null;
-            /** @description Make it the main agent of its gateway, or an agent of `board_id` again. */
+            /** @description True makes it the main agent of its gateway; false moves it to `board_id`. */
             is_gateway_main?: boolean;
-            /** @description Heartbeat settings of the host. */
+            /** @description Heartbeat settings for the host. */
             heartbeat_config?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Role, communication_style, emoji and further keys. */
+            /** @description Keys such as role, communication_style and emoji. */
             identity_profile?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Own text for IDENTITY.md; blank or null removes it. */
+            /** @description Text of IDENTITY.md that replaces the default; blank or null restores the default. */
             identity_template?: string | null;
-            /** @description Own text for SOUL.md; blank or null removes it. */
+            /** @description Text of SOUL.md that replaces the default; blank or null restores the default. */
             soul_template?: string | null;
-            /** @description Refused: the status follows the agent's heartbeats. */
+            /** @description Rejected: heartbeats set the status. */
             status?: unknown;
         };
         AgentHeartbeatByName: {
             /**
-             * @description Name of the agent; an agent itself may leave it out.
+             * @description Name of the agent; agents may omit it.
              * @default null
              */
             name?: string | null;
             /**
-             * @description Board of the agent; an agent itself may leave it out.
+             * @description Board of the agent; agents may omit it.
              * @default null
              */
             board_id?: string | null;
             /**
-             * @description How the agent is from now on; left out of account for one that is made.
+             * @description New status of the agent; online when omitted, and ignored when the agent is created.
              * @default null
              */
             status?: ("online" | "active" | "ready" | "offline") | null;
         };
         AgentHeartbeat: {
             /**
-             * @description How the agent is from now on; online when left out.
+             * @description New status of the agent; online when omitted.
              * @default null
              */
             status?: ("online" | "active" | "ready" | "offline") | null;
         };
         AgentNudge: {
-            /** @description What the agent is told, word for word. */
+            /** @description Text that is sent to the agent unchanged. */
             message: string;
         };
         SoulUpdate: {
-            /** @description The whole new text of SOUL.md. */
+            /** @description The complete new text of SOUL.md. */
             content: string;
             /** @description Where the text comes from. */
             source_url?: string | null;
-            /** @description Why it is changed. */
+            /** @description Reason for the change. */
             reason?: string | null;
         };
         GatewayMainAskUserRequest: {
-            /** @description What the user is asked, with all that is needed to answer. */
+            /** @description The question, with everything the user needs to answer it. */
             content: string;
-            /** @description Comes back with the answer, so that it finds its question. */
+            /** @description Id that the reply repeats, to match it with the question. */
             correlation_id?: string | null;
-            /** @description Where the user would best be asked. */
+            /** @description Channel on which the user prefers to be asked. */
             preferred_channel?: string | null;
             /**
-             * @description Tags of the memory entry that holds the answer.
+             * @description Tags of the memory entry that holds the reply.
              * @default [
              *       "gateway_main",
              *       "user_reply"
              *     ]
              */
             reply_tags?: string[];
-            /** @description Source of the memory entry that holds the answer. */
+            /** @description Source of the memory entry that holds the reply. */
             reply_source?: string | null;
         };
         GatewayLeadMessageRequest: {
             /**
-             * @description Routing mode: `question` wants an answer, `handoff` passes work on.
+             * @description Routing mode: `question` asks for an answer, `handoff` passes work on.
              * @default question
              * @enum {string}
              */
             kind?: "question" | "handoff";
-            /** @description What the lead is told. */
+            /** @description Text of the message. */
             content: string;
-            /** @description Comes back with the answer, so that it finds its question. */
+            /** @description Id that the reply repeats, to match it with the question. */
             correlation_id?: string | null;
             /**
-             * @description Tags of the memory entry that holds the answer.
+             * @description Tags of the memory entry that holds the reply.
              * @default [
              *       "gateway_main",
              *       "lead_reply"
              *     ]
              */
             reply_tags?: string[];
-            /** @description Source of the memory entry that holds the answer. */
+            /** @description Source of the memory entry that holds the reply. */
             reply_source?: string | null;
         };
         GatewayLeadBroadcastRequest: {
             /**
-             * @description Routing mode: `question` wants an answer, `handoff` passes work on.
+             * @description Routing mode: `question` asks for an answer, `handoff` passes work on.
              * @default question
              * @enum {string}
              */
             kind?: "question" | "handoff";
-            /** @description What the lead is told. */
+            /** @description Text of the message. */
             content: string;
-            /** @description Comes back with the answer, so that it finds its question. */
+            /** @description Id that the reply repeats, to match it with the question. */
             correlation_id?: string | null;
             /**
-             * @description Tags of the memory entry that holds the answer.
+             * @description Tags of the memory entry that holds the reply.
              * @default [
              *       "gateway_main",
              *       "lead_reply"
              *     ]
              */
             reply_tags?: string[];
-            /** @description Source of the memory entry that holds the answer. */
+            /** @description Source of the memory entry that holds the reply. */
             reply_source?: string | null;
             /**
-             * @description Boards whose leads are meant; all boards of the gateway when left out.
+             * @description Boards whose leads get the message; all boards of the gateway when omitted.
              * @default null
              */
             board_ids?: string[] | null;
         };
         MarketplaceSkillCreate: {
-            /** @description Where the skill is to be had: https, at a public host. */
+            /** @description URL of the skill: https, at a public host. */
             source_url: string;
-            /** @description Display name. Left out: that of a skill that is there stays, a new one is named after its url. */
+            /** @description Display name. When omitted, an existing skill keeps its name and a new one is named after its URL. */
             name?: string | null;
-            /** @description What the skill is for. Left out: what is there stays. */
+            /** @description What the skill is for; an existing description stays when omitted. */
             description?: string | null;
         };
-        /** @description Of a pack that is there, what is left out stays. */
+        /** @description For a pack that already exists, omitted fields stay unchanged. */
         SkillPackCreate: {
-            /** @description Repository: https://github.com/<owner>/<repository>. */
+            /** @description URL of the repository: https://github.com/<owner>/<repository>. */
             source_url: string;
             /** @description Display name; a new pack without one is named after its repository. */
             name?: string | null;
             /** @description What is in the pack. */
             description?: string | null;
-            /** @description Branch to read; `main` when left out of a new pack, or not usable. */
+            /** @description Branch to read; `main` when it is omitted for a new pack or is not a valid name. */
             branch?: string | null;
             /** @description Any object to store with the pack. */
             metadata?: {
@@ -3786,16 +3786,16 @@ export interface components {
         };
         /** @description Replaces the pack as a whole. */
         SkillPackUpdate: {
-            /** @description Repository: https://github.com/<owner>/<repository>. */
+            /** @description URL of the repository: https://github.com/<owner>/<repository>. */
             source_url: string;
-            /** @description Display name; made from the repository's when left out. */
+            /** @description Display name; derived from the repository's name when omitted. */
             name?: string | null;
-            /** @description What is in the pack; cleared when left out. */
+            /** @description What is in the pack; cleared when omitted. */
             description?: string | null;
-            /** @description Branch to read; `main` when left out, or not usable. */
+            /** @description Branch to read; `main` when it is omitted or is not a valid name. */
             branch?: string | null;
             /**
-             * @description Any object to store with the pack; emptied when left out.
+             * @description Any object to store with the pack; emptied when omitted.
              * @default {}
              */
             metadata?: {
@@ -3804,7 +3804,7 @@ export interface components {
         };
         /** @description State of the service. */
         Health: {
-            /** @description All is well. */
+            /** @description Whether the service works. */
             ok: boolean;
         };
         /** @description An OpenAPI 3.1 document. */
@@ -3818,7 +3818,7 @@ export interface components {
              * @description Id of the user.
              */
             id: string;
-            /** @description The identity provider's key of the user. */
+            /** @description The identity provider's id of the user. */
             clerk_user_id: string;
             /** @description E-mail address. */
             email: string | null;
@@ -3828,7 +3828,7 @@ export interface components {
             preferred_name: string | null;
             /** @description Pronouns. */
             pronouns: string | null;
-            /** @description IANA time zone. Onboarding is complete once name and timezone are set. */
+            /** @description IANA time zone. Onboarding of a user is complete once `name` and `timezone` are set. */
             timezone: string | null;
             /** @description Notes for agents about the user. */
             notes: string | null;
@@ -3840,55 +3840,55 @@ export interface components {
              */
             is_super_admin: false;
         };
-        /** @description Why a request is refused. */
+        /** @description Why a request was rejected. */
         Refusal: {
-            /** @description What went wrong, as a text or as an object with a message and what belongs to it. */
+            /** @description What went wrong, as text or as an object with a message and further fields. */
             detail: string | ({
                 /** @description What went wrong. */
                 message: string;
-                /** @description A word for programs, where the rule has one. */
+                /** @description Machine-readable code, for rules that have one. */
                 code?: string;
             } & {
                 [key: string]: unknown;
             });
             /**
-             * @description In a 403 to an agent.
+             * @description Present in a 403 to an agent.
              * @constant
              */
             code?: "forbidden";
             /**
-             * @description In a 403 to an agent: the same request will not do better later.
+             * @description Present in a 403 to an agent: repeating the request does not help.
              * @constant
              */
             retryable?: false;
         };
-        /** @description Input that cannot be taken. */
+        /** @description The input is not valid. */
         InvalidInput: {
-            /** @description A broken rule, or every field that does not fit. */
+            /** @description The rule that was broken, or a list of all invalid fields. */
             detail: string | ({
                 /** @description The rule that was broken. */
                 message: string;
-                /** @description A word for programs, where the rule has one. */
+                /** @description Machine-readable code, for rules that have one. */
                 code?: string;
             } & {
                 [key: string]: unknown;
             }) | components["schemas"]["FieldProblem"][];
         };
-        /** @description A field that does not fit. */
+        /** @description A field that is not valid. */
         FieldProblem: {
             /** @description Kind of problem. */
             type: string;
-            /** @description Where: body, query or path, then the field. */
+            /** @description Location of the problem: `body`, `query` or `path`, followed by the path of the field. */
             loc: (string | number)[];
             /** @description What is wrong. */
             msg: string;
-            /** @description The offending value. */
+            /** @description The invalid value. */
             input: unknown;
         };
         /** @description The operation succeeded. */
         Ok: {
             /**
-             * @description It is done.
+             * @description The operation succeeded.
              * @constant
              */
             ok: true;
@@ -3904,7 +3904,7 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When it was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -3929,7 +3929,7 @@ export interface components {
              * @enum {string}
              */
             role: "owner" | "admin" | "member";
-            /** @description Whether the caller works in it now. */
+            /** @description Whether it is the caller's active organization. */
             is_active: boolean;
         };
         /** @description A membership in an organization. */
@@ -3984,19 +3984,19 @@ export interface components {
                 /** @description What the user wants to be called. */
                 preferred_name: string | null;
             } | null;
-            /** @description Rights on single boards, beside the two flags. */
+            /** @description Rights on single boards, in addition to the two flags. */
             board_access: components["schemas"]["BoardAccess"][];
         };
         /** @description Rights of a member on one board. */
         BoardAccess: {
             /**
              * Format: uuid
-             * @description Id of the override.
+             * @description Id of the access row.
              */
             id: string;
             /**
              * Format: uuid
-             * @description Board it speaks of.
+             * @description Board of the rights.
              */
             board_id: string;
             /** @description The member may read the board. */
@@ -4005,40 +4005,40 @@ export interface components {
             can_write: boolean;
             /**
              * Format: date-time
-             * @description When it was given.
+             * @description When the rights were given.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the rights last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
         };
         /** @description A page of a list. */
         MemberPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Member"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description A page of a list. */
         InvitePage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Invite"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description A way into an organization, for one e-mail address. */
+        /** @description An invitation to join an organization, for one e-mail address. */
         Invite: {
             /**
              * Format: uuid
@@ -4047,13 +4047,13 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Organization it lets somebody into.
+             * @description Organization of the invite.
              */
             organization_id: string;
-            /** @description Who may accept it, in lower case. */
+            /** @description E-mail address of the invited person, in lower case. */
             invited_email: string;
             /**
-             * @description Role it gives.
+             * @description Role that the invite gives.
              * @enum {string}
              */
             role: "owner" | "admin" | "member";
@@ -4061,28 +4061,28 @@ export interface components {
             all_boards_read: boolean;
             /** @description Gives the right to write to every board. */
             all_boards_write: boolean;
-            /** @description What accepts it. Hand it to the invited person; no mail is sent. */
+            /** @description Token that accepts the invite. Give it to the invited person; the service sends no mail. */
             token: string;
-            /** @description Who invited. */
+            /** @description User who created the invite. */
             created_by_user_id: string | null;
-            /** @description Who accepted. */
+            /** @description User who accepted the invite. */
             accepted_by_user_id: string | null;
-            /** @description When it was accepted; null while it is open. */
+            /** @description When the invite was accepted; null while it is open. */
             accepted_at: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the invite was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the invite last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
         };
-        /** @description A field that tasks of some boards have beside the usual ones. */
+        /** @description An additional field for the tasks of some boards. */
         CustomField: {
             /**
              * Format: uuid
@@ -4099,7 +4099,7 @@ export interface components {
             /** @description Display name. */
             label: string;
             /**
-             * @description What its values are.
+             * @description Type of the values.
              * @enum {string}
              */
             field_type: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json";
@@ -4108,19 +4108,19 @@ export interface components {
              * @enum {string}
              */
             ui_visibility: "always" | "if_set" | "hidden";
-            /** @description Pattern that a text must match as a whole. */
+            /** @description RE2 pattern that a text value must match as a whole. */
             validation_regex: string | null;
             /** @description What the field is for. */
             description: string | null;
             /** @description Whether a task must have a value that is not null. */
             required: boolean;
-            /** @description Value of tasks that have none of their own. */
+            /** @description Value of tasks that store no value for the field. */
             default_value: unknown | null;
-            /** @description Boards whose tasks have the field, in order of id. */
+            /** @description Boards whose tasks have the field, ordered by id. */
             board_ids: string[];
             /**
              * Format: date-time
-             * @description When the field was made.
+             * @description When the field was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4149,13 +4149,13 @@ export interface components {
             slug: string;
             /** @description Six hex digits in lower case, without `#`. */
             color: string;
-            /** @description What the tag stands for. */
+            /** @description What the tag means. */
             description: string | null;
-            /** @description How many tasks carry the tag. */
+            /** @description How many tasks have the tag. */
             task_count: number;
             /**
              * Format: date-time
-             * @description When the tag was made.
+             * @description When the tag was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4168,27 +4168,27 @@ export interface components {
         };
         /** @description A page of a list. */
         TagPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Tag"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description A page of a list. */
         GatewayPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Gateway"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description An OpenClaw host that runs agents. */
+        /** @description A registered OpenClaw host that runs agents. */
         Gateway: {
             /**
              * Format: uuid
@@ -4200,17 +4200,17 @@ export interface components {
              * @description Organization that the gateway belongs to.
              */
             organization_id: string;
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
-            /** @description Address of the host's WebSocket. */
+            /** @description WebSocket address of the host. */
             url: string;
-            /** @description Folder on the host that holds the agents' workspaces. */
+            /** @description Folder on the host that contains the agents' workspaces. */
             workspace_root: string;
-            /** @description Connect as control UI, without a device identity. */
+            /** @description Connects as control UI, without a device identity. */
             disable_device_pairing: boolean;
-            /** @description Accept any certificate of a wss host. */
+            /** @description Accepts any TLS certificate of a wss host. */
             allow_insecure_tls: boolean;
-            /** @description The gateway token, masked: stars and its last four characters. */
+            /** @description The masked gateway token: stars and its last four characters. */
             token: string | null;
             /** @description Whether a token is stored. */
             has_token: boolean;
@@ -4218,9 +4218,9 @@ export interface components {
             version: string | null;
             /** @description Whether the last call reached the host. */
             connected: boolean;
-            /** @description Why not, or a warning. */
+            /** @description Why the host is not connected, or a warning about its version. */
             last_error: string | null;
-            /** @description How often the templates are synced by themselves; null is never. */
+            /** @description Interval of the scheduled template sync in minutes; null when it is off. */
             sync_interval_minutes: number | null;
             /**
              * Format: date-time
@@ -4230,50 +4230,50 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the gateway was last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
         };
-        /** @description Whether a host can be worked with, asked of the host itself. */
+        /** @description State of a host, as the host itself reports it now. */
         GatewayStatus: {
-            /** @description Whether the host answers, and its version is one this service works with. */
+            /** @description Whether the host answers and its version is supported. */
             connected: boolean;
             /** @description Address of the host. */
             gateway_url: string;
             /** @description Version the host reports. */
             version: string | null;
-            /** @description How many sessions it has; null when not connected. */
+            /** @description Number of sessions; null when not connected. */
             sessions_count: number | null;
-            /** @description Its sessions; null when not connected. */
+            /** @description The host's sessions; null when not connected. */
             sessions: components["schemas"]["GatewaySession"][] | null;
-            /** @description That of the gateway's main agent, when a board was named. */
+            /** @description Session of the gateway's main agent, if the query names a board. */
             main_session: components["schemas"]["GatewaySession"] | null;
-            /** @description Why there is none although a board was named. */
+            /** @description Why there is no main session although the query names a board. */
             main_session_error: string | null;
-            /** @description Why the host is not connected; a warning when it is. */
+            /** @description Why the host is not connected, or a warning if it is connected. */
             error: string | null;
         };
-        /** @description A session as its host describes it, with what is known of its agent. */
+        /** @description A session as its host reports it, with the agent that it belongs to. */
         GatewaySession: {
             /** @description Session key, such as `agent:<agent>:main`. */
             key: string;
-            /** @description What the host calls the session; usually the agent's name. */
+            /** @description Name of the session on the host; usually the agent's name. */
             label: string | null;
-            /** @description Agent of the organization whose own session this is. */
+            /** @description The organization's agent that the session belongs to. */
             agent_id: string | null;
-            /** @description Its name. */
+            /** @description Name of the agent. */
             agent_name: string | null;
-            /** @description When something last happened in it. */
+            /** @description When the session was last active. */
             last_activity: string | null;
         } & {
             [key: string]: unknown;
         };
         /** @description Sessions of a host. */
         GatewaySessions: {
-            /** @description The host's sessions, in its order. */
+            /** @description The host's sessions, in the host's order. */
             sessions: components["schemas"]["GatewaySession"][];
-            /** @description That of the gateway's main agent, when there is one. */
+            /** @description Session of the gateway's main agent; null when it does not exist. */
             main_session: components["schemas"]["GatewaySession"] | null;
         };
         /** @description One session of a host. */
@@ -4281,18 +4281,18 @@ export interface components {
             /** @description The session. */
             session: components["schemas"]["GatewaySession"];
         };
-        /** @description What was said in a session. */
+        /** @description Messages of a session. */
         GatewaySessionHistory: {
-            /** @description Messages as the host keeps them, oldest first. */
+            /** @description Messages as the host stores them, oldest first. */
             history: unknown[];
         };
-        /** @description What a host understands. */
+        /** @description Methods and events that a host supports. */
         GatewayCommands: {
-            /** @description Wire protocol. */
+            /** @description Version of the wire protocol. */
             protocol_version: number;
-            /** @description Methods of the host; those this service uses when no host answers. */
+            /** @description Methods of the host, or those that this service uses when no host answers. */
             methods: string[];
-            /** @description Events of the host; those this service handles when no host answers. */
+            /** @description Events of the host, or those that this service handles when no host answers. */
             events: string[];
         };
         /** @description What a template sync did, agent by agent. */
@@ -4306,56 +4306,56 @@ export interface components {
             synced_agents: {
                 /** @description Id of the agent; null when it was removed since. */
                 agent_id: string | null;
-                /** @description Its name. */
+                /** @description Name of the agent. */
                 name: string;
                 /**
-                 * @description Its files are written.
+                 * @description The agent's files were written.
                  * @constant
                  */
                 status: "success";
             }[];
-            /** @description What could not be done. It is no reason for an error status. */
+            /** @description What failed. The status is 200 even when there are errors. */
             errors: {
-                /** @description The agent; null when it is about none, or the agent was removed since. */
+                /** @description Id of the agent; null when the error concerns no single agent, or the agent was removed since. */
                 agent_id: string | null;
-                /** @description Its name. */
+                /** @description Name of the agent. */
                 agent_name: string | null;
-                /** @description Its board; null for a main agent. */
+                /** @description Id of the agent's board; null for a main agent. */
                 board_id: string | null;
                 /** @description What went wrong. */
                 error: string;
-                /** @description The same. */
+                /** @description The same text as `error`. */
                 message: string;
             }[];
-            /** @description How many agents were synced. */
+            /** @description Number of synced agents. */
             total_synced: number;
-            /** @description How many errors there are. */
+            /** @description Number of errors. */
             total_errors: number;
             /** @description The same as `total_synced`. */
             agents_synced: number;
-            /** @description How many files were written on the host. */
+            /** @description Number of files written on the host. */
             files_written: number;
-            /** @description Whether the main agent was asked for. */
+            /** @description Whether the request included the main agent. */
             include_main: boolean;
-            /** @description Whether sessions were to start anew. */
+            /** @description Whether the request asked to reset sessions. */
             reset_sessions: boolean;
-            /** @description How many of the boards' agents were synced. */
+            /** @description Number of board agents that were synced. */
             agents_updated: number;
-            /** @description How many of the boards' agents could not be synced. */
+            /** @description Number of board agents that could not be synced. */
             agents_skipped: number;
             /** @description Whether the main agent was synced. */
             main_updated: boolean;
-            /** @description What stands somewhere else on the host than where it belongs, or was left out. */
+            /** @description What the host stored in another place than usual, or did not accept. */
             warnings: {
-                /** @description The agent; null when it is about all of them. */
+                /** @description Id of the agent; null when the warning concerns all agents. */
                 agent_id: string | null;
-                /** @description Its name. */
+                /** @description Name of the agent. */
                 agent_name: string | null;
-                /** @description What the host does not take as it is. */
+                /** @description What the host stored differently, or did not accept. */
                 message: string;
             }[];
         };
-        /** @description A template sync that goes on after its request. */
+        /** @description A template sync that continues after its request. */
         TemplateSyncRun: {
             /**
              * Format: uuid
@@ -4368,38 +4368,38 @@ export interface components {
              */
             gateway_id: string;
             /**
-             * @description `done` once nothing more will happen.
+             * @description `done` when the sync has ended.
              * @enum {string}
              */
             status: "running" | "done";
             /**
-             * @description What began it.
+             * @description What started the sync.
              * @enum {string}
              */
             cause: "request" | "schedule";
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the sync started.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
-            /** @description When it ended. */
+            /** @description When the sync ended; null while it is running. */
             finished_at: string | null;
-            /** @description What was done so far. */
+            /** @description The result so far. */
             result: components["schemas"]["TemplateSyncResult"];
         };
         /** @description A page of a list. */
         BoardPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Board"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description A place where people and agents coordinate. */
+        /** @description A board on which people and agents coordinate their work. */
         Board: {
             /**
              * Format: uuid
@@ -4411,7 +4411,7 @@ export interface components {
              * @description Organization that the board belongs to.
              */
             organization_id: string;
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
             /** @description URL-safe name, unique in the organization. */
             slug: string;
@@ -4437,25 +4437,25 @@ export interface components {
             } | null;
             /** @description When the goal should be reached. */
             target_date: string | null;
-            /** @description Objective and metrics are final. */
+            /** @description Whether objective and metrics are final. */
             goal_confirmed: boolean;
             /** @description Who wrote the goal. */
             goal_source: ("user" | "ai_generated") | null;
-            /** @description A task needs an approval before done. */
+            /** @description A task must be approved before it moves to done. */
             require_approval_for_done: boolean;
-            /** @description A task goes to done from review only. */
+            /** @description A task can move to done only from review. */
             require_review_before_done: boolean;
-            /** @description A task needs a comment to enter review. */
+            /** @description A task needs a comment to move to review. */
             comment_required_for_review: boolean;
-            /** @description A task with a pending approval keeps its status. */
+            /** @description A task with a pending approval cannot change its status. */
             block_status_changes_with_pending_approval: boolean;
-            /** @description Among agents, only the lead moves tasks. */
+            /** @description Of the agents, only the lead can change the status of tasks. */
             only_lead_can_change_status: boolean;
-            /** @description How many agents the board may have, the lead not counted. */
+            /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
             /**
              * Format: date-time
-             * @description When the board was made.
+             * @description When the board was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4466,11 +4466,11 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description Everything a board's overview shows, at once. */
+        /** @description A board with everything on it. */
         BoardSnapshot: {
             /** @description The board. */
             board: components["schemas"]["Board"];
-            /** @description Its tasks, newest first, 5000 at the most. */
+            /** @description Its tasks, newest first, at most 5000. */
             tasks: components["schemas"]["SnapshotTask"][];
             /** @description Its agents, newest first. */
             agents: components["schemas"]["AgentRead"][];
@@ -4478,10 +4478,10 @@ export interface components {
             approvals: components["schemas"]["Approval"][];
             /** @description The latest 200 messages of its chat, oldest first. */
             chat_messages: components["schemas"]["BoardMemoryEntry"][];
-            /** @description How many approvals of the board are pending. */
+            /** @description Number of pending approvals of the board. */
             pending_approvals_count: number;
         };
-        /** @description A task as a board's overview shows it. */
+        /** @description A task in a board's snapshot. */
         SnapshotTask: {
             /**
              * Format: uuid
@@ -4493,42 +4493,42 @@ export interface components {
              * @description Board that the task is on.
              */
             board_id: string;
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title: string;
-            /** @description What is to be done, in full. */
+            /** @description What has to be done, in full. */
             description: string | null;
             /**
-             * @description Where the task stands.
+             * @description State of the task.
              * @enum {string}
              */
             status: "inbox" | "in_progress" | "review" | "done" | "blocked";
-            /** @description `high`, `medium` and `low` rank in this order, before all others. */
+            /** @description `high`, `medium` and `low` rank in this order, before all other words. */
             priority: string;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at: string | null;
-            /** @description Agent that works on it. */
+            /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
-            /** @description Person who created it; null when an agent did. */
+            /** @description Person who created it; null for an agent's task. */
             created_by_user_id: string | null;
             /** @description Start of the current work cycle. */
             in_progress_at: string | null;
             /** @description Tasks that must be done first. */
             depends_on_task_ids: string[];
-            /** @description Those of them that are not done; none once the task itself is. */
+            /** @description Dependencies that are not done; empty when the task itself is done. */
             blocked_by_task_ids: string[];
-            /** @description Whether it waits for another task. */
+            /** @description Whether `blocked_by_task_ids` has any ids. */
             is_blocked: boolean;
             /** @description Ids of its tags. */
             tag_ids: string[];
-            /** @description Its tags, in the order they were given. */
+            /** @description Its tags, in the order of `tag_ids`. */
             tags: components["schemas"]["TagLabel"][];
-            /** @description Every custom field of the board by key: the task's value, else the field's default. */
+            /** @description One key for every custom field of the board: the task's value, else the field's default. */
             custom_field_values: {
                 [key: string]: unknown;
             };
             /**
              * Format: date-time
-             * @description When the task was made.
+             * @description When the task was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4538,14 +4538,14 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
-            /** @description Name of the agent that works on it. */
+            /** @description Name of the assigned agent. */
             assignee: string | null;
-            /** @description How many approvals are linked to it. */
+            /** @description Number of approvals that are linked to the task. */
             approvals_count: number;
-            /** @description How many of them are pending. */
+            /** @description Number of these approvals that are pending. */
             approvals_pending_count: number;
         };
-        /** @description A tag as tasks show it. */
+        /** @description A tag as it appears on tasks. */
         TagLabel: {
             /**
              * Format: uuid
@@ -4576,7 +4576,7 @@ export interface components {
             /** @description Name of the agent. */
             name: string;
             /**
-             * @description State of the agent; offline when it was not heard from for ten minutes.
+             * @description State of the agent; `offline` also when it has been silent for ten minutes.
              * @enum {string}
              */
             status: "online" | "updating" | "deleting" | "active" | "provisioning" | "ready" | "offline";
@@ -4586,25 +4586,25 @@ export interface components {
             is_gateway_main: boolean;
             /** @description Session key on the gateway. */
             openclaw_session_id: string | null;
-            /** @description When the agent was last heard from. */
+            /** @description When the agent last made a request. */
             last_seen_at: string | null;
-            /** @description Heartbeat settings of the host. */
+            /** @description Heartbeat settings for the host. */
             heartbeat_config: {
                 [key: string]: unknown;
             } | null;
-            /** @description Role, style and the like. */
+            /** @description Role, communication style and other keys. */
             identity_profile: {
                 [key: string]: string;
             } | null;
-            /** @description Own text for IDENTITY.md. */
+            /** @description Text of IDENTITY.md that replaces the default. */
             identity_template: string | null;
-            /** @description Own text for SOUL.md. */
+            /** @description Text of SOUL.md that replaces the default. */
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
             /**
              * Format: date-time
-             * @description When the agent was made.
+             * @description When the agent was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4615,7 +4615,7 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description Something that an agent may do only when a person agrees. */
+        /** @description A request for a person's consent to an action of an agent. */
         Approval: {
             /**
              * Format: uuid
@@ -4624,20 +4624,20 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Board that it belongs to.
+             * @description Board that the approval belongs to.
              */
             board_id: string;
-            /** @description Agent that asks. */
+            /** @description Agent that requests the approval. */
             agent_id: string | null;
-            /** @description What is to be approved. */
+            /** @description Action to approve. */
             action_type: string;
-            /** @description Why, in the words of whoever asks. */
+            /** @description Reason for the request. */
             description: string | null;
-            /** @description What is to be known for the decision. */
+            /** @description Further data for the decision. */
             payload: {
                 [key: string]: unknown;
             } | null;
-            /** @description How sure the agent is, 0 to 100; 0 when it did not say. */
+            /** @description Confidence of the agent, 0 to 100; 0 when the request has none. */
             confidence: number;
             /** @description Scores by criterion. */
             rubric_scores: {
@@ -4648,30 +4648,30 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "approved" | "rejected";
-            /** @description First of the tasks it is about. */
+            /** @description First of the linked tasks. */
             task_id: string | null;
-            /** @description The tasks it is about. */
+            /** @description The linked tasks. */
             task_ids: string[];
-            /** @description Their titles, in the same order. */
+            /** @description Titles of the linked tasks, in the same order. */
             task_titles: string[];
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the approval was requested.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the approval last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
-            /** @description When it was decided. */
+            /** @description When the approval was decided. */
             resolved_at: string | null;
-            /** @description Who decided. */
+            /** @description Person who decided. */
             resolved_by_user_id: string | null;
         };
-        /** @description Something a board remembers. The newest entry of a key is its value. */
+        /** @description An entry of a board's memory. The newest entry of a key holds its value. */
         BoardMemoryEntry: {
             /**
              * Format: uuid
@@ -4680,18 +4680,18 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Board that remembers.
+             * @description Board that the memory belongs to.
              */
             board_id: string;
-            /** @description Key under which a value was kept. */
+            /** @description Key that the value is stored under. */
             key: string | null;
-            /** @description The value kept under the key, any JSON. */
+            /** @description The stored value: any JSON. */
             value: unknown | null;
             /** @description The entry as text. */
             content: string;
             /** @description Labels; `chat` makes it a chat message. */
             tags: string[] | null;
-            /** @description Where it comes from. */
+            /** @description Where the entry comes from. */
             source: string | null;
             /** @description A chat message; otherwise a durable note. */
             is_chat: boolean;
@@ -4704,12 +4704,12 @@ export interface components {
         };
         /** @description What the boards of a group work on. */
         BoardGroupSnapshot: {
-            /** @description The group; null when the board is in none. */
+            /** @description The group; null when the board is in no group. */
             group: components["schemas"]["BoardGroup"] | null;
             /** @description Its boards by name. */
             boards: components["schemas"]["GroupSnapshotBoard"][];
         };
-        /** @description Related boards, whose agents coordinate. */
+        /** @description Related boards whose agents coordinate their work. */
         BoardGroup: {
             /**
              * Format: uuid
@@ -4721,7 +4721,7 @@ export interface components {
              * @description Organization that the group belongs to.
              */
             organization_id: string;
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
             /** @description URL-safe name, unique in the organization. */
             slug: string;
@@ -4729,7 +4729,7 @@ export interface components {
             description: string | null;
             /**
              * Format: date-time
-             * @description When the group was made.
+             * @description When the group was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4743,14 +4743,14 @@ export interface components {
         GroupSnapshotBoard: {
             /** @description The board. */
             board: components["schemas"]["Board"];
-            /** @description How many tasks there are in each state that has any, done ones included. */
+            /** @description Number of tasks by status, done ones included; a status without tasks is left out. */
             task_counts: {
                 [key: string]: number;
             };
-            /** @description Its most pressing tasks: by state, then priority, then latest change. */
+            /** @description Its most urgent tasks: by status, then priority, then latest change. */
             tasks: components["schemas"]["GroupTask"][];
         };
-        /** @description A task as other boards of the group see it. */
+        /** @description A task as the other boards of the group see it. */
         GroupTask: {
             /**
              * Format: uuid
@@ -4764,28 +4764,28 @@ export interface components {
             board_id: string;
             /** @description Name of the board. */
             board_name: string;
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title: string;
             /**
-             * @description Where the task stands.
+             * @description State of the task.
              * @enum {string}
              */
             status: "inbox" | "in_progress" | "review" | "done" | "blocked";
-            /** @description `high`, `medium` and `low` rank in this order, before all others. */
+            /** @description `high`, `medium` and `low` rank in this order, before all other words. */
             priority: string;
-            /** @description Agent that works on it. */
+            /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
-            /** @description Name of the agent that works on it. */
+            /** @description Name of the assigned agent. */
             assignee: string | null;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at: string | null;
             /** @description Start of the current work cycle. */
             in_progress_at: string | null;
-            /** @description Its tags, in the order they were given. */
+            /** @description Its tags, in the order of `tag_ids`. */
             tags: components["schemas"]["TagLabel"][];
             /**
              * Format: date-time
-             * @description When the task was made.
+             * @description When the task was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4798,13 +4798,13 @@ export interface components {
         };
         /** @description A page of a list. */
         BoardGroupPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardGroup"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description The outcome for each agent of the group. */
@@ -4814,27 +4814,27 @@ export interface components {
              * @description Id of the group.
              */
             board_group_id: string;
-            /** @description What was asked for. */
+            /** @description The settings of the request. */
             requested: {
                 /** @description Time between heartbeats. */
                 every: string;
-                /** @description Whether the leads were meant too. */
+                /** @description Whether the heartbeats of leads were to change too. */
                 include_board_leads: boolean;
             };
-            /** @description Agents that have the setting now; their hosts take it over shortly. */
+            /** @description Agents whose setting is stored; their hosts apply it shortly. */
             updated_agent_ids: string[];
             /** @description Agents whose gateway has no address or no workspace root; they are unchanged. */
             failed_agent_ids: string[];
         };
         /** @description A page of a list. */
         BoardMemoryEntryPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardMemoryEntry"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description The data of a `memory` event. */
@@ -4844,16 +4844,16 @@ export interface components {
         };
         /** @description A page of a list. */
         BoardGroupMemoryEntryPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardGroupMemoryEntry"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description Something the boards of a group remember together. */
+        /** @description An entry of the memory that the boards of a group share. */
         BoardGroupMemoryEntry: {
             /**
              * Format: uuid
@@ -4862,14 +4862,14 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Group that remembers.
+             * @description Board group that the memory belongs to.
              */
             board_group_id: string;
             /** @description The entry as text. */
             content: string;
-            /** @description Labels; `chat` makes it a chat message, `broadcast` reaches every agent. */
+            /** @description Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group. */
             tags: string[] | null;
-            /** @description Where it comes from. */
+            /** @description Where the entry comes from. */
             source: string | null;
             /** @description A chat message; otherwise a durable note. */
             is_chat: boolean;
@@ -4885,7 +4885,7 @@ export interface components {
             /** @description The new entry. */
             memory: components["schemas"]["BoardGroupMemoryEntry"];
         };
-        /** @description A conversation that settles goal and lead of a board. */
+        /** @description A conversation that defines the goal and the lead of a board. */
         OnboardingSession: {
             /**
              * Format: uuid
@@ -4894,24 +4894,24 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Board that is onboarded.
+             * @description Board of the onboarding.
              */
             board_id: string;
             /** @description Session of the main agent that asks the questions. */
             session_key: string;
             /**
-             * @description Completed once there is a draft, confirmed by a person.
+             * @description `completed` once there is a draft, `confirmed` once a user has accepted a goal.
              * @enum {string}
              */
             status: "active" | "completed" | "confirmed";
-            /** @description The conversation, oldest first; it starts with the request to the agent. */
+            /** @description The conversation, oldest first. It starts with the prompt for the agent. */
             messages: {
                 /**
-                 * @description The user's side, or the main agent's.
+                 * @description `user`, or `assistant` for the main agent.
                  * @enum {string}
                  */
                 role: "user" | "assistant";
-                /** @description The text; of the agent a question or completion as JSON. */
+                /** @description The text; a question or completion of the agent is JSON. */
                 content: string;
                 /**
                  * Format: date-time
@@ -4932,7 +4932,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the session last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
@@ -4949,42 +4949,42 @@ export interface components {
              * @description Board that the task is on.
              */
             board_id: string;
-            /** @description What is to be done, in a line. */
+            /** @description What has to be done, in one line. */
             title: string;
-            /** @description What is to be done, in full. */
+            /** @description What has to be done, in full. */
             description: string | null;
             /**
-             * @description Where the task stands.
+             * @description State of the task.
              * @enum {string}
              */
             status: "inbox" | "in_progress" | "review" | "done" | "blocked";
-            /** @description `high`, `medium` and `low` rank in this order, before all others. */
+            /** @description `high`, `medium` and `low` rank in this order, before all other words. */
             priority: string;
-            /** @description When it should be done. */
+            /** @description When it is due. */
             due_at: string | null;
-            /** @description Agent that works on it. */
+            /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
-            /** @description Person who created it; null when an agent did. */
+            /** @description Person who created it; null for an agent's task. */
             created_by_user_id: string | null;
             /** @description Start of the current work cycle. */
             in_progress_at: string | null;
             /** @description Tasks that must be done first. */
             depends_on_task_ids: string[];
-            /** @description Those of them that are not done; none once the task itself is. */
+            /** @description Dependencies that are not done; empty when the task itself is done. */
             blocked_by_task_ids: string[];
-            /** @description Whether it waits for another task. */
+            /** @description Whether `blocked_by_task_ids` has any ids. */
             is_blocked: boolean;
             /** @description Ids of its tags. */
             tag_ids: string[];
-            /** @description Its tags, in the order they were given. */
+            /** @description Its tags, in the order of `tag_ids`. */
             tags: components["schemas"]["TagLabel"][];
-            /** @description Every custom field of the board by key: the task's value, else the field's default. */
+            /** @description One key for every custom field of the board: the task's value, else the field's default. */
             custom_field_values: {
                 [key: string]: unknown;
             };
             /**
              * Format: date-time
-             * @description When the task was made.
+             * @description When the task was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -4997,27 +4997,27 @@ export interface components {
         };
         /** @description A page of a list. */
         TaskPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Task"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description A page of a list. */
         TaskCommentPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["TaskComment"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description Something said about a task. */
+        /** @description A comment on a task. */
         TaskComment: {
             /**
              * Format: uuid
@@ -5026,7 +5026,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Task that it is about.
+             * @description Task that the comment is on.
              */
             task_id: string;
             /**
@@ -5038,15 +5038,15 @@ export interface components {
             agent_id: string | null;
             /** @description Person who wrote it. */
             user_id: string | null;
-            /** @description What was written. */
+            /** @description Text of the comment. */
             message: string;
-            /** @description The same text. */
+            /** @description The same text as `message`. */
             content: string;
             /** @description Labels. */
             tags: string[];
             /**
              * Format: date-time
-             * @description When it was written.
+             * @description When the comment was written.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -5054,7 +5054,7 @@ export interface components {
         /** @description The data of a `task` event. */
         TaskEvent: {
             /**
-             * @description Somebody said something about a task.
+             * @description Somebody commented on a task.
              * @constant
              */
             type: "task.comment";
@@ -5070,10 +5070,10 @@ export interface components {
             type: "task.created" | "task.updated" | "task.status_changed";
             /** @description The event of the activity log. */
             activity: components["schemas"]["TaskActivity"];
-            /** @description The task as it is by now; null once it is removed. */
+            /** @description The task as it is now; null after it was removed. */
             task: components["schemas"]["Task"] | null;
         };
-        /** @description What happened to a task. */
+        /** @description An event of a task in the activity log. */
         TaskActivity: {
             /**
              * Format: uuid
@@ -5085,11 +5085,11 @@ export interface components {
              * @enum {string}
              */
             event_type: "task.comment" | "task.created" | "task.updated" | "task.status_changed";
-            /** @description What happened, in words; of a comment its text. */
+            /** @description What happened, as a sentence; for a comment, its text. */
             message: string | null;
-            /** @description Agent that did it; null for a person. */
+            /** @description Agent that caused the event; null for a person. */
             agent_id: string | null;
-            /** @description The task; null once it is removed. */
+            /** @description The task; null after it was removed. */
             task_id: string | null;
             /**
              * Format: date-time
@@ -5100,13 +5100,13 @@ export interface components {
         };
         /** @description A page of a list. */
         ApprovalPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Approval"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description The data of an `approval` event. */
@@ -5115,33 +5115,33 @@ export interface components {
             approval: components["schemas"]["Approval"];
             /** @description How many approvals of the board are pending. */
             pending_approvals_count: number;
-            /** @description The counts of its task, or of each of several; absent without a task. */
+            /** @description Counts of the linked task, or a list of counts for several tasks; absent without linked tasks. */
             task_counts?: components["schemas"]["ApprovalTaskCounts"] | components["schemas"]["ApprovalTaskCounts"][];
         };
-        /** @description How many approvals a task has. */
+        /** @description The numbers of approvals of a task. */
         ApprovalTaskCounts: {
             /**
              * Format: uuid
-             * @description A task that the approval is about.
+             * @description A task linked to the approval.
              */
             task_id: string;
-            /** @description How many approvals are linked to it. */
+            /** @description How many approvals are linked to the task. */
             approvals_count: number;
             /** @description How many of them are pending. */
             approvals_pending_count: number;
         };
         /** @description A page of a list. */
         BoardWebhookPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardWebhook"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description A public address through which an external system reaches an agent. */
+        /** @description A public URL through which an external system notifies an agent. */
         BoardWebhook: {
             /**
              * Format: uuid
@@ -5150,26 +5150,26 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Board that receives.
+             * @description Board that receives the payloads.
              */
             board_id: string;
-            /** @description Agent that is told; null: the board's lead. */
+            /** @description Agent to notify; null for the board's lead. */
             agent_id: string | null;
-            /** @description What the agent is to do with a payload. */
+            /** @description What the agent should do with a payload. */
             description: string;
-            /** @description Whether posts are accepted. */
+            /** @description Whether the webhook accepts requests. */
             enabled: boolean;
             /** @description Path to post to. */
             endpoint_path: string;
-            /** @description Full address to post to; null when the service's own address is not configured. */
+            /** @description Full URL to post to; null while BASE_URL is not set. */
             endpoint_url: string | null;
-            /** @description Whether posts must be signed. */
+            /** @description Whether requests must be signed. */
             has_secret: boolean;
-            /** @description Header of the signature; null: X-Hub-Signature-256, else X-Webhook-Signature. */
+            /** @description Header that holds the signature; null for X-Hub-Signature-256 or X-Webhook-Signature. */
             signature_header: string | null;
             /**
              * Format: date-time
-             * @description When the webhook was made.
+             * @description When the webhook was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -5204,17 +5204,58 @@ export interface components {
             payload_id: string;
         };
         /** @description A page of a list. */
-        BoardWebhookPayloadPage: {
-            /** @description The items of this page, in the list's order. */
-            items: components["schemas"]["BoardWebhookPayload"][];
-            /** @description How many items there are in all. */
+        BoardWebhookPayloadListedPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["BoardWebhookPayloadListed"][];
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description A post that a webhook accepted. */
+        /** @description A request that a webhook accepted, in a list. */
+        BoardWebhookPayloadListed: {
+            /**
+             * Format: uuid
+             * @description Id of the payload.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board that received it.
+             */
+            board_id: string;
+            /**
+             * Format: uuid
+             * @description Webhook that received it.
+             */
+            webhook_id: string;
+            /** @description The body exactly as it was received: JSON, or a string for any other text. */
+            payload: unknown;
+            /** @description Content-Type, User-Agent and X- headers, in lower case. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description IP address of the sender. */
+            source_ip: string;
+            /** @description Content-Type of the request. */
+            content_type: string | null;
+            /**
+             * Format: date-time
+             * @description When it was received.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            received_at: string;
+            /**
+             * @description Present when `payload` is only the beginning, as text.
+             * @constant
+             */
+            payload_truncated?: true;
+            /** @description Path of the whole payload. Present when `payload` is truncated. */
+            payload_path?: string;
+        };
+        /** @description A request that a webhook accepted. */
         BoardWebhookPayload: {
             /**
              * Format: uuid
@@ -5231,32 +5272,32 @@ export interface components {
              * @description Webhook that received it.
              */
             webhook_id: string;
-            /** @description The body exactly as it came: JSON, or a string for any other text. */
+            /** @description The body exactly as it was received: JSON, or a string for any other text. */
             payload: unknown;
             /** @description Content-Type, User-Agent and X- headers, in lower case. */
             headers: {
                 [key: string]: string;
             };
-            /** @description Address of the sender. */
+            /** @description IP address of the sender. */
             source_ip: string;
-            /** @description Content-Type of the post. */
+            /** @description Content-Type of the request. */
             content_type: string | null;
             /**
              * Format: date-time
-             * @description When it came.
+             * @description When it was received.
              * @example 2026-11-20T10:24:09.799Z
              */
             received_at: string;
         };
         /** @description A page of a list. */
         AgentReadPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["AgentRead"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description A new agent with its token. */
@@ -5276,7 +5317,7 @@ export interface components {
             /** @description Name of the agent. */
             name: string;
             /**
-             * @description State of the agent; offline when it was not heard from for ten minutes.
+             * @description State of the agent; `offline` also when it has been silent for ten minutes.
              * @enum {string}
              */
             status: "online" | "updating" | "deleting" | "active" | "provisioning" | "ready" | "offline";
@@ -5286,25 +5327,25 @@ export interface components {
             is_gateway_main: boolean;
             /** @description Session key on the gateway. */
             openclaw_session_id: string | null;
-            /** @description When the agent was last heard from. */
+            /** @description When the agent last made a request. */
             last_seen_at: string | null;
-            /** @description Heartbeat settings of the host. */
+            /** @description Heartbeat settings for the host. */
             heartbeat_config: {
                 [key: string]: unknown;
             } | null;
-            /** @description Role, style and the like. */
+            /** @description Role, communication style and other keys. */
             identity_profile: {
                 [key: string]: string;
             } | null;
-            /** @description Own text for IDENTITY.md. */
+            /** @description Text of IDENTITY.md that replaces the default. */
             identity_template: string | null;
-            /** @description Own text for SOUL.md. */
+            /** @description Text of SOUL.md that replaces the default. */
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
             /**
              * Format: date-time
-             * @description When the agent was made.
+             * @description When the agent was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -5314,15 +5355,15 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
-            /** @description The agent's token. This is the only time it is shown. */
+            /** @description Token of the agent. It is returned only once, here. */
             auth_token: string;
         };
         /** @description The data of an `agent` event. */
         AgentEvent: {
-            /** @description The agent as it is now. */
+            /** @description The agent in its current state. */
             agent: components["schemas"]["AgentRead"];
         };
-        /** @description The agent; with its token when this made it. */
+        /** @description The agent, with its token when this request created it. */
         AgentCheckedIn: {
             /**
              * Format: uuid
@@ -5339,7 +5380,7 @@ export interface components {
             /** @description Name of the agent. */
             name: string;
             /**
-             * @description State of the agent; offline when it was not heard from for ten minutes.
+             * @description State of the agent; `offline` also when it has been silent for ten minutes.
              * @enum {string}
              */
             status: "online" | "updating" | "deleting" | "active" | "provisioning" | "ready" | "offline";
@@ -5349,25 +5390,25 @@ export interface components {
             is_gateway_main: boolean;
             /** @description Session key on the gateway. */
             openclaw_session_id: string | null;
-            /** @description When the agent was last heard from. */
+            /** @description When the agent last made a request. */
             last_seen_at: string | null;
-            /** @description Heartbeat settings of the host. */
+            /** @description Heartbeat settings for the host. */
             heartbeat_config: {
                 [key: string]: unknown;
             } | null;
-            /** @description Role, style and the like. */
+            /** @description Role, communication style and other keys. */
             identity_profile: {
                 [key: string]: string;
             } | null;
-            /** @description Own text for IDENTITY.md. */
+            /** @description Text of IDENTITY.md that replaces the default. */
             identity_template: string | null;
-            /** @description Own text for SOUL.md. */
+            /** @description Text of SOUL.md that replaces the default. */
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
             /**
              * Format: date-time
-             * @description When the agent was made.
+             * @description When the agent was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -5377,13 +5418,13 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
-            /** @description The agent's token. This is the only time it is shown. */
+            /** @description Token of the agent. It is returned only once, here. */
             auth_token?: string;
         };
         /** @description Who the caller is. */
         AgentHealth: {
             /**
-             * @description The token is good.
+             * @description The token is valid.
              * @constant
              */
             ok: true;
@@ -5411,13 +5452,13 @@ export interface components {
         AgentSoul: string;
         /** @description A page of a list. */
         AgentBoardPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["AgentBoard"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
         /** @description A board as its agents see it. */
@@ -5432,7 +5473,7 @@ export interface components {
              * @description Organization that the board belongs to.
              */
             organization_id: string;
-            /** @description Name people read. */
+            /** @description Display name. */
             name: string;
             /** @description URL-safe name, unique in the organization. */
             slug: string;
@@ -5458,25 +5499,25 @@ export interface components {
             } | null;
             /** @description When the goal should be reached. */
             target_date: string | null;
-            /** @description Objective and metrics are final. */
+            /** @description Whether objective and metrics are final. */
             goal_confirmed: boolean;
             /** @description Who wrote the goal. */
             goal_source: ("user" | "ai_generated") | null;
-            /** @description A task needs an approval before done. */
+            /** @description A task must be approved before it moves to done. */
             require_approval_for_done: boolean;
-            /** @description A task goes to done from review only. */
+            /** @description A task can move to done only from review. */
             require_review_before_done: boolean;
-            /** @description A task needs a comment to enter review. */
+            /** @description A task needs a comment to move to review. */
             comment_required_for_review: boolean;
-            /** @description A task with a pending approval keeps its status. */
+            /** @description A task with a pending approval cannot change its status. */
             block_status_changes_with_pending_approval: boolean;
-            /** @description Among agents, only the lead moves tasks. */
+            /** @description Of the agents, only the lead can change the status of tasks. */
             only_lead_can_change_status: boolean;
-            /** @description How many agents the board may have, the lead not counted. */
+            /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
             /**
              * Format: date-time
-             * @description When the board was made.
+             * @description When the board was created.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
@@ -5487,7 +5528,7 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Paused when the latest of /pause and /resume in the chat is /pause.
+             * @description `paused` when the newest `/pause` or `/resume` in the chat is `/pause`.
              * @enum {string}
              */
             status: "active" | "paused";
@@ -5495,7 +5536,7 @@ export interface components {
         /** @description Who asks the user. */
         GatewayMainAskUserResponse: {
             /**
-             * @description The main agent has the request.
+             * @description The request was sent to the main agent.
              * @constant
              */
             ok: true;
@@ -5506,13 +5547,13 @@ export interface components {
             board_id: string;
             /** @description Main agent that asks the user. */
             main_agent_id: string | null;
-            /** @description Its name. */
+            /** @description Name of that main agent. */
             main_agent_name: string | null;
         };
-        /** @description Who got the message. */
+        /** @description The lead that gets the message. */
         GatewayLeadMessageResponse: {
             /**
-             * @description The lead has the message, or gets it as soon as it is there.
+             * @description The message was sent, or will be once the lead is provisioned.
              * @constant
              */
             ok: true;
@@ -5526,103 +5567,103 @@ export interface components {
              * @description The lead.
              */
             lead_agent_id: string;
-            /** @description Its name. */
+            /** @description Name of the lead. */
             lead_agent_name: string;
-            /** @description Whether the board had none, so that this one was made. */
+            /** @description Whether the lead was created because the board had none. */
             lead_created: boolean;
         };
-        /** @description What became of a broadcast. */
+        /** @description Outcome of a broadcast. */
         GatewayLeadBroadcastResponse: {
-            /** @description False only when it failed on every board. */
+            /** @description False only when the broadcast failed on every board. */
             ok: boolean;
-            /** @description On how many boards it succeeded. */
+            /** @description Number of boards on which it succeeded. */
             sent: number;
-            /** @description On how many it failed. */
+            /** @description Number of boards on which it failed. */
             failed: number;
-            /** @description Each board in the order asked for, or newest first. */
+            /** @description One result per board, in the order of the request or newest first. */
             results: components["schemas"]["GatewayLeadBroadcastBoardResult"][];
         };
-        /** @description What became of a broadcast on one board. */
+        /** @description Outcome of a broadcast on one board. */
         GatewayLeadBroadcastBoardResult: {
             /**
              * Format: uuid
              * @description Board of the lead.
              */
             board_id: string;
-            /** @description The lead; null when there is none. */
+            /** @description The lead; null when the board has no lead. */
             lead_agent_id: string | null;
-            /** @description Its name. */
+            /** @description Name of the lead. */
             lead_agent_name: string | null;
-            /** @description The lead has the message, or gets it as soon as it is there. */
+            /** @description Whether the message was sent, or will be once the lead is provisioned. */
             ok: boolean;
-            /** @description Why not. */
+            /** @description Why it failed. */
             error: string | null;
         };
         /** @description A page of a list. */
         ActivityEventPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["ActivityEvent"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description Something that happened, in the activity log. */
+        /** @description An event in the activity log. */
         ActivityEvent: {
             /**
              * Format: uuid
              * @description Id of the event.
              */
             id: string;
-            /** @description What happened; types that end with `failed` are errors. */
+            /** @description Type of the event; types that end with `failed` are errors. */
             event_type: string;
             /**
-             * @description The same in a word.
+             * @description Kind of change that the event type stands for.
              * @enum {string}
              */
             action: "created" | "updated" | "deleted";
-            /** @description What happened, in words; of a comment its text. */
+            /** @description Description of the event; for a comment its text. */
             message: string | null;
-            /** @description Board that it happened on. */
+            /** @description Board of the event. */
             board_id: string | null;
-            /** @description Task that it is about; null once the task is removed. */
+            /** @description Task of the event; null once the task is removed. */
             task_id: string | null;
-            /** @description Agent that did it, or that it is about. */
+            /** @description Agent that caused the event, or that the event is about. */
             agent_id: string | null;
-            /** @description Person who did it. */
+            /** @description User who caused the event. */
             user_id: string | null;
-            /** @description The agent, else the person. */
+            /** @description `agent_id`, else `user_id`. */
             actor_id: string | null;
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the event happened.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
             /**
-             * @description Page of the dashboard that shows it.
+             * @description Page of the dashboard that shows the event.
              * @enum {string}
              */
             route_name: "board" | "board.approvals" | "activity";
-            /** @description What that page is opened with. */
+            /** @description Parameters of that page. */
             route_params: {
                 [key: string]: string;
             };
         };
         /** @description A page of a list. */
         TaskCommentFeedItemPage: {
-            /** @description The items of this page, in the list's order. */
+            /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["TaskCommentFeedItem"][];
-            /** @description How many items there are in all. */
+            /** @description Total number of items in the list. */
             total: number;
-            /** @description The limit in force. */
+            /** @description The limit that was applied. */
             limit: number;
-            /** @description The offset in force. */
+            /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description Something said about a task, with where it was said and by whom. */
+        /** @description A comment on a task with its author, task and board. */
         TaskCommentFeedItem: {
             /**
              * Format: uuid
@@ -5631,13 +5672,13 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When it was written.
+             * @description When the comment was written.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
-            /** @description What was written. */
+            /** @description Text of the comment. */
             message: string;
-            /** @description Agent that wrote it; null for a person, or once the agent is gone. */
+            /** @description Agent that wrote the comment; null for a user, or once the agent is removed. */
             agent_id: string | null;
             /** @description Name of that agent. */
             agent_name: string | null;
@@ -5645,7 +5686,7 @@ export interface components {
             agent_role: string | null;
             /**
              * Format: uuid
-             * @description Task that it is about.
+             * @description Task of the comment.
              */
             task_id: string;
             /** @description Title of the task. */
@@ -5663,24 +5704,24 @@ export interface components {
             /** @description The new comment. */
             comment: components["schemas"]["TaskCommentFeedItem"];
         };
-        /** @description How work on boards went: figures over a range, and over the time before it. */
+        /** @description Figures about the work on boards over a range, and over the time before it. */
         Dashboard: {
             /**
-             * @description The range in force.
+             * @description The range of the figures.
              * @enum {string}
              */
             range: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
             /**
              * Format: date-time
-             * @description Where the range ends.
+             * @description The end of the range.
              * @example 2026-11-20T10:24:09.799Z
              */
             generated_at: string;
             /** @description Single figures. */
             kpis: components["schemas"]["DashboardKpis"];
-            /** @description Different tasks that came to review. */
+            /** @description Different tasks that moved to review. */
             throughput: components["schemas"]["MetricComparison"];
-            /** @description Mean hours from the start of work to done, by the time of done. */
+            /** @description Mean hours from the start of work to done, in the bucket of the completion. */
             cycle_time: components["schemas"]["MetricComparison"];
             /** @description Share of error events among all events, in percent. */
             error_rate: components["schemas"]["MetricComparison"];
@@ -5690,13 +5731,13 @@ export interface components {
         };
         /** @description Single figures of the dashboard. */
         DashboardKpis: {
-            /** @description Agents that were heard from in the range. */
+            /** @description Agents that were last seen in the range. */
             active_agents: number;
             /** @description Tasks in progress now. */
             tasks_in_progress: number;
             /** @description Share of error events among all events of the range, in percent; 0 without events. */
             error_rate_pct: number;
-            /** @description Median hours from the start of work to done over the last seven days, whatever the range; null for none. */
+            /** @description Median hours from the start of work to done over the last seven days, for every range; null when no task was completed. */
             median_cycle_time_hours_7d: number | null;
             /** @description Tasks in inbox now. */
             inbox_tasks: number;
@@ -5711,40 +5752,40 @@ export interface components {
         MetricPoint: {
             /**
              * Format: date-time
-             * @description Start of the bucket (UTC), also where the window cuts it.
+             * @description Start of the whole bucket (UTC), even when the window starts later.
              * @example 2026-11-20T10:24:09.799Z
              */
             period: string;
-            /** @description The figure of the bucket, rounded to 2 decimals; 0 when nothing happened. */
+            /** @description The figure of the bucket, rounded to 2 decimals; 0 without data. */
             value: number;
         };
-        /** @description A metric over one window, from old to new. */
+        /** @description A metric over one window, oldest point first. */
         MetricSeries: {
             /**
-             * @description The range that was asked for.
+             * @description The requested range.
              * @enum {string}
              */
             range: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
             /**
-             * @description What one point stands for.
+             * @description Length of the time that one point covers.
              * @enum {string}
              */
             bucket: "hour" | "day" | "week" | "month";
-            /** @description Every bucket from the one that holds the window's start to the one that holds its end. */
+            /** @description Every bucket from the one that contains the start of the window to the one that contains its end. */
             points: components["schemas"]["MetricPoint"][];
         };
         /** @description A metric over a range and over the time before it. */
         MetricComparison: {
-            /** @description The range up to now. */
+            /** @description The range that ends now. */
             primary: components["schemas"]["MetricSeries"];
             /** @description The time of the same length before it. */
             comparison: components["schemas"]["MetricSeries"];
         };
-        /** @description How many tasks were in each status at the end of one bucket; now in the last. */
+        /** @description Number of tasks in each status at the end of one bucket; the last bucket shows the current numbers. */
         MetricWorkPoint: {
             /**
              * Format: date-time
-             * @description Start of the bucket (UTC), also where the window cuts it.
+             * @description Start of the whole bucket (UTC), even when the window starts later.
              * @example 2026-11-20T10:24:09.799Z
              */
             period: string;
@@ -5757,31 +5798,31 @@ export interface components {
             /** @description Tasks in done when the bucket ended. */
             done: number;
         };
-        /** @description A metric over one window, from old to new. */
+        /** @description A metric over one window, oldest point first. */
         MetricWorkSeries: {
             /**
-             * @description The range that was asked for.
+             * @description The requested range.
              * @enum {string}
              */
             range: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
             /**
-             * @description What one point stands for.
+             * @description Length of the time that one point covers.
              * @enum {string}
              */
             bucket: "hour" | "day" | "week" | "month";
-            /** @description Every bucket from the one that holds the window's start to the one that holds its end. */
+            /** @description Every bucket from the one that contains the start of the window to the one that contains its end. */
             points: components["schemas"]["MetricWorkPoint"][];
         };
         /** @description A metric over a range and over the time before it. */
         MetricWorkComparison: {
-            /** @description The range up to now. */
+            /** @description The range that ends now. */
             primary: components["schemas"]["MetricWorkSeries"];
             /** @description The time of the same length before it. */
             comparison: components["schemas"]["MetricWorkSeries"];
         };
         /** @description Approvals that wait for a decision. */
         MetricPendingApprovals: {
-            /** @description How many approvals wait for a decision. */
+            /** @description Number of approvals that wait for a decision. */
             total: number;
             /** @description The newest 10 of them, newest first. */
             items: {
@@ -5792,22 +5833,22 @@ export interface components {
                 approval_id: string;
                 /**
                  * Format: uuid
-                 * @description Board that it belongs to.
+                 * @description Board of the approval.
                  */
                 board_id: string;
-                /** @description Name of that board. */
+                /** @description Name of the board. */
                 board_name: string;
-                /** @description What is to be approved. */
+                /** @description Kind of action to approve. */
                 action_type: string;
-                /** @description How sure the agent is, 0 to 100; 0 when it did not say. */
+                /** @description Confidence of the agent, 0 to 100; 0 when it gave none. */
                 confidence: number;
                 /**
                  * Format: date-time
-                 * @description When it was asked for.
+                 * @description When the approval was requested.
                  * @example 2026-11-20T10:24:09.799Z
                  */
                 created_at: string;
-                /** @description Title of the first task it is about. */
+                /** @description Title of the first linked task. */
                 task_title: string | null;
             }[];
         };
@@ -5827,25 +5868,25 @@ export interface components {
             name: string;
             /** @description What the skill is for. */
             description: string | null;
-            /** @description Category that its pack names. */
+            /** @description Category according to its pack. */
             category: string | null;
-            /** @description Risk that its pack names. */
+            /** @description Risk according to its pack. */
             risk: string | null;
-            /** @description Where a link leads; the same as `source_url`. */
+            /** @description URL for a link; the same as `source_url`. */
             source: string;
-            /** @description Path in a pack. */
+            /** @description Path within the pack. */
             source_label: string | null;
-            /** @description Where the skill is to be had; unique in the organization. */
+            /** @description URL of the skill; unique in the organization. */
             source_url: string;
             /** @description The same as `source_url`. */
             tree_url: string;
-            /** @description How a sync found it. `vanished` is true while its pack has it no more. */
+            /** @description How a sync discovered the skill. `vanished` is true while its pack no longer has it. */
             metadata: {
                 [key: string]: unknown;
             };
-            /** @description Whether the main agent of the gateway was told to install it. */
+            /** @description Whether the main agent of the gateway was asked to install the skill. */
             installed: boolean;
-            /** @description When it was first told so. */
+            /** @description When it was first asked to install the skill. */
             installed_at: string | null;
             /**
              * Format: date-time
@@ -5855,15 +5896,15 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description When the skill last changed.
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
         };
-        /** @description What a gateway's main agent was told to do with a skill. */
+        /** @description A request to a gateway's main agent to install or remove a skill. */
         MarketplaceSkillActionResponse: {
             /**
-             * @description The main agent was told.
+             * @description The main agent was notified.
              * @constant
              */
             ok: true;
@@ -5877,7 +5918,7 @@ export interface components {
              * @description Id of the gateway.
              */
             gateway_id: string;
-            /** @description Whether the skill is to be there now. */
+            /** @description Whether the main agent was asked to install the skill; false after a removal. */
             installed: boolean;
         };
         /** @description A repository of skills. */
@@ -5896,15 +5937,15 @@ export interface components {
             name: string;
             /** @description What is in the pack. */
             description: string | null;
-            /** @description Repository of the pack; unique in the organization. */
+            /** @description URL of the pack's repository; unique in the organization. */
             source_url: string;
             /** @description Branch that is read. */
             branch: string;
-            /** @description Whatever was stored with the pack. */
+            /** @description The object that was stored with the pack. */
             metadata: {
                 [key: string]: unknown;
             };
-            /** @description How many skills of the marketplace are from this repository. */
+            /** @description Number of skills in the marketplace that are from this repository. */
             skill_count: number;
             /**
              * Format: date-time
@@ -5919,7 +5960,7 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description What a sync of a pack did. */
+        /** @description The result of a sync of a pack. */
         SkillPackSyncResponse: {
             /**
              * @description The pack was read.
@@ -5931,18 +5972,18 @@ export interface components {
              * @description Id of the pack.
              */
             pack_id: string;
-            /** @description How many skills the pack has. */
+            /** @description Number of skills in the pack. */
             synced: number;
-            /** @description How many of them are new in the marketplace. */
+            /** @description Number of skills that are new in the marketplace. */
             created: number;
-            /** @description How many of them were changed. */
+            /** @description Number of skills that changed. */
             updated: number;
-            /** @description What could not be taken as it is. */
+            /** @description Problems of the pack that did not stop the sync. */
             warnings: string[];
         };
-        /** @description A sync of a pack that goes on after its request. */
+        /** @description A sync of a pack that runs after its request. */
         SkillPackSyncRun: {
-            /** @description False once it has failed. */
+            /** @description False when the run has failed. */
             ok: boolean;
             /**
              * Format: uuid
@@ -5955,60 +5996,60 @@ export interface components {
              */
             pack_id: string;
             /**
-             * @description `running` until nothing more will happen.
+             * @description `running` until the run has ended.
              * @enum {string}
              */
             status: "running" | "done" | "failed";
-            /** @description How many skills the pack has. */
+            /** @description Number of skills in the pack. */
             synced: number;
-            /** @description How many of them are new in the marketplace. */
+            /** @description Number of skills that are new in the marketplace. */
             created: number;
-            /** @description How many of them were changed. */
+            /** @description Number of skills that changed. */
             updated: number;
-            /** @description What could not be taken as it is. */
+            /** @description Problems of the pack that did not stop the sync. */
             warnings: string[];
-            /** @description Why it failed. */
+            /** @description Why the run failed. */
             error: string | null;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the run started.
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
-            /** @description When it ended. */
+            /** @description When the run ended. */
             finished_at: string | null;
         };
-        /** @description What a search has found. */
+        /** @description The result of a search. */
         SoulsFound: {
-            /** @description In the directory's order. */
+            /** @description The matching souls, in the order of the directory. */
             items: components["schemas"]["SoulEntry"][];
         };
         /** @description A soul as the directory lists it. */
         SoulEntry: {
-            /** @description Whose soul it is. */
+            /** @description Handle of the author. */
             handle: string;
-            /** @description Name of the soul, most often a role. */
+            /** @description Name of the soul, usually a role. */
             slug: string;
-            /** @description Where to read about it; a path while BASE_URL is unset. */
+            /** @description URL of the soul's page; a path while BASE_URL is unset. */
             page_url: string;
-            /** @description Where its markdown is; a path while BASE_URL is unset. */
+            /** @description URL of the soul's markdown; a path while BASE_URL is unset. */
             raw_md_url: string;
         };
         /** @description A template for an agent's SOUL.md. */
         Soul: {
-            /** @description Whose soul it is. */
+            /** @description Handle of the author. */
             handle: string;
-            /** @description Name of the soul, most often a role. */
+            /** @description Name of the soul, usually a role. */
             slug: string;
-            /** @description The whole text, Markdown. */
+            /** @description The full text, as Markdown. */
             content: string;
         };
     };
     responses: {
-        /** @description No, bad or unknown credential */
+        /** @description The credential is missing or not valid. */
         Unauthenticated: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6016,12 +6057,12 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description Too many failing attempts or posts; see Retry-After */
+        /** @description Too many failed attempts or posts; see Retry-After. */
         TooManyRequests: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
-                /** @description Whole seconds after which a repeat may succeed. */
+                /** @description Seconds after which the request may be repeated, as a whole number. */
                 "Retry-After": string;
                 [name: string]: unknown;
             };
@@ -6029,10 +6070,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description Absent, or not visible to the caller */
+        /** @description The resource does not exist or is not visible to the caller. */
         NotFound: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6040,10 +6081,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The body is too large */
+        /** @description The body is too large. */
         TooLarge: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6051,10 +6092,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The input cannot be taken */
+        /** @description The input is not valid. */
         InvalidInput: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6062,10 +6103,10 @@ export interface components {
                 "application/json": components["schemas"]["InvalidInput"];
             };
         };
-        /** @description Not allowed */
+        /** @description The caller lacks the permission. */
         Forbidden: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6073,10 +6114,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description Conflicts with what is there */
+        /** @description The request conflicts with the current state. */
         Conflict: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6084,10 +6125,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The host that had to be asked cannot be reached, or refused */
+        /** @description A host or server that the operation needs is unreachable or returned an error. */
         GatewayFailed: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6095,10 +6136,10 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The webhook is disabled */
+        /** @description The webhook is disabled. */
         Gone: {
             headers: {
-                /** @description Names the request in the service's log. */
+                /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -6220,7 +6261,8 @@ export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
 export type BoardWebhookPage = components['schemas']['BoardWebhookPage'];
 export type BoardWebhook = components['schemas']['BoardWebhook'];
 export type BoardWebhookAccepted = components['schemas']['BoardWebhookAccepted'];
-export type BoardWebhookPayloadPage = components['schemas']['BoardWebhookPayloadPage'];
+export type BoardWebhookPayloadListedPage = components['schemas']['BoardWebhookPayloadListedPage'];
+export type BoardWebhookPayloadListed = components['schemas']['BoardWebhookPayloadListed'];
 export type BoardWebhookPayload = components['schemas']['BoardWebhookPayload'];
 export type AgentReadPage = components['schemas']['AgentReadPage'];
 export type AgentCreated = components['schemas']['AgentCreated'];
@@ -6276,7 +6318,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6296,7 +6338,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6316,7 +6358,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6325,7 +6367,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Not ready */
+            /** @description The service is not ready. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6345,7 +6387,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6365,7 +6407,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6387,7 +6429,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6416,7 +6458,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6441,7 +6483,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6463,7 +6505,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6490,7 +6532,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6520,7 +6562,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6546,7 +6588,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6568,7 +6610,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6594,7 +6636,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6623,7 +6665,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6648,7 +6690,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6670,7 +6712,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6694,7 +6736,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6716,7 +6758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6740,7 +6782,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6762,7 +6804,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6778,9 +6820,9 @@ export interface operations {
     list_organization_members_unversioned: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -6789,7 +6831,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6806,9 +6848,9 @@ export interface operations {
     list_organization_members: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -6817,7 +6859,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6843,7 +6885,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6871,7 +6913,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6903,7 +6945,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6932,7 +6974,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6960,7 +7002,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6992,7 +7034,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7025,7 +7067,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7058,7 +7100,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7078,9 +7120,9 @@ export interface operations {
     list_organization_invites_unversioned: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7089,7 +7131,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7117,7 +7159,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7138,9 +7180,9 @@ export interface operations {
     list_organization_invites: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7149,7 +7191,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7177,7 +7219,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7207,7 +7249,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7235,7 +7277,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7264,7 +7306,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7294,7 +7336,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7320,7 +7362,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7346,7 +7388,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7373,7 +7415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7399,7 +7441,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7429,7 +7471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7462,7 +7504,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7492,7 +7534,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7525,7 +7567,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7546,9 +7588,9 @@ export interface operations {
     list_tags_unversioned: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7557,7 +7599,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7584,7 +7626,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7605,9 +7647,9 @@ export interface operations {
     list_tags: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7616,7 +7658,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7643,7 +7685,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7673,7 +7715,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7700,7 +7742,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7732,7 +7774,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7762,7 +7804,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7789,7 +7831,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7821,7 +7863,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7842,9 +7884,9 @@ export interface operations {
     list_gateways: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7853,7 +7895,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7881,7 +7923,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7910,7 +7952,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7938,7 +7980,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7971,7 +8013,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7991,17 +8033,17 @@ export interface operations {
     get_gateway_status: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8010,7 +8052,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8029,17 +8071,17 @@ export interface operations {
     get_gateways_status: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8048,7 +8090,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8067,17 +8109,17 @@ export interface operations {
     list_gateway_sessions: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8086,7 +8128,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8106,17 +8148,17 @@ export interface operations {
     list_gateways_sessions: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8125,7 +8167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8145,29 +8187,29 @@ export interface operations {
     get_gateway_session: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8187,29 +8229,29 @@ export interface operations {
     get_gateways_session: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8229,31 +8271,31 @@ export interface operations {
     get_gateway_session_history: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
-                /** @description How many of the latest messages. */
+                /** @description Number of latest messages to return. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8273,31 +8315,31 @@ export interface operations {
     get_gateways_session_history: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
-                /** @description How many of the latest messages. */
+                /** @description Number of latest messages to return. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8317,22 +8359,22 @@ export interface operations {
     message_gateway_session: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
@@ -8343,7 +8385,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8364,22 +8406,22 @@ export interface operations {
     message_gateways_session: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
             path: {
-                /** @description The session's key, URL-encoded. */
+                /** @description Key of the session, URL-encoded. */
                 session_id: string;
             };
             cookie?: never;
@@ -8390,7 +8432,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8411,17 +8453,17 @@ export interface operations {
     list_gateway_commands: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8430,7 +8472,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8449,17 +8491,17 @@ export interface operations {
     list_gateways_commands: {
         parameters: {
             query?: {
-                /** @description Address of a host, saved or not. Comes before the other ways to name one. */
+                /** @description Address of a host, stored or not. Takes precedence over the other parameters. */
                 gateway_url?: string;
-                /** @description Token for `gateway_url`. The masked form of a gateway saved with that address stands for its token. */
+                /** @description Token for `gateway_url`. The masked token of a gateway that is stored with this address selects its token. */
                 gateway_token?: string;
-                /** @description Connect to `gateway_url` as control UI, without a device identity. As saved when left out. */
+                /** @description Connect to `gateway_url` as control UI, without a device identity. Defaults to the stored setting. */
                 gateway_disable_device_pairing?: boolean;
-                /** @description Accept any certificate of a wss `gateway_url`. As saved when left out. */
+                /** @description Accept any TLS certificate of a wss `gateway_url`. Defaults to the stored setting. */
                 gateway_allow_insecure_tls?: boolean;
-                /** @description A saved gateway. Comes before `board_id`. */
+                /** @description A stored gateway. Takes precedence over `board_id`. */
                 gateway_id?: string;
-                /** @description A board; its gateway is meant. Without any of these, the organization's only gateway. */
+                /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
             header?: never;
@@ -8468,7 +8510,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8487,19 +8529,19 @@ export interface operations {
     sync_gateway_templates: {
         parameters: {
             query?: {
-                /** @description The gateway's main agent too, after the others. */
+                /** @description Also sync the gateway's main agent, after the others. */
                 include_main?: boolean;
-                /** @description Of the boards' agents only the leads. */
+                /** @description Sync only the leads of the boards. */
                 lead_only?: boolean;
-                /** @description Have each synced agent's session start anew. */
+                /** @description Reset the session of each synced agent. */
                 reset_sessions?: boolean;
-                /** @description Give every selected agent a new token, which replaces the old one as soon as its host has it. Agents that their host does not know are made there. */
+                /** @description Give every selected agent a new token, which replaces the old one as soon as the host has it. Agents that the host does not know are created there. */
                 rotate_tokens?: boolean;
-                /** @description Write BOOTSTRAP.md again, with which an agent begins anew. */
+                /** @description Write BOOTSTRAP.md again, which makes an agent repeat its first start. */
                 force_bootstrap?: boolean;
-                /** @description Write over what agents keep themselves, too: USER.md and MEMORY.md. */
+                /** @description Also overwrite the files that agents maintain themselves: USER.md and MEMORY.md. */
                 overwrite?: boolean;
-                /** @description Of the boards' agents only those of this one. */
+                /** @description Sync only the agents of this board, not those of the gateway's other boards. */
                 board_id?: string;
             };
             header?: never;
@@ -8511,7 +8553,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8520,7 +8562,7 @@ export interface operations {
                     "application/json": components["schemas"]["TemplateSyncResult"];
                 };
             };
-            /** @description It goes on after the answer */
+            /** @description The work continues in the background. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -8550,7 +8592,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8569,11 +8611,11 @@ export interface operations {
     list_boards: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
-                /** @description Page number, from 1; `offset` wins over it. */
+                /** @description Page number, starting at 1. Ignored if `offset` is given. */
                 page?: number;
                 /** @description Only boards of this group. */
                 board_group_id?: string;
@@ -8586,7 +8628,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8613,7 +8655,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8643,7 +8685,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8670,7 +8712,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8702,7 +8744,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8732,7 +8774,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8751,11 +8793,11 @@ export interface operations {
     get_snapshot_of_own_group: {
         parameters: {
             query?: {
-                /** @description List done tasks too; the counts always have them. */
+                /** @description List done tasks too; the counts always include them. */
                 include_done?: boolean;
-                /** @description How many tasks of each board at the most. */
+                /** @description Maximum number of tasks listed for each board. */
                 per_board_task_limit?: number;
-                /** @description Show the board itself among those of its group. */
+                /** @description Include the board itself. */
                 include_self?: boolean;
             };
             header?: never;
@@ -8767,7 +8809,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8786,9 +8828,9 @@ export interface operations {
     list_board_groups: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -8797,7 +8839,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8824,7 +8866,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8854,7 +8896,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8881,7 +8923,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8913,7 +8955,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8934,9 +8976,9 @@ export interface operations {
     get_board_group_snapshot: {
         parameters: {
             query?: {
-                /** @description List done tasks too; the counts always have them. */
+                /** @description List done tasks too; the counts always include them. */
                 include_done?: boolean;
-                /** @description How many tasks of each board at the most. */
+                /** @description Maximum number of tasks listed for each board. */
                 per_board_task_limit?: number;
             };
             header?: never;
@@ -8948,7 +8990,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8979,7 +9021,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8999,9 +9041,9 @@ export interface operations {
     list_board_memory: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -9017,7 +9059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9049,7 +9091,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9069,13 +9111,13 @@ export interface operations {
     stream_board_memory: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9086,7 +9128,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9105,9 +9147,9 @@ export interface operations {
     list_board_group_memory: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -9121,7 +9163,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9152,7 +9194,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9172,13 +9214,13 @@ export interface operations {
     stream_board_group_memory: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9189,7 +9231,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9207,9 +9249,9 @@ export interface operations {
     list_memory_of_own_group: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -9223,7 +9265,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9255,7 +9297,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9275,13 +9317,13 @@ export interface operations {
     stream_memory_of_own_group: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9292,7 +9334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9320,7 +9362,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9351,7 +9393,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9384,7 +9426,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9417,7 +9459,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9451,7 +9493,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9481,7 +9523,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9502,15 +9544,15 @@ export interface operations {
     list_board_tasks: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
-                /** @description Only tasks of this status, or of several with commas between: inbox, in_progress, review, done, blocked. `blocked` are also those that wait for another task. */
+                /** @description Only tasks in this state, or in one of several separated by commas: inbox, in_progress, review, done, blocked. `blocked` includes tasks with an unfinished dependency. */
                 status?: string;
-                /** @description Only tasks of this agent. */
+                /** @description Only tasks assigned to this agent. */
                 assigned_agent_id?: string;
-                /** @description True: only tasks that nobody has. */
+                /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
             };
             header?: never;
@@ -9522,7 +9564,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9554,7 +9596,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9586,7 +9628,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9616,7 +9658,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9650,7 +9692,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9671,9 +9713,9 @@ export interface operations {
     list_board_task_comments: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -9687,7 +9729,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9721,7 +9763,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9741,11 +9783,11 @@ export interface operations {
     stream_board_tasks: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9756,7 +9798,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9775,9 +9817,9 @@ export interface operations {
     list_board_approvals: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
@@ -9791,7 +9833,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9823,7 +9865,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9859,7 +9901,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9880,11 +9922,11 @@ export interface operations {
     stream_board_approvals: {
         parameters: {
             query?: {
-                /** @description Start with what has changed after then; now when absent. A Last-Event-ID header wins. */
+                /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9895,7 +9937,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9914,9 +9956,9 @@ export interface operations {
     list_board_webhooks: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -9928,7 +9970,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9960,7 +10002,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9991,7 +10033,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10025,7 +10067,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10055,7 +10097,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10089,7 +10131,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10109,9 +10151,9 @@ export interface operations {
     list_board_webhook_payloads: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -10125,13 +10167,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BoardWebhookPayloadPage"];
+                    "application/json": components["schemas"]["BoardWebhookPayloadListedPage"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -10157,7 +10199,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10176,13 +10218,13 @@ export interface operations {
     list_agents: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only agents of this board. */
                 board_id?: string;
-                /** @description Only agents of this gateway's boards, and its main agent. */
+                /** @description Only agents of the boards of this gateway, and its main agent. */
                 gateway_id?: string;
             };
             header?: never;
@@ -10191,7 +10233,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10220,7 +10262,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10241,13 +10283,13 @@ export interface operations {
     stream_agents: {
         parameters: {
             query?: {
-                /** @description Start with what has changed from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Send changes after this time; defaults to now. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Only agents of this board, and no main agents. */
+                /** @description Only agents of this board, without main agents. */
                 board_id?: string;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -10255,7 +10297,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10283,7 +10325,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10311,7 +10353,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10330,7 +10372,7 @@ export interface operations {
     update_agent: {
         parameters: {
             query?: {
-                /** @description Write all files anew, BOOTSTRAP.md too, also when nothing has changed. */
+                /** @description Rewrite all files, including BOOTSTRAP.md, even if nothing has changed. */
                 force?: boolean;
             };
             header?: never;
@@ -10346,7 +10388,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10377,7 +10419,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10411,7 +10453,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10437,7 +10479,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10459,7 +10501,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10476,9 +10518,9 @@ export interface operations {
     agent_list_agents: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only agents of this board. */
                 board_id?: string;
@@ -10489,7 +10531,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10518,7 +10560,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10550,7 +10592,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10584,7 +10626,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10616,7 +10658,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10651,7 +10693,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10672,9 +10714,9 @@ export interface operations {
     agent_list_boards: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -10683,7 +10725,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10709,7 +10751,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10728,15 +10770,15 @@ export interface operations {
     agent_list_board_tasks: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
-                /** @description Only tasks of this status, or of several with commas between: inbox, in_progress, review, done, blocked. `blocked` are also those that wait for another task. */
+                /** @description Only tasks in this state, or in one of several separated by commas: inbox, in_progress, review, done, blocked. `blocked` includes tasks with an unfinished dependency. */
                 status?: string;
-                /** @description Only tasks of this agent. */
+                /** @description Only tasks assigned to this agent. */
                 assigned_agent_id?: string;
-                /** @description True: only tasks that nobody has. */
+                /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
             };
             header?: never;
@@ -10748,7 +10790,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10780,7 +10822,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10812,7 +10854,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10846,7 +10888,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10867,9 +10909,9 @@ export interface operations {
     agent_list_board_task_comments: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -10883,7 +10925,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10917,7 +10959,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10946,7 +10988,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10965,9 +11007,9 @@ export interface operations {
     agent_list_board_memory: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -10983,7 +11025,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11015,7 +11057,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11035,9 +11077,9 @@ export interface operations {
     agent_list_board_approvals: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
@@ -11051,7 +11093,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11083,7 +11125,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11117,7 +11159,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11138,7 +11180,7 @@ export interface operations {
     agent_get_board_webhook_payload: {
         parameters: {
             query?: {
-                /** @description Cut longer payloads to this many characters of text. */
+                /** @description Maximum number of characters. A longer payload is cut and returned as text. */
                 max_chars?: number;
             };
             header?: never;
@@ -11154,7 +11196,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11186,7 +11228,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11219,7 +11261,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11249,7 +11291,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11269,9 +11311,9 @@ export interface operations {
     list_activity: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -11280,7 +11322,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11298,9 +11340,9 @@ export interface operations {
     list_activity_unversioned: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
             };
             header?: never;
@@ -11309,7 +11351,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11327,9 +11369,9 @@ export interface operations {
     list_activity_task_comments: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only comments on this board. */
                 board_id?: string;
@@ -11340,7 +11382,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11358,9 +11400,9 @@ export interface operations {
     list_activity_task_comments_unversioned: {
         parameters: {
             query?: {
-                /** @description How many items at the most. */
+                /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description How many items to skip. */
+                /** @description Number of items to skip. */
                 offset?: number;
                 /** @description Only comments on this board. */
                 board_id?: string;
@@ -11371,7 +11413,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11389,13 +11431,13 @@ export interface operations {
     stream_activity_task_comments: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -11403,7 +11445,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11421,13 +11463,13 @@ export interface operations {
     stream_activity_task_comments_unversioned: {
         parameters: {
             query?: {
-                /** @description Start with what was written from then on; now when absent. A Last-Event-ID header wins. */
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
             };
             header?: {
-                /** @description Id of the last event that was seen; the stream goes on after it. */
+                /** @description Id of the last event received; the stream resumes after it. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -11435,7 +11477,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11453,13 +11495,13 @@ export interface operations {
     get_metrics_dashboard: {
         parameters: {
             query?: {
-                /** @description How far the figures reach back from now; `24h` when absent. */
+                /** @description The time before now that the figures cover; `24h` when absent. */
                 range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
-                /** @description Another name of `range`, which wins. */
+                /** @description Another name of `range`. When both are sent, `range` is used. */
                 range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
-                /** @description Only figures of this board. */
+                /** @description Only this board. */
                 board_id?: string;
-                /** @description Only figures of this board group. */
+                /** @description Only the boards of this group. */
                 group_id?: string;
             };
             header?: never;
@@ -11468,7 +11510,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11486,19 +11528,19 @@ export interface operations {
     list_skills_unversioned: {
         parameters: {
             query?: {
-                /** @description Gateway that `installed` is about. Left out: the organization's only one. */
+                /** @description Gateway for which `installed` is computed; when omitted, the organization's only gateway. */
                 gateway_id?: string;
-                /** @description Part of any text of the skill or of its url, in any case. */
+                /** @description Text to find in any text or the URL of a skill, ignoring case. */
                 search?: string;
-                /** @description Category in any case; `uncategorized` for skills without one. */
+                /** @description Category, ignoring case; `uncategorized` for skills without one. */
                 category?: string;
-                /** @description Risk in any case; `uncategorized` for skills without one. */
+                /** @description Risk, ignoring case; `uncategorized` for skills without one. */
                 risk?: string;
                 /** @description Only skills of this pack. */
                 pack_id?: string;
-                /** @description How many skills at the most. Left out: all, up to 5000. */
+                /** @description Maximum number of skills; when omitted, all skills up to 5000. */
                 limit?: number;
-                /** @description How many skills to skip; only with `limit`. */
+                /** @description Number of skills to skip; requires `limit`. */
                 offset?: number;
             };
             header?: never;
@@ -11507,7 +11549,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11536,7 +11578,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11556,19 +11598,19 @@ export interface operations {
     list_skills: {
         parameters: {
             query?: {
-                /** @description Gateway that `installed` is about. Left out: the organization's only one. */
+                /** @description Gateway for which `installed` is computed; when omitted, the organization's only gateway. */
                 gateway_id?: string;
-                /** @description Part of any text of the skill or of its url, in any case. */
+                /** @description Text to find in any text or the URL of a skill, ignoring case. */
                 search?: string;
-                /** @description Category in any case; `uncategorized` for skills without one. */
+                /** @description Category, ignoring case; `uncategorized` for skills without one. */
                 category?: string;
-                /** @description Risk in any case; `uncategorized` for skills without one. */
+                /** @description Risk, ignoring case; `uncategorized` for skills without one. */
                 risk?: string;
                 /** @description Only skills of this pack. */
                 pack_id?: string;
-                /** @description How many skills at the most. Left out: all, up to 5000. */
+                /** @description Maximum number of skills; when omitted, all skills up to 5000. */
                 limit?: number;
-                /** @description How many skills to skip; only with `limit`. */
+                /** @description Number of skills to skip; requires `limit`. */
                 offset?: number;
             };
             header?: never;
@@ -11577,7 +11619,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11606,7 +11648,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11635,7 +11677,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11663,7 +11705,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11682,7 +11724,7 @@ export interface operations {
     install_skill_unversioned: {
         parameters: {
             query: {
-                /** @description Gateway whose main agent does it. */
+                /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
             header?: never;
@@ -11694,7 +11736,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11714,7 +11756,7 @@ export interface operations {
     install_skill: {
         parameters: {
             query: {
-                /** @description Gateway whose main agent does it. */
+                /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
             header?: never;
@@ -11726,7 +11768,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11746,7 +11788,7 @@ export interface operations {
     uninstall_skill_unversioned: {
         parameters: {
             query: {
-                /** @description Gateway whose main agent does it. */
+                /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
             header?: never;
@@ -11758,7 +11800,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11778,7 +11820,7 @@ export interface operations {
     uninstall_skill: {
         parameters: {
             query: {
-                /** @description Gateway whose main agent does it. */
+                /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
             header?: never;
@@ -11790,7 +11832,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11816,7 +11858,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11843,7 +11885,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11869,7 +11911,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11896,7 +11938,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11925,7 +11967,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11953,7 +11995,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11985,7 +12027,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12015,7 +12057,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12043,7 +12085,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12075,7 +12117,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12105,7 +12147,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12114,7 +12156,7 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPackSyncResponse"];
                 };
             };
-            /** @description It goes on after the answer */
+            /** @description The work continues in the background. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12143,7 +12185,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12152,7 +12194,7 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPackSyncResponse"];
                 };
             };
-            /** @description It goes on after the answer */
+            /** @description The work continues in the background. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12183,7 +12225,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12213,7 +12255,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12232,9 +12274,9 @@ export interface operations {
     search_souls_unversioned: {
         parameters: {
             query?: {
-                /** @description Part of handle/slug, in any case; blank finds the first ones. */
+                /** @description Part of `handle/slug`, ignoring case; blank matches all souls. */
                 q?: string;
-                /** @description How many souls at the most. */
+                /** @description Maximum number of souls. */
                 limit?: number;
             };
             header?: never;
@@ -12243,7 +12285,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12262,9 +12304,9 @@ export interface operations {
     search_souls: {
         parameters: {
             query?: {
-                /** @description Part of handle/slug, in any case; blank finds the first ones. */
+                /** @description Part of `handle/slug`, ignoring case; blank matches all souls. */
                 q?: string;
-                /** @description How many souls at the most. */
+                /** @description Maximum number of souls. */
                 limit?: number;
             };
             header?: never;
@@ -12273,7 +12315,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12303,7 +12345,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12334,7 +12376,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It worked */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;

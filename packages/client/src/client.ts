@@ -2,38 +2,41 @@ import openapiFetch from "openapi-fetch";
 import type { paths } from "./api.ts";
 import { ApiError } from "./error.ts";
 import { follow, type StreamEvent } from "./events.ts";
-import type { Data, Input, Output, Path, StreamPath, Verb } from "./operation.ts";
+import type { EventData, Input, Output, PathOf, StreamPath, HttpMethod } from "./operation.ts";
 
-/** Where the service is, and who calls it: a person with an access token, or an agent with its own. */
+/** Address and credential: `token` for a person, `agent_token` for an agent. */
 export interface ClientOptions {
   url: string;
   token?: string;
   agent_token?: string;
-  /** Where streams are served when that is elsewhere, as on AWS: the `servers` of a stream in `/openapi.json`. */
+  /** Address of streams if it differs from `url`, as on AWS. It is in `servers` of each stream in `/openapi.json`. */
   stream_url?: string;
-  /** Ends every request and every stream when it is aborted. */
+  /** Aborts all requests and streams. */
   signal?: AbortSignal;
-  /** Sends a request; the platform's own when absent. */
+  /** Replaces the global `fetch`. */
   fetch?: (request: Request) => Promise<Response>;
 }
 
-type Calls = {
-  /** Resolves to what the service answers; throws an `ApiError` when it refuses. */
-  [V in Verb]: <P extends Path<V>>(path: P, ...input: Input<paths[P][V]>) => Promise<Output<paths[P][V]>>;
+type ClientMethods = {
+  /** Resolves with the body of the response. Throws an `ApiError` for an error status. */
+  [V in HttpMethod]: <P extends PathOf<V>>(path: P, ...input: Input<paths[P][V]>) => Promise<Output<paths[P][V]>>;
 };
 
-export interface Client extends Calls {
+export interface Client extends ClientMethods {
   /**
-   * Events as they happen, to read with `for await`. A connection that ends or breaks is opened again after the last
-   * event that came. It ends by `break`, by a signal, or by an `ApiError` when the service refuses.
+   * Yields events as they happen, for `for await`. Reconnects when a connection ends or breaks, and resumes after the last
+   * event. Ends with `break`, when the signal is aborted, or with an `ApiError` that is not transient.
    */
-  stream<P extends StreamPath>(path: P, ...input: Input<paths[P]["get"]>): AsyncGenerator<StreamEvent<Data<paths[P]["get"]>>>;
+  stream<P extends StreamPath>(
+    path: P,
+    ...input: Input<paths[P]["get"]>
+  ): AsyncGenerator<StreamEvent<EventData<paths[P]["get"]>>>;
 }
 
-/** A client of the service: its verbs, paths, inputs and answers are those of the OpenAPI document. */
+/** Creates a client of the service, typed by its OpenAPI document. */
 export function createClient({ url, token, agent_token, stream_url = url, signal, fetch }: ClientOptions): Client {
   const http = openapiFetch<paths>({
-    // An address that is none is told at once.
+    // Throws at once if the URL is not valid.
     baseUrl: new URL(url).href,
     headers: {
       ...(token ? { Authorization: `Bearer ${token}` } : {}),
@@ -42,14 +45,14 @@ export function createClient({ url, token, agent_token, stream_url = url, signal
     ...(signal ? { signal } : {}),
     ...(fetch ? { fetch } : {}),
   });
-  // The types of `Client` have checked what is sent and say what comes back; in here every operation is the same.
-  const send = async (verb: Verb, path: string, input: AnyInput = {}): Promise<unknown> => {
-    const { data, error, response } = await (http.request as unknown as Send)(verb, path, input);
+  // `Client` types inputs and outputs, so the implementation treats all operations alike.
+  const send = async (verb: HttpMethod, path: string, input: UntypedInput = {}): Promise<unknown> => {
+    const { data, error, response } = await (http.request as unknown as UntypedRequest)(verb, path, input);
     if (!response.ok) throw new ApiError(response, error);
     return data;
   };
-  const call = (verb: Verb) => (path: string, input?: AnyInput) => send(verb, path, input);
-  const stream = (path: string, { params, ...input }: AnyInput = {}) => {
+  const call = (verb: HttpMethod) => (path: string, input?: UntypedInput) => send(verb, path, input);
+  const stream = (path: string, { params, ...input }: UntypedInput = {}) => {
     const open = (id: string | undefined) => {
       const header = id === undefined ? {} : { "Last-Event-ID": id };
       const opened = send("get", path, { ...input, params: { ...params, header }, baseUrl: stream_url, parseAs: "stream" });
@@ -61,11 +64,15 @@ export function createClient({ url, token, agent_token, stream_url = url, signal
   return client as unknown as Client;
 }
 
-interface AnyInput {
+interface UntypedInput {
   params?: { header?: { "Last-Event-ID"?: string } };
   signal?: AbortSignal;
   baseUrl?: string;
   parseAs?: "stream";
 }
 
-type Send = (verb: Verb, path: string, input: AnyInput) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+type UntypedRequest = (
+  verb: HttpMethod,
+  path: string,
+  input: UntypedInput,
+) => Promise<{ data?: unknown; error?: unknown; response: Response }>;

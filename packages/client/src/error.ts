@@ -1,16 +1,16 @@
-/** Thrown for every answer that is none of the good ones: the service refused, and says why. */
+/** Thrown for every response with an error status. */
 export class ApiError extends Error {
   readonly status: number;
-  /** The reason as the service gave it: a text, an object with a message, or a list of the fields that do not fit. */
+  /** The reason from the response: text, an object with a message, or a list of invalid fields. */
   readonly detail: unknown;
-  /** A word for programs, such as `task_assignee_mismatch`, where the broken rule has one. */
+  /** Machine-readable code such as `task_assignee_mismatch`, for rules that have one. */
   readonly code: string | undefined;
-  /** Names the request in the service's log. */
+  /** Id of the request in the service's log. */
   readonly request_id: string | null;
-  /** After how many seconds a repeat may succeed, where the service says so. */
+  /** Seconds after which the request may be repeated, if the service gives them. */
   readonly retry_after_seconds: number | undefined;
 
-  /** `body` is the answer's: JSON already read, or the text that it is instead. */
+  /** `body` is the body of the response: parsed JSON, or text. */
   constructor({ status, statusText, headers }: Response, body: unknown) {
     const detail = property(body, "detail") ?? body;
     super(toText(detail) || statusText || `Status ${status}`);
@@ -28,7 +28,7 @@ export class ApiError extends Error {
 const property = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** The reason in one line. */
+/** Returns the reason in one line. */
 function toText(detail: unknown): string {
   if (typeof detail === "string") return detail;
   if (Array.isArray(detail)) return detail.map(toProblem).join("; ");

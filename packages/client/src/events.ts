@@ -1,19 +1,19 @@
 import { ApiError } from "./error.ts";
 
-/** Something that happened, as a stream tells it. */
+/** An event of a stream. */
 export interface StreamEvent<Data> {
-  /** Where the stream goes on after this event: kept, it is the `Last-Event-ID` of another day. */
+  /** Position after this event. Send it as `Last-Event-ID` to resume later. */
   id: string;
   event: string;
   data: Data;
 }
 
-/** How long to wait before a stream is opened again, until the service names another time. */
+/** Delay before reconnecting, until the service sends another value. */
 const RETRY_MS = 2_000;
 
 /**
- * The events of a stream that `open` opens, after the event named to it. A connection that ends or breaks is opened again
- * after the last event that came. Ends by rejection: when the signal is aborted, or the service refuses.
+ * Yields the events of the stream that `open` opens after the event `last_id`. Reconnects when a connection ends or breaks,
+ * and resumes after the last event. Rejects when the signal is aborted or the service returns a permanent error.
  */
 export async function* follow(
   open: (last_id: string | undefined) => Promise<ReadableStream<Uint8Array>>,
@@ -23,7 +23,7 @@ export async function* follow(
   let id = last_id;
   let retry_ms = RETRY_MS;
   for (;;) {
-    let wait_ms: number | undefined;
+    let retry_after_ms: number | undefined;
     try {
       for await (const frame of readFrames(await open(id))) {
         retry_ms = frame.retry_ms ?? retry_ms;
@@ -32,23 +32,23 @@ export async function* follow(
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (!isPassing(error)) throw error;
-      if (error instanceof ApiError && error.retry_after_seconds !== undefined) wait_ms = error.retry_after_seconds * 1000;
+      if (!isTransient(error)) throw error;
+      if (error instanceof ApiError && error.retry_after_seconds !== undefined) retry_after_ms = error.retry_after_seconds * 1000;
     }
-    await pause(wait_ms ?? retry_ms, signal);
+    await sleep(retry_after_ms ?? retry_ms, signal);
   }
 }
 
-/** Whether it may be better the next time: the network (fetch says TypeError), or a service that is not up or has no room. */
-const isPassing = (error: unknown): boolean =>
+/** Whether a retry may succeed: after a network error (fetch throws a TypeError), a server error or a rate limit. */
+const isTransient = (error: unknown): boolean =>
   error instanceof ApiError ? error.status >= 500 || error.status === 429 : error instanceof TypeError;
 
-/** What stands between two blank lines of a stream. With data it is an event. */
+/** The fields between two blank lines of a stream. With data it is an event. */
 interface Frame {
   id?: string;
   event?: string;
   data?: string;
-  /** After how many milliseconds the service wants to see its client again. */
+  /** Milliseconds after which the client should reconnect. */
   retry_ms?: number;
 }
 
@@ -61,7 +61,7 @@ async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<Fra
   }
 }
 
-/** Lines that begin with a colon say nothing: they keep the connection awake. */
+/** Parses one frame. Lines that begin with a colon are comments, which keep the connection alive. */
 function toFrame(text: string): Frame {
   const frame: Frame = {};
   for (const line of text.split("\n")) {
@@ -73,8 +73,8 @@ function toFrame(text: string): Frame {
   return frame;
 }
 
-/** Waits; rejects as soon as the signal is aborted. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits, and rejects as soon as the signal is aborted. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () => reject(signal?.reason);
   const timer = setTimeout(resolve, ms);

@@ -2,38 +2,38 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
-import { builtOnce } from "./db/built-once.ts";
+import { preparedQuery } from "./db/statement-cache.ts";
 import { rowsOf } from "./db/database.ts";
-import { boardDenied, notFound } from "./errors.ts";
-import { learn } from "./log.ts";
-import { organization_board_access, organization_members } from "./organization/organization.sql.ts";
+import { boardAccessDenied, notFound } from "./errors.ts";
+import { organization_members } from "./organization/organization.sql.ts";
+import { organization_board_access } from "./organization/board-access.sql.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
- * The board a caller asks for, or the reason why not (contract conventions.md §8), in one statement. The only place that
- * knows who may touch a board: a user by the membership in the board's organization, an agent by its own board, a main
- * agent by its gateway.
+ * Reads a board in one statement and checks that the caller may access it (docs/reference/conventions.md#board-access). The
+ * only place that decides this: a user needs rights through a membership in the board's organization, an agent must belong
+ * to the board, and a main agent to the board's gateway.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
-  const board = await (actor.type === "agent" ? agentBoard(ctx, actor, board_id) : userBoard(ctx, actor, board_id, need));
-  learn(ctx.log, { organization_id: board.organization_id, board_id: board.id });
+  const board = await (actor.type === "agent" ? boardForAgent(ctx, actor, board_id) : boardForUser(ctx, actor, board_id, need));
+  ctx.log.addFields({ organization_id: board.organization_id, board_id: board.id });
   return board;
 }
 
-async function userBoard(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  const [row] = await boardOfUser(ctx.db).execute({ board_id, user_id: actor.user_id });
+async function boardForUser(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
+  const [row] = await boardOfUserQuery(ctx.db).execute({ board_id, user_id: actor.user_id });
   if (!row) throw notFound();
   const writable = row.all_write || row.can_write === true;
   const readable = writable || row.all_read || row.can_read === true;
   if (!readable) throw notFound();
-  if (need === "write" && !writable) throw boardDenied();
+  if (need === "write" && !writable) throw boardAccessDenied();
   return row.board;
 }
 
-const boardOfUser = builtOnce((db) =>
+const boardOfUserQuery = preparedQuery((db) =>
   db
     .select({
       board: getTableColumns(boards),
@@ -60,22 +60,22 @@ const boardOfUser = builtOnce((db) =>
     .where(eq(boards.id, sql.placeholder("board_id"))),
 );
 
-async function agentBoard(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
-  const [board] = await boardOfOrganization(ctx.db).execute({ board_id, organization_id: actor.organization_id });
+async function boardForAgent(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
+  const [board] = await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id: actor.organization_id });
   if (!board) throw notFound();
-  const own = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;
-  if (!own) throw boardDenied();
+  const isAssigned = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;
+  if (!isAssigned) throw boardAccessDenied();
   return board;
 }
 
-const boardOfOrganization = builtOnce((db) =>
+const boardOfOrganizationQuery = preparedQuery((db) =>
   db
     .select()
     .from(boards)
     .where(and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, sql.placeholder("organization_id")))),
 );
 
-/** Boards of the active organization that the member may read, as a condition on `boards`. */
+/** Condition on `boards`: boards of the active organization that the member may read. */
 export function readableBoards(actor: Member): SQL {
   const { organization_id, member_id, all_boards_read, all_boards_write } = actor.active;
   const inOrganization = eq(boards.organization_id, organization_id);
@@ -87,57 +87,58 @@ export function readableBoards(actor: Member): SQL {
   )!;
 }
 
-/** What a member sees of the active organization: all boards, or those with these ids, in the order of the ids. */
-export type Sight = "all" | readonly string[];
+/** What a member may read in the active organization: all boards, or the boards with these ids, sorted. */
+export type VisibleBoards = "all" | readonly string[];
 
 /**
- * What each of these members may read at this moment, of all boards or of the one that is asked for: one statement for any
- * number of members, and none for those who have a right to all boards.
+ * What each of these members may read now, among all boards or of the board `board_id` alone. One statement serves any number
+ * of members; members with a right to all boards need no statement. Results are in the order of the members.
  */
-export async function readSights(ctx: Context, members: readonly Member[], board_id?: string): Promise<Sight[]> {
-  const seesAll = ({ active }: Member) => board_id === undefined && (active.all_boards_read || active.all_boards_write);
-  const asked = members.filter((member) => !seesAll(member)).map(({ active }) => active.member_id);
-  const found = asked.length > 0 ? await readSighted(ctx, asked, board_id) : new Map<string, string[]>();
-  return members.map((member) => (seesAll(member) ? "all" : (found.get(member.active.member_id) ?? [])));
+export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
+  const canReadAll = ({ active }: Member) => board_id === undefined && (active.all_boards_read || active.all_boards_write);
+  const member_ids = members.filter((member) => !canReadAll(member)).map(({ active }) => active.member_id);
+  const visible = member_ids.length > 0 ? await queryVisibleBoards(ctx, member_ids, board_id) : new Map<string, string[]>();
+  return members.map((member) => (canReadAll(member) ? "all" : (visible.get(member.active.member_id) ?? [])));
 }
 
-async function readSighted(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
+/** Board ids by member id. A member who may read none of the boards has no entry. */
+async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
   const member = sql`${organization_members} as member`;
   const access = sql`${organization_board_access} as access on access.organization_member_id = member.id`;
   const granted = sql`(access.can_read or access.can_write)`;
-  const ofThese = sql`member.id = any(${sql.param(member_ids)}::uuid[])`;
-  const sighted = board_id
+  const isOneOfMembers = sql`member.id = any(${sql.param(member_ids)}::uuid[])`;
+  const visible = board_id
     ? sql`${boards} as board join ${member} on member.organization_id = board.organization_id
         left join ${access} and access.board_id = board.id
-        where board.id = ${board_id} and ${ofThese} and (member.all_boards_read or member.all_boards_write or ${granted})`
+        where board.id = ${board_id} and ${isOneOfMembers} and (member.all_boards_read or member.all_boards_write or ${granted})`
     : sql`${member} join ${access}
         join ${boards} as board on board.id = access.board_id and board.organization_id = member.organization_id
-        where ${ofThese} and ${granted}`;
-  const found = await ctx.db.execute(sql`
-    select member.id as member_id, array_agg(board.id order by board.id) as board_ids from ${sighted} group by member.id`);
+        where ${isOneOfMembers} and ${granted}`;
+  const result = await ctx.db.execute(sql`
+    select member.id as member_id, array_agg(board.id order by board.id) as board_ids from ${visible} group by member.id`);
   return new Map(
-    rowsOf<{ member_id: string; board_ids: string[] }>(found).map(({ member_id, board_ids }) => [member_id, board_ids]),
+    rowsOf<{ member_id: string; board_ids: string[] }>(result).map(({ member_id, board_ids }) => [member_id, board_ids]),
   );
 }
 
-/** Boards that a person may read, whichever organization is active, as a condition on `boards`. */
-export function boardsOfUser(actor: User): SQL {
+/** Condition on `boards`: boards of any organization that the user may read. */
+export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id
     where member.organization_id = ${boards}.organization_id and member.user_id = ${actor.user_id}
       and (member.all_boards_read or member.all_boards_write or access.can_read or access.can_write))`;
 }
 
-/** Boards an agent works on, as a condition on `boards`: its own, or all of its gateway for a main agent. */
+/** Condition on `boards`: the board of an agent, or all boards of its gateway for a main agent. */
 export function boardsOfAgent(actor: Agent): SQL {
   const inOrganization = eq(boards.organization_id, actor.organization_id);
-  const own = actor.board_id === null ? eq(boards.gateway_id, actor.gateway_id) : eq(boards.id, actor.board_id);
-  return and(inOrganization, own)!;
+  const assignedBoards = actor.board_id === null ? eq(boards.gateway_id, actor.gateway_id) : eq(boards.id, actor.board_id);
+  return and(inOrganization, assignedBoards)!;
 }
 
 /**
- * The board group a caller asks for, or the reason why not, in one statement: a right to all boards or to one of its
- * boards is a right to the group, and an empty group is the admins'. An agent belongs to the group of its board.
+ * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the
+ * group's boards grants access to the group; an empty group is open to admins only. An agent belongs to its board's group.
  */
 export async function groupFor(ctx: Context<Member | Agent>, group_id: string, need: "read" | "write"): Promise<BoardGroupRow> {
   const { actor } = ctx;
@@ -145,21 +146,21 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   const [row] = await ctx.db
     .select({
       group: getTableColumns(board_groups),
-      readable: actor.type === "agent" ? sql<boolean>`true` : groupRight(actor, "read"),
-      allowed: actor.type === "agent" ? groupOfAgent(actor) : groupRight(actor, need),
+      readable: actor.type === "agent" ? sql<boolean>`true` : groupAccessCondition(actor, "read"),
+      allowed: actor.type === "agent" ? agentGroupCondition(actor) : groupAccessCondition(actor, need),
     })
     .from(board_groups)
     .where(and(eq(board_groups.id, group_id), eq(board_groups.organization_id, organization_id)));
   if (!row?.readable) throw notFound();
-  if (!row.allowed) throw boardDenied();
+  if (!row.allowed) throw boardAccessDenied();
   return row.group;
 }
 
-/** Groups of the active organization that the member may read, as a condition on `board_groups`. */
+/** Condition on `board_groups`: groups of the active organization that the member may read. */
 export const readableGroups = (actor: Member): SQL =>
-  and(eq(board_groups.organization_id, actor.active.organization_id), groupRight(actor, "read"))!;
+  and(eq(board_groups.organization_id, actor.active.organization_id), groupAccessCondition(actor, "read"))!;
 
-function groupRight(actor: Member, need: "read" | "write"): SQL<boolean> {
+function groupAccessCondition(actor: Member, need: "read" | "write"): SQL<boolean> {
   const { member_id, role, all_boards_read, all_boards_write } = actor.active;
   if (all_boards_write || (need === "read" && all_boards_read)) return sql`true`;
   const board = sql`from ${boards} as board where board.board_group_id = ${board_groups}.id`;
@@ -170,7 +171,7 @@ function groupRight(actor: Member, need: "read" | "write"): SQL<boolean> {
   return role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
 }
 
-function groupOfAgent(actor: Agent): SQL<boolean> {
-  const own = actor.board_id === null ? sql`board.gateway_id = ${actor.gateway_id}` : sql`board.id = ${actor.board_id}`;
-  return sql`exists (select 1 from ${boards} as board where board.board_group_id = ${board_groups}.id and ${own})`;
+function agentGroupCondition(actor: Agent): SQL<boolean> {
+  const assignedBoard = actor.board_id === null ? sql`board.gateway_id = ${actor.gateway_id}` : sql`board.id = ${actor.board_id}`;
+  return sql`exists (select 1 from ${boards} as board where board.board_group_id = ${board_groups}.id and ${assignedBoard})`;
 }

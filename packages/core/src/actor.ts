@@ -1,4 +1,3 @@
-import type { Context } from "./context.ts";
 import { DomainError, unauthenticated } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
@@ -13,18 +12,18 @@ export interface Membership {
   all_boards_write: boolean;
 }
 
-/** A person. `active` is null until something asks for an organization. */
+/** A person. `active` is null on requests that need no organization. */
 export interface User {
   type: "user";
   user_id: string;
-  /** How the person is named to others: preferred name, name or `User`. */
+  /** The name that others see: the preferred name, else the name, else `User`. */
   display_name: string;
   active: Membership | null;
 }
 export type Member = User & { active: Membership };
 export type Admin = Member & { active: Membership & { role: "owner" | "admin" } };
 
-/** An agent by its token. The organization is that of its gateway. */
+/** An agent, authenticated by its token. It belongs to the organization of its gateway. */
 export interface Agent {
   type: "agent";
   agent_id: string;
@@ -35,13 +34,13 @@ export interface Agent {
   board_id: string | null;
   is_board_lead: boolean;
   openclaw_session_id: string | null;
-  /** This request moved `last_seen_at`. */
+  /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
 }
 export type Lead = Agent & { board_id: string; is_board_lead: true };
 export type Main = Agent & { board_id: null };
 
-/** The service itself: consumers and schedules. */
+/** The service itself, when it runs jobs and schedules. */
 export interface System {
   type: "system";
 }
@@ -65,8 +64,8 @@ export type RoleName =
   | "READER";
 
 /**
- * Who may call something: which credentials are looked at, whether an active organization is needed (it is made on
- * first use), and the check that narrows the actor's type. Path and input play no part in it (contract conventions.md §6).
+ * Who may call an operation: which credentials are accepted, whether an active organization is needed (created on first
+ * use), and the check that narrows the actor's type. Path and input do not matter (docs/reference/conventions.md#roles).
  */
 export interface Role<A extends Actor = Actor> {
   readonly name: RoleName;
@@ -76,7 +75,7 @@ export interface Role<A extends Actor = Actor> {
   readonly narrow: (actor: Actor, settings: Settings) => A;
 }
 
-const refuse = (): never => {
+const rejectUnauthenticated = (): never => {
   throw unauthenticated();
 };
 
@@ -87,7 +86,7 @@ export const user: Role<User> = {
   users: true,
   agents: false,
   organization: false,
-  narrow: (actor) => (actor.type === "user" ? actor : refuse()),
+  narrow: (actor) => (actor.type === "user" ? actor : rejectUnauthenticated()),
 };
 
 function toMember(actor: Actor): Member {
@@ -112,36 +111,36 @@ export const agent: Role<Agent> = {
 };
 
 function toAgent(actor: Actor): Agent {
-  return actor.type === "agent" ? actor : refuse();
+  return actor.type === "agent" ? actor : rejectUnauthenticated();
 }
 
 export const lead: Role<Lead> = { ...agent, name: "LEAD", narrow: toLead };
 
 function toLead(actor: Actor): Lead {
-  const found = toAgent(actor);
-  if (!found.is_board_lead || found.board_id === null)
+  const agent = toAgent(actor);
+  if (!agent.is_board_lead || agent.board_id === null)
     throw new DomainError("forbidden", "Only board leads can perform this action");
-  return found as Lead;
+  return agent as Lead;
 }
 
 export const main: Role<Main> = {
   ...agent,
   name: "MAIN",
   narrow(actor) {
-    const found = toAgent(actor);
-    if (found.board_id !== null || found.openclaw_session_id !== mainSessionKey(found.gateway_id))
+    const agent = toAgent(actor);
+    if (agent.board_id !== null || agent.openclaw_session_id !== mainSessionKey(agent.gateway_id))
       throw new DomainError("forbidden", "Only the gateway main agent can perform this action");
-    return found as Main;
+    return agent as Main;
   },
 };
 
-/** Users by their access to the board, agents by their own board (the X- tags of the contract). */
+/** Users with access to the board, and agents of the board (docs/reference/conventions.md#board-access). */
 export const userOrAgent: Role<User | Agent> = {
   name: "USER or AGENT",
   users: true,
   agents: true,
   organization: false,
-  narrow: (actor) => (actor.type === "user" || actor.type === "agent" ? actor : refuse()),
+  narrow: (actor) => (actor.type === "user" || actor.type === "agent" ? actor : rejectUnauthenticated()),
 };
 
 export const adminOrAgent: Role<Admin | Agent> = {
@@ -160,7 +159,7 @@ export const adminOrLead: Role<Admin | Lead> = {
   narrow: (actor) => (actor.type === "agent" ? toLead(actor) : toAdmin(actor)),
 };
 
-/** Whoever may read the activity log: agents, and admins or all members as the service is set. */
+/** Readers of the activity log: agents, and admins or all members depending on ACTIVITY_READERS. */
 export const reader: Role<Member | Agent> = {
   name: "READER",
   users: true,
@@ -172,9 +171,15 @@ export const reader: Role<Member | Agent> = {
   },
 };
 
-/** The session of a gateway's main agent; holding exactly this key is what makes an agent the main one. */
+/** The session key of a gateway's main agent. An agent without a board is the main agent if it has exactly this key. */
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
-export function as<A extends Actor>(ctx: Context, role: Role<A>): Context<A> {
-  return { ...ctx, actor: role.narrow(ctx.actor, ctx.settings) };
-}
+/** The column of a row that names who did something. */
+export const actorColumns = (actor: User | Agent): { agent_id: string } | { user_id: string } =>
+  actor.type === "agent" ? { agent_id: actor.agent_id } : { user_id: actor.user_id };
+
+/** Null for a person. */
+export const agentIdOf = (actor: User | Agent): string | null => (actor.type === "agent" ? actor.agent_id : null);
+
+/** The name that others read in messages and chats. */
+export const actorName = (actor: User | Agent): string => (actor.type === "agent" ? actor.name : actor.display_name);

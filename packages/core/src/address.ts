@@ -6,18 +6,18 @@ export interface Address {
   family: 4 | 6;
 }
 
-/** Name resolution; replaced in tests, where names must lead somewhere unusual. */
-export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>;
+/** Name resolution. Tests replace it to resolve names to chosen addresses. */
+export type ResolveName = (hostname: string) => Promise<readonly { address: string; family: number }[]>;
 
-export const resolveName: Resolve = (hostname) => lookup(hostname, { all: true });
+export const resolveName: ResolveName = (hostname) => lookup(hostname, { all: true });
 
-const special = new BlockList();
+const nonPublicRanges = new BlockList();
 for (const range of [
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
   "127.0.0.0/8",
-  "168.63.129.16/32", // Azure's host services answer here, outside the link-local range other clouds use.
+  "168.63.129.16/32", // Azure's metadata service, outside the link-local range that other clouds use.
   "169.254.0.0/16",
   "172.16.0.0/12",
   "192.0.0.0/24",
@@ -28,30 +28,34 @@ for (const range of [
   "198.51.100.0/24",
   "203.0.113.0/24",
   "224.0.0.0/3",
-  "2001::/23", // Teredo carries an IPv4 address inside.
+  "2001::/23", // Teredo embeds an IPv4 address.
   "2001:db8::/32",
-  "2002::/16", // So does 6to4.
+  "2002::/16", // 6to4 embeds an IPv4 address.
   "3fff::/20",
 ]) {
-  addRange(special, range);
+  addRange(nonPublicRanges, range);
 }
 
-/** All of IPv6 that is routed publicly; loopback, unique-local, link-local, multicast and translation ranges lie outside. */
-const global6 = new BlockList();
-addRange(global6, "2000::/3");
-const mapped4 = new BlockList();
-addRange(mapped4, "::ffff:0:0/96");
+/** Publicly routed IPv6. Loopback, unique-local, link-local, multicast and translation addresses are outside of it. */
+const publicIpv6Range = new BlockList();
+addRange(publicIpv6Range, "2000::/3");
+const ipv4MappedRange = new BlockList();
+addRange(ipv4MappedRange, "::ffff:0:0/96");
 
-/** Whether an address is one of the public internet, however it is written. */
-export function isPublic(address: string): boolean {
-  // A BlockList reads IPv4-mapped IPv6 as IPv4, but matches nothing when a zone (`%eth0`) follows.
-  const bare = address.split("%", 1)[0] ?? "";
-  const family = isIP(bare);
-  if (family === 4) return !special.check(bare, "ipv4");
-  return family === 6 && (global6.check(bare, "ipv6") || mapped4.check(bare, "ipv6")) && !special.check(bare, "ipv6");
+/** Whether an IP address, in any notation, is publicly routed. */
+export function isPublicAddress(address: string): boolean {
+  // A BlockList matches IPv4-mapped IPv6 addresses as IPv4, but it matches no address with a zone (`%eth0`).
+  const withoutZone = address.split("%", 1)[0] ?? "";
+  const family = isIP(withoutZone);
+  if (family === 4) return !nonPublicRanges.check(withoutZone, "ipv4");
+  return (
+    family === 6 &&
+    (publicIpv6Range.check(withoutZone, "ipv6") || ipv4MappedRange.check(withoutZone, "ipv6")) &&
+    !nonPublicRanges.check(withoutZone, "ipv6")
+  );
 }
 
-/** Adds an address or CIDR range; false when the text is neither. */
+/** Adds an address or CIDR range to a list. Returns false when the text is neither. */
 export function addRange(list: BlockList, text: string): boolean {
   const [network = "", prefix] = text.split("/");
   const family = isIP(network);
@@ -61,8 +65,8 @@ export function addRange(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** Lower case, without an IPv6 literal's brackets or a name's closing dot. */
-export function bareHost(text: string): string {
+/** Converts a host to lower case and removes the brackets of an IPv6 literal and the final dot of a name. */
+export function normalizeHost(text: string): string {
   return text
     .toLowerCase()
     .replace(/^\[(.*)\]$/, "$1")

@@ -1,44 +1,53 @@
 import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
-import type { Actor } from "./actor.ts";
-import type { EventBus } from "./bus.ts";
-import type { Gateways } from "./gateway/client.ts";
-import type { Log } from "./log.ts";
+import type { Actor, Agent, Role, User } from "./actor.ts";
+import type { EventBus } from "./event-bus/event-bus.ts";
+import type { Gateways } from "./openclaw/client.ts";
+import type { ScopedLog } from "./log.ts";
 import type { Meter } from "./meter.ts";
-import type { Outbox } from "./outbox.ts";
+import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "./settings.ts";
-import type { Web } from "./web/web.ts";
+import type { HttpClient } from "./http/client.ts";
 
-/** Any Drizzle Postgres driver (PGlite, node-postgres, Neon's WebSocket pool), or an open transaction on one. */
+/** A database handle of any Drizzle PostgreSQL driver (PGlite, node-postgres, Neon over WebSocket), or an open transaction. */
 export type Db = PgDatabase<PgQueryResultHKT>;
 
 /**
- * All that the domain needs from outside, passed by hand. Ambient storage was rejected: its fallback, when a call
- * happens outside of it, is where writes silently leave their transaction.
+ * Everything that the domain needs from outside, passed explicitly. Ambient storage (AsyncLocalStorage) was rejected: a call
+ * made outside its scope would fall back to the pool, and its writes would silently leave the transaction.
  */
 export interface Context<A extends Actor = Actor> {
   readonly db: Db;
   readonly actor: A;
   readonly gateways: Gateways;
-  readonly web: Web;
+  readonly http: HttpClient;
   readonly bus: EventBus;
   readonly settings: Settings;
   readonly now: () => Date;
-  readonly log: Log;
+  /** The log of this unit of work; `createContext` of an edge makes a new one for each. */
+  readonly log: ScopedLog;
   readonly meter: Meter;
-  /** Follows work from its request through the queue to the consumer; null for what nobody asked for. */
+  /** Identifies a request and all jobs that follow from it; null for work that no request or schedule started. */
   readonly trace_id: string | null;
-  /** Filled by `enqueue`: whoever owns the request relays once it has committed. Shared by every copy of this context. */
-  readonly outbox: Outbox;
+  /** Jobs stored by `enqueue`, relayed by the owner of the request after the commit. All copies of a context share the object. */
+  readonly pendingWakeups: PendingWakeups;
 }
 
+/** The context of a call by a person or an agent. */
+export type CallerContext = Context<User | Agent>;
+
 /**
- * Runs `work` in a transaction, joining the caller's when there is one. Name its parameter `ctx` too, so that the outer
- * connection is out of reach: on a single connection (PGlite) it would wait for itself, on a pool it would escape.
+ * Runs `work` in a transaction, joining the caller's when there is one. Name its parameter `ctx` too, so that it shadows the
+ * outer context: a query on the outer connection would block itself on PGlite and escape the transaction on a pool.
  */
 export function transaction<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
-  if (inTransaction(ctx)) return work(ctx);
+  if (isInTransaction(ctx)) return work(ctx);
   return ctx.db.transaction((db) => work({ ...ctx, db }));
 }
 
-export const inTransaction = (ctx: Context): boolean => is(ctx.db, PgTransaction);
+export const isInTransaction = (ctx: Context): boolean => is(ctx.db, PgTransaction);
+
+/** Narrows the context to the actor type of a role. Throws when the role does not admit the actor. */
+export function as<A extends Actor>(ctx: Context, role: Role<A>): Context<A> {
+  return { ...ctx, actor: role.narrow(ctx.actor, ctx.settings) };
+}

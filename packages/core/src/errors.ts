@@ -1,5 +1,5 @@
-/** What went wrong, in the domain's words; only the HTTP layer knows statuses. */
-export type Kind =
+/** What went wrong, in terms of the domain. Only the HTTP layer knows status codes. */
+export type ErrorKind =
   | "unauthenticated"
   | "forbidden"
   | "not_found"
@@ -8,22 +8,23 @@ export type Kind =
   | "too_large"
   | "limited"
   | "invalid"
-  | "unavailable";
+  | "unavailable"
+  | "database_unavailable";
 
 export interface ErrorExtra {
-  /** Keys beside `message` in the answer's detail object, such as missing_task_ids. */
+  /** Keys next to `message` in the detail object of the response, such as missing_task_ids. */
   fields?: Record<string, unknown>;
-  /** Replaces `forbidden` as the code of an agent's 403. */
+  /** Replaces `forbidden` as the error code in a 403 to an agent. */
   code?: string;
-  /** Seconds until a repeat may succeed. */
+  /** Seconds after which a retry may succeed. */
   retry_after_seconds?: number;
 }
 
-/** An answer the caller must get: thrown by the domain, told as it stands. */
+/** An error for the caller: the response contains its message unchanged. */
 export class DomainError extends Error {
-  readonly kind: Kind;
+  readonly kind: ErrorKind;
   readonly extra: ErrorExtra;
-  constructor(kind: Kind, message: string, extra: ErrorExtra = {}) {
+  constructor(kind: ErrorKind, message: string, extra: ErrorExtra = {}) {
     super(message);
     this.name = "DomainError";
     this.kind = kind;
@@ -32,13 +33,18 @@ export class DomainError extends Error {
 }
 
 /**
- * Something outside of the service failed, or refused: nothing of ours to mend. A job that ends with one is tried again as
- * the policy of its kind says; any other error of a job is a bug.
+ * A system outside of the service failed or refused a request, so there is no bug to fix here. A job that throws this is
+ * retried by the retry policy of its kind; any other error of a job is a bug.
  */
 export class ExpectedFailure extends Error {
-  /** How long whoever failed asks to be left alone, in milliseconds; null when it did not say. */
+  /** Milliseconds that the failing system asked to wait before a retry; null when it gave no time. */
   get retry_after_ms(): number | null {
     return null;
+  }
+
+  /** Whether a retry may succeed. */
+  get is_transient(): boolean {
+    return false;
   }
 }
 
@@ -49,7 +55,7 @@ export interface FieldProblem {
   input: unknown;
 }
 
-/** Input that does not fit its schema, with every problem listed once (contract conventions.md §4). */
+/** Input that does not match its schema, with each problem listed once (docs/reference/conventions.md#field-problems). */
 export class InvalidInput extends Error {
   readonly problems: FieldProblem[];
   constructor(problems: FieldProblem[]) {
@@ -61,4 +67,4 @@ export class InvalidInput extends Error {
 
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
-export const boardDenied = () => new DomainError("forbidden", "Board access denied");
+export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied");

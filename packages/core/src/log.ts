@@ -8,41 +8,41 @@ export interface Log {
   error(event: string, message: string, fields?: LogFields): void;
 }
 
-export const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+/** The log of one unit of work, a request or a job. A log that several units share is only a `Log`. */
+export interface ScopedLog extends Log {
+  /** Adds fields to all further lines of this unit of work, such as the organization once it is known. */
+  addFields(fields: LogFields): void;
+}
 
-/** What the lines of a log made by `withFields` have in common. */
-const bound = new WeakMap<Log, LogFields>();
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** The same log for one unit of work, a request or a job, with its fields on every line. */
-export function withFields(log: Log, fields: LogFields): Log {
+/** A log for one unit of work, with `fields` on every line. */
+export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
   const common = { ...fields };
   const write =
-    (name: keyof Log) =>
-    (event: string, message: string, own: LogFields = {}) =>
-      log[name](event, message, { ...common, ...own });
-  const made: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
-  bound.set(made, common);
-  return made;
+    (level: keyof Log) =>
+    (event: string, message: string, lineFields: LogFields = {}) =>
+      log[level](event, message, { ...common, ...lineFields });
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    addFields: (added) => void Object.assign(common, added),
+  };
 }
 
-/**
- * Puts what was found out on the way, such as whose board this is, on all further lines of a unit of work. A log that is
- * no unit's own stays as it is.
- */
-export function learn(log: Log, fields: LogFields): void {
-  const common = bound.get(log);
-  if (common) Object.assign(common, fields);
-}
-
-/** The text of an error for logs and job records. A failed query's own message repeats its parameters, so its cause is told instead. */
+/** The text of an error for logs and job records. The message of a failed query repeats its parameters, so its cause is used. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return errorText(error.cause);
-  // A host of several addresses was tried at each: what says so has no text of its own.
+  // Neon's driver rejects with an event instead of an error.
+  if (typeof error.cause === "object" && error.cause !== null && "message" in error.cause) return String(error.cause.message);
+  // Connecting to a name with several addresses fails with an AggregateError, which has no message.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(errorText).join("; ");
   return error.message;
 }
 
-/** Where an error was thrown, without the message above: that of a failed query goes on with its parameters, over many lines. */
-export const framesOf = (error: unknown): string | undefined =>
+/** The stack without its message, since the message of a failed query continues with its parameters over many lines. */
+export const stackFrames = (error: unknown): string | undefined =>
   error instanceof Error ? error.stack?.replace(error.message, "").split("\n").slice(1).join("\n") : undefined;

@@ -1,29 +1,29 @@
 import type { Log } from "./log.ts";
 
-/** What the service measures of itself, with the unit of each. */
+/** The metrics of the service and their units. */
 export const METRICS = {
-  /** Credentials that were refused. */
+  /** Rejected credentials. */
   AuthFailures: "Count",
-  /** Attempts at jobs, by `kind` and `outcome`. */
+  /** Attempts to run a job, by `kind` and `outcome`. */
   DeliveryAttempts: "Count",
-  /** From the acceptance of a webhook's payload until its agent was told. */
+  /** Time from accepting a webhook payload until its agent was notified. */
   IngestLag: "Milliseconds",
-  /** How long the oldest job that could be done already has been waiting. */
+  /** Waiting time of the oldest job that is due. */
   JobAge: "Seconds",
-  /** From the start of a template sync to its end. */
+  /** Duration of a template sync. */
   SyncDuration: "Milliseconds",
 } as const;
 export type MetricName = keyof typeof METRICS;
 
-/** Dimensions take few values each: every combination is a metric of its own, and paid for. */
+/** A dimension must have few values: CloudWatch bills every combination of values as a separate metric. */
 export type Dimensions = Readonly<Record<string, string>>;
 
-/** Where measurements go. Never fails the work that is measured. */
+/** Receives measurements. It never makes the measured work fail. */
 export interface Meter {
   record(name: MetricName, value: number, dimensions?: Dimensions): void;
 }
 
-/** For a process whose metrics nobody collects: each measurement is a line for whoever asks for level `debug`. */
-export const meterToLog = (log: Log): Meter => ({
+/** A meter for processes whose metrics are not collected: it logs each measurement at level `debug`. */
+export const createLogMeter = (log: Log): Meter => ({
   record: (name, value, dimensions) => log.debug("metric", name, { value, unit: METRICS[name], ...dimensions }),
 });

@@ -1,4 +1,3 @@
-import { sql } from "drizzle-orm";
 import * as z from "zod";
 import { MAX_INTEGER, QueryInteger } from "./wire.ts";
 
@@ -7,11 +6,10 @@ export interface PageQuery {
   offset: number;
 }
 
-/** `limit` and `offset` of a list. */
 export const pageQuery = (defaultLimit = 50, maxLimit = 200) =>
   z.object({
-    limit: QueryInteger(1, maxLimit).default(defaultLimit).describe("How many items at the most."),
-    offset: QueryInteger(0, MAX_INTEGER).default(0).describe("How many items to skip."),
+    limit: QueryInteger(1, maxLimit).default(defaultLimit).describe("Maximum number of items to return."),
+    offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
   });
 
 export interface Page<T> {
@@ -21,51 +19,53 @@ export interface Page<T> {
   offset: number;
 }
 
-const createPage = <T extends z.ZodType>(item: T) =>
+const createPageSchema = <T extends z.ZodType>(item: T) =>
   z
     .object({
-      items: z.array(item).describe("The items of this page, in the list's order."),
-      total: z.int().describe("How many items there are in all."),
-      limit: z.int().describe("The limit in force."),
-      offset: z.int().describe("The offset in force."),
+      items: z.array(item).describe("The items of this page, in the order of the list."),
+      total: z.int().describe("Total number of items in the list."),
+      limit: z.int().describe("The limit that was applied."),
+      offset: z.int().describe("The offset that was applied."),
     })
     .meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
 
-const pages = new WeakMap<z.ZodType, unknown>();
+const pageSchemas = new WeakMap<z.ZodType, unknown>();
 
-/** The envelope of a list: the values in force and the true total, also past the end. One schema per item, since it has a name. */
-export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPage<T>> {
-  const page = (pages.get(item) as ReturnType<typeof createPage<T>> | undefined) ?? createPage(item);
-  pages.set(item, page);
+/**
+ * The schema of a page. Pages of the same item share one schema, because a schema is registered under a unique id. The total
+ * is exact for every page, also past the end of the list.
+ */
+export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPageSchema<T>> {
+  const page = (pageSchemas.get(item) as ReturnType<typeof createPageSchema<T>> | undefined) ?? createPageSchema(item);
+  pageSchemas.set(item, page);
   return page;
 }
 
-/** A row of a page, and beside it how many rows the whole list has. */
-interface Counted<Row> {
+/** A row of a page together with the number of rows in the whole list. */
+interface CountedRow<Row> {
   item: Row;
   total: number;
 }
 
 /**
- * Reads one page and the true total in one statement: `rows` selects `total` beside each item, which PostgreSQL counts once
- * for all of them. Only past the end there is no row that could tell it.
+ * Reads a page and the total in one statement: `rows` selects `total` next to each item, and PostgreSQL evaluates it once
+ * per statement. Past the end of the list no row holds the total, so `total` is queried separately.
  */
 export async function readPage<Row, T>(
   query: PageQuery,
   total: PromiseLike<number>,
-  rows: (limit: number, offset: number) => PromiseLike<Counted<Row>[]>,
+  rows: (limit: number, offset: number) => PromiseLike<CountedRow<Row>[]>,
   toItem: (row: Row) => T,
 ): Promise<Page<T>> {
   const { limit, offset } = query;
-  const found = await rows(limit, offset);
-  const [first] = found;
-  const count = first?.total ?? (offset === 0 ? 0 : await total);
-  return { items: found.map(({ item }) => toItem(item)), total: count, limit, offset };
+  const page = await rows(limit, offset);
+  const count = page[0]?.total ?? (offset === 0 ? 0 : await total);
+  return { items: page.map(({ item }) => toItem(item)), total: count, limit, offset };
 }
 
 /**
- * The same where counting is work of its own: it is done only when the page does not tell the total, as one does that is
- * not full and ends the list.
+ * Reads a page where counting is expensive. The last page of a list determines the total, so `count` runs for other pages
+ * only.
  */
 export async function readPageAndCount<Row, T>(
   query: PageQuery,
@@ -74,14 +74,8 @@ export async function readPageAndCount<Row, T>(
   toItem: (row: Row) => T,
 ): Promise<Page<T>> {
   const { limit, offset } = query;
-  const found = await rows(limit, offset);
-  const ends = found.length < limit && (found.length > 0 || offset === 0);
-  const total = ends ? offset + found.length : await count();
-  return { items: found.map(toItem), total, limit, offset };
+  const page = await rows(limit, offset);
+  const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
+  const total = isLastPage ? offset + page.length : await count();
+  return { items: page.map(toItem), total, limit, offset };
 }
-
-/**
- * A limit that stands in the statement itself. As a parameter it is unknown to the plan that is kept for a statement, which
- * then seems dearer than a new one each time: of a page with much in each row the planning is a third of the cost.
- */
-export const inPlan = (limit: number): number => sql.raw(String(limit)) as unknown as number;

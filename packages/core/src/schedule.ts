@@ -1,25 +1,25 @@
 import { randomUUID } from "node:crypto";
-import { removeOldEvents } from "./activity/remove.ts";
-import { countNewEvents } from "./activity/sweep.ts";
+import { removeOldEvents } from "./activity/retention.ts";
+import { countNewEvents } from "./activity/count-new-events.ts";
 import type { System } from "./actor.ts";
 import { sweepAgents } from "./agent/sweep.ts";
 import type { Context } from "./context.ts";
 import { enqueueProbes } from "./gateway/probe.ts";
-import { removeOldTurns } from "./gateway/turn.ts";
+import { removeOldConfigLocks } from "./host/config-lock.ts";
 import { readJobAge } from "./job/age.ts";
 import { removeOldJobs } from "./job/job.ts";
-import { errorText, framesOf, withFields } from "./log.ts";
-import { removeOldCounters } from "./rate.ts";
-import { removeOldPackSyncs } from "./skill/run.ts";
-import { startDueSyncs } from "./template/due.ts";
-import { removeOldRuns } from "./template/run.ts";
+import { createScopedLog, errorText, stackFrames } from "./log.ts";
+import { removeOldCounters } from "./rate-limit.ts";
+import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
+import { startDueSyncs } from "./sync/due.ts";
+import { removeOldRuns } from "./sync/run.ts";
 
-/** What runs by the clock. `relay` asks its edge to relay: for jobs that a crash or a broken queue left behind. */
+/** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    // Said before anything can keep it from being said, and as 0 too: a metric that stops coming looks like health.
+    // Recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.
     ctx.meter.record("JobAge", await readJobAge(ctx));
-    ctx.outbox.everything = true;
+    ctx.pendingWakeups.everything = true;
   },
   async lifecycle(ctx: Context<System>) {
     await sweepAgents(ctx);
@@ -34,7 +34,7 @@ export const scheduled = {
   async retention(ctx: Context<System>) {
     await removeOldJobs(ctx);
     await removeOldCounters(ctx);
-    await removeOldTurns(ctx);
+    await removeOldConfigLocks(ctx);
     await removeOldRuns(ctx);
     await removeOldPackSyncs(ctx);
     await removeOldEvents(ctx);
@@ -43,17 +43,14 @@ export const scheduled = {
 
 export type ScheduleName = keyof typeof scheduled;
 
-/**
- * Runs what a schedule asks for. Each run is a trace of its own, from which the jobs that it makes can be followed back.
- * Throws what the run throws, after it was logged.
- */
+/** Runs one schedule under a new trace, which its jobs inherit. Logs an error and rethrows it. */
 export async function runScheduled(ctx: Context<System>, schedule: ScheduleName): Promise<void> {
   const trace_id = randomUUID();
-  const log = withFields(ctx.log, { schedule, trace_id });
+  const log = createScopedLog(ctx.log, { schedule, trace_id });
   try {
     await scheduled[schedule]({ ...ctx, trace_id, log });
   } catch (error) {
-    log.error("schedule.failed", errorText(error), { stack: framesOf(error) });
+    log.error("schedule.failed", errorText(error), { stack: stackFrames(error) });
     throw error;
   }
 }

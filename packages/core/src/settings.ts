@@ -1,117 +1,88 @@
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
-import { toKey } from "./seal.ts";
+import type { DatabaseTimeouts } from "./db/pool.ts";
+import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, wholeNumber } from "./setting-types.ts";
+import { DEFAULT_RENDER_LIMITS, type RenderLimits } from "./template/budget.ts";
+import { trimEndOf } from "./text.ts";
 
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
-const list = z
-  .string()
-  .default("")
-  .transform((text) =>
-    text
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
-  .meta({ rule: "list, comma-separated" });
-const count = (fallback: number, max: number) =>
-  z
-    .string()
-    .default(String(fallback))
-    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) <= max, { error: `must be a whole number from 0 to ${max}` })
-    .transform(Number)
-    .meta({ rule: `whole number from 0 to ${max}` });
-const httpUrl = z
-  .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
-    error: "must be an absolute http or https URL",
-  })
-  .transform((text) => text.replace(/\/+$/, ""))
-  .meta({ rule: "absolute http or https URL" });
-/** An address in the public internet that the service itself fetches from. */
-const httpsUrl = httpUrl
-  .refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), { error: "must be an absolute https URL without credentials" })
-  .meta({ rule: "absolute https URL without credentials" });
-/** Kept as written: `iss` is compared letter by letter, a final slash included. */
-const issuer = z
-  .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
-    error: "must be an absolute http or https URL",
-  })
-  .meta({ rule: "absolute http or https URL" });
-const key = z
-  .string()
-  .transform((text, ctx): KeyObject => {
-    try {
-      return toKey(text);
-    } catch {
-      ctx.issues.push({ code: "custom", message: "must be 32 bytes in Base64", input: undefined });
-      return z.NEVER;
-    }
-  })
-  .meta({ rule: "32 bytes in Base64", secret: true });
-const header = (fallback: string | null) =>
-  z
-    .string()
-    .optional()
-    .refine((value) => value === undefined || /^[\x20-\x7e]*$/.test(value), { error: "must be printable ASCII" })
-    .transform((value) => (value === undefined ? fallback : value.toLowerCase() === "off" ? null : value))
-    .meta({ rule: "printable ASCII" });
-
-/** Every setting of the service: name, default, rule (contract conventions.md §13). Blank counts as unset. */
+/** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
 export const Environment = z.object({
-  PORT: count(8000, 65_535).describe("Port of the local server; 0 takes a free one."),
+  PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),
-  DATA_DIR: z.string().default("./.data").describe("Embedded database and generated secrets."),
+  DATA_DIR: z.string().default("./.data").describe("Folder of the embedded database and of generated secrets."),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, "must be a postgres:// URL")
     .optional()
     .meta({ rule: "postgres:// or postgresql:// URL", secret: true })
-    .describe("PostgreSQL or Neon; unset: the embedded database under DATA_DIR. Required on Lambda."),
-  DATABASE_DRIVER: z.enum(["pglite", "postgres", "neon"]).optional().describe("Driver; by the URL when unset."),
+    .describe("PostgreSQL or Neon database; when unset, the embedded database in DATA_DIR. Required on Lambda."),
+  DATABASE_DRIVER: z
+    .enum(["pglite", "postgres", "neon"])
+    .optional()
+    .describe("Database driver; chosen by DATABASE_URL when unset."),
   PREPARED_STATEMENTS: z
     .enum(["on", "off"])
     .default("on")
-    .describe("Whether connections keep the plans of what is asked often. `off` for a pooler that does not carry them over."),
-  BASE_URL: httpUrl.optional().describe("Public address of the service, for links and agents' files."),
-  STREAM_URL: httpUrl.optional().describe("Public address of the streams, where they are not at BASE_URL."),
-  AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How people sign in."),
+    .describe("Whether frequent statements are prepared. Use `off` with a pooler that does not support prepared statements."),
+  DATABASE_CONNECT_TIMEOUT_SECONDS: wholeNumber(10, 300).describe(
+    "Longest wait for a database connection, also for a free one of the process; 0 = no limit.",
+  ),
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
+    "Longest run of an SQL statement, except in migrations; 0 = no limit. Not for the embedded database.",
+  ),
+  DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
+    "Time after which the server ends a transaction without statements; 0 = no limit. Not for the embedded database.",
+  ),
+  BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
+  STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
+  AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How users sign in."),
   LOCAL_AUTH_TOKEN: z
     .string()
     .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })
     .min(MIN_LOCAL_TOKEN, `must have at least ${MIN_LOCAL_TOKEN} characters`)
     .optional()
     .meta({ rule: `at least ${MIN_LOCAL_TOKEN} characters, no placeholder`, secret: true })
-    .describe("The shared token of local mode. A local server makes one; required on Lambda in local mode."),
-  OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in the `iss` claim. Required in oidc mode."),
-  OIDC_JWKS_URL: httpUrl.optional().describe("Keys of the issuer; its /.well-known/jwks.json when unset."),
-  OIDC_AUDIENCE: z.string().optional().describe("Required `aud`, when set."),
-  OIDC_AUTHORIZED_PARTIES: list.describe("Allowed `azp`, comma-separated, when set."),
-  CORS_ORIGINS: list.describe("Origins of browser clients, comma-separated."),
-  TRUSTED_PROXIES: list.describe("Addresses or CIDRs whose X-Forwarded-For is believed."),
-  WEBHOOK_MAX_PAYLOAD_BYTES: count(1_048_576, 10_485_760).describe("Largest webhook body."),
-  WEBHOOK_RATE_PER_MINUTE: count(600, 1_000_000_000).describe("Accepted posts per webhook and clock minute, 0 = no limit."),
-  AUTH_FAILURES_PER_MINUTE: count(20, 1_000_000_000).describe(
-    "Failing credentials per client address and clock minute, 0 = no limit.",
+    .describe("Shared token of local mode. A local server generates one; required on Lambda in local mode."),
+  OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in their `iss` claim. Required in oidc mode."),
+  OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
+  OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),
+  OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
+  CORS_ORIGINS: commaSeparated.describe("Allowed origins of browser clients, comma-separated."),
+  TRUSTED_PROXIES: commaSeparated.describe("Addresses or CIDRs of proxies whose X-Forwarded-For header is trusted."),
+  WEBHOOK_MAX_PAYLOAD_BYTES: wholeNumber(1_048_576, 10_485_760).describe("Maximum size of a webhook payload in bytes."),
+  WEBHOOK_RATE_PER_MINUTE: wholeNumber(600, 1_000_000_000).describe("Requests per webhook and clock minute, 0 = no limit."),
+  AUTH_FAILURES_PER_MINUTE: wholeNumber(20, 1_000_000_000).describe(
+    "Failed authentications per client address and clock minute, 0 = no limit.",
   ),
-  GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest gateway that is fully supported."),
-  GATEWAY_ALLOWED_HOSTS: list.describe("Private hosts, addresses or CIDRs that gateways may have."),
-  SOULS_DIRECTORY_URL: httpsUrl.optional().describe("Remote souls directory; the built-in one when unset."),
-  ENCRYPTION_KEY: key.describe("Seals secrets in the database. A local server makes one."),
-  TOKEN_PEPPER: key.describe("Keys the look-up digest of agent tokens. A local server makes one."),
-  ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Who reads the activity list."),
-  ACTIVITY_RETENTION_DAYS: count(0, 36_500).describe("How long events other than comments are kept, 0 = for ever."),
-  BOARD_EVENTS: z.enum(["on", "off"]).default("on").describe("Whether what happens on boards leaves on the event bus."),
+  AGENT_FILE_MAX_CHARS: wholeNumber(DEFAULT_RENDER_LIMITS.file_chars, 5_000_000).describe(
+    "Most characters of one file that is rendered for an agent.",
+  ),
+  AGENT_FILES_MAX_CHARS: wholeNumber(DEFAULT_RENDER_LIMITS.agent_chars, 10_000_000).describe(
+    "Most characters of all files that are rendered for an agent.",
+  ),
+  GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest host version that is fully supported."),
+  GATEWAY_ALLOWED_HOSTS: commaSeparated.describe("Private host names, addresses or CIDRs that gateways may use."),
+  SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
+  ENCRYPTION_KEY: base64Key.describe("Encrypts secrets in the database. A local server generates one."),
+  TOKEN_PEPPER: base64Key.describe("HMAC key of the digests by which agent tokens are found. A local server generates one."),
+  ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Least role that may read the activity list."),
+  ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
+    "Days for which activity events other than comments are kept, 0 = forever.",
+  ),
+  BOARD_EVENTS: z.enum(["on", "off"]).default("on").describe("Whether board events are published on the event bus."),
   EVENTS_ENDPOINT: httpUrl
     .optional()
-    .describe("Local server: EventBridge-compatible address that board events are sent to; unset: they stay in the process."),
-  SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS: header("nosniff").describe("`off` leaves it out."),
-  SECURITY_HEADER_X_FRAME_OPTIONS: header("DENY").describe("`off` leaves it out."),
-  SECURITY_HEADER_REFERRER_POLICY: header("strict-origin-when-cross-origin").describe("`off` leaves it out."),
-  SECURITY_HEADER_PERMISSIONS_POLICY: header(null).describe("Not sent when unset."),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info").describe("Least level that is logged."),
+    .describe("Local server only: EventBridge-compatible URL for board events; when unset, they stay in the process."),
+  SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS: optionalHeader("nosniff").describe("Value of the header; `off` omits it."),
+  SECURITY_HEADER_X_FRAME_OPTIONS: optionalHeader("DENY").describe("Value of the header; `off` omits it."),
+  SECURITY_HEADER_REFERRER_POLICY: optionalHeader("strict-origin-when-cross-origin").describe(
+    "Value of the header; `off` omits it.",
+  ),
+  SECURITY_HEADER_PERMISSIONS_POLICY: optionalHeader(null).describe("Value of the header; omitted when unset."),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info").describe("Lowest level that is logged."),
 });
 
 export interface Settings {
@@ -120,11 +91,12 @@ export interface Settings {
   readonly data_dir: string;
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   readonly prepared_statements: boolean;
-  /** Null when BASE_URL is unset: then `endpoint_url` is null too. */
+  readonly database_timeouts: DatabaseTimeouts;
+  /** Null when BASE_URL is unset; the `endpoint_url` of webhooks is then null too. */
   readonly base_url: string | null;
-  /** Where the OpenAPI document says that streams are; null for the same address as all else. */
+  /** URL of the streams in the OpenAPI document; null when it does not differ from the service's. */
   readonly stream_url: string | null;
-  /** What files and messages name: BASE_URL, or the local listener. */
+  /** URL in files and messages: BASE_URL, or the address of the local listener. */
   readonly service_url: string;
   readonly auth: LocalAuth | OidcAuth;
   readonly cors_origins: readonly string[];
@@ -132,7 +104,8 @@ export interface Settings {
   readonly webhook_max_payload_bytes: number;
   readonly webhook_rate_per_minute: number;
   readonly auth_failures_per_minute: number;
-  /** Blank, and not the default, when it was set to blank: that has a meaning of its own (contract gateways.md §4). */
+  readonly render_limits: RenderLimits;
+  /** Blank, not the default, when it was set to blank (docs/reference/gateways.md#minimum-version). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
@@ -140,11 +113,11 @@ export interface Settings {
   readonly encryption_key: KeyObject;
   readonly token_pepper: KeyObject;
   readonly activity_readers: "admin" | "member";
-  /** 0 keeps events for ever. */
+  /** 0 keeps events forever. */
   readonly activity_retention_days: number;
   readonly board_events: boolean;
   readonly events_endpoint: string | null;
-  /** Header name to value; those switched off are absent. */
+  /** Values by header name, without the headers that are switched off. */
   readonly security_headers: Readonly<Record<string, string>>;
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
 }
@@ -160,20 +133,20 @@ export interface OidcAuth {
   authorized_parties: readonly string[];
 }
 
-/** Where the data is: all that a command needs which looks at the database and at nothing else. */
-export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements">;
+/** The settings for commands that only use the database. */
+export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
 
-/** A setting is missing or wrong. The message is one line that names the setting and the rule, never the value. */
+/** A setting is missing or invalid. The message is one line with its name and rule, never its value. */
 export class SettingsError extends Error {}
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the environment once. `edge` is where the process runs: a Lambda may not dial private addresses on its own,
- * a local server in local mode may.
+ * Parses the environment. `edge` is where the process runs: a local server in local mode may connect to any private address,
+ * a Lambda only to those of GATEWAY_ALLOWED_HOSTS.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
-  const env = read(Environment, environment);
+  const env = parseEnvironment(Environment, environment);
   if (edge === "lambda" && !env.DATABASE_URL) throw new SettingsError("DATABASE_URL is required");
   return {
     port: env.PORT,
@@ -181,6 +154,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     prepared_statements: env.PREPARED_STATEMENTS === "on",
+    database_timeouts: toTimeouts(env),
     base_url: env.BASE_URL ?? null,
     stream_url: env.STREAM_URL ?? null,
     service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
@@ -190,6 +164,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     webhook_max_payload_bytes: env.WEBHOOK_MAX_PAYLOAD_BYTES,
     webhook_rate_per_minute: env.WEBHOOK_RATE_PER_MINUTE,
     auth_failures_per_minute: env.AUTH_FAILURES_PER_MINUTE,
+    render_limits: { file_chars: env.AGENT_FILE_MAX_CHARS, agent_chars: env.AGENT_FILES_MAX_CHARS },
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
     private_gateways_allowed: env.AUTH_MODE === "local" && edge === "local",
@@ -211,20 +186,29 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
 }
 
 export function parseDatabaseSettings(environment: Variables): DatabaseSettings {
-  const own = { DATA_DIR: true, DATABASE_URL: true, DATABASE_DRIVER: true, PREPARED_STATEMENTS: true } as const;
-  const env = read(Environment.pick(own), environment);
+  const databaseVariables = {
+    DATA_DIR: true,
+    DATABASE_URL: true,
+    DATABASE_DRIVER: true,
+    PREPARED_STATEMENTS: true,
+    DATABASE_CONNECT_TIMEOUT_SECONDS: true,
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: true,
+    DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: true,
+  } as const;
+  const env = parseEnvironment(Environment.pick(databaseVariables), environment);
   return {
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     prepared_statements: env.PREPARED_STATEMENTS === "on",
+    database_timeouts: toTimeouts(env),
   };
 }
 
-/** Everything that is wrong with the settings, one line each as a start would tell it; a start tells the first alone. */
-export function findProblems(environment: Variables, edge: "local" | "lambda"): string[] {
-  const given = givenOf(environment);
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) return [...new Set(parsed.error.issues.map((issue) => toProblem(issue, given)))];
+/** All problems of the settings, one line each. A start reports only the first one. */
+export function listProblems(environment: Variables, edge: "local" | "lambda"): string[] {
+  const variables = withoutBlanks(environment);
+  const parsed = Environment.safeParse(variables);
+  if (!parsed.success) return [...new Set(parsed.error.issues.map((issue) => toProblem(issue, variables)))];
   try {
     parseSettings(environment, edge);
     return [];
@@ -234,18 +218,18 @@ export function findProblems(environment: Variables, edge: "local" | "lambda"): 
   }
 }
 
-function read<S extends z.ZodObject>(schema: S, environment: Variables): z.output<S> {
-  const given = givenOf(environment);
-  const parsed = schema.safeParse(given);
+function parseEnvironment<S extends z.ZodObject>(schema: S, environment: Variables): z.output<S> {
+  const variables = withoutBlanks(environment);
+  const parsed = schema.safeParse(variables);
   if (parsed.success) return parsed.data;
-  throw new SettingsError(toProblem(parsed.error.issues[0]!, given));
+  throw new SettingsError(toProblem(parsed.error.issues[0]!, variables));
 }
 
-const givenOf = (environment: Variables) =>
+const withoutBlanks = (environment: Variables) =>
   Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])));
 
-function toProblem(issue: z.core.$ZodIssue, given: Record<string, string>): string {
-  const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in given);
+function toProblem(issue: z.core.$ZodIssue, variables: Record<string, string>): string {
+  const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in variables);
   const allowed = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;
   return `${String(issue.path[0])} ${missing ? "is required" : allowed}`;
 }
@@ -255,10 +239,18 @@ function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "ne
     if (driver && driver !== "pglite") throw new SettingsError(`DATABASE_URL is required with DATABASE_DRIVER=${driver}`);
     return { driver: "pglite", url: null };
   }
-  if (driver === "pglite") throw new SettingsError("DATABASE_DRIVER=pglite does not go with DATABASE_URL");
+  if (driver === "pglite") throw new SettingsError("DATABASE_DRIVER=pglite cannot be combined with DATABASE_URL");
   const neon = URL.canParse(url) && new URL(url).hostname.endsWith(".neon.tech");
   return { driver: driver ?? (neon ? "neon" : "postgres"), url };
 }
+
+type TimeoutVariable = `DATABASE_${"CONNECT" | "STATEMENT" | "IDLE_TRANSACTION"}_TIMEOUT_SECONDS`;
+
+const toTimeouts = (env: Readonly<Record<TimeoutVariable, number>>): DatabaseTimeouts => ({
+  connect_ms: env.DATABASE_CONNECT_TIMEOUT_SECONDS * 1_000,
+  statement_ms: env.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1_000,
+  idle_transaction_ms: env.DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS * 1_000,
+});
 
 function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
   if (env.AUTH_MODE === "local") {
@@ -269,7 +261,7 @@ function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
   return {
     mode: "oidc",
     issuer: env.OIDC_ISSUER,
-    jwks_url: env.OIDC_JWKS_URL ?? `${env.OIDC_ISSUER.replace(/\/+$/, "")}/.well-known/jwks.json`,
+    jwks_url: env.OIDC_JWKS_URL ?? `${trimEndOf(env.OIDC_ISSUER, "/")}/.well-known/jwks.json`,
     audience: env.OIDC_AUDIENCE ?? null,
     authorized_parties: env.OIDC_AUTHORIZED_PARTIES,
   };

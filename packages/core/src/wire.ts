@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Building blocks of the wire schemas. Their limits are those of contract conventions.md §12. */
+/** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
 export const MAX_NAME = 200;
 export const MAX_SLUG = 100;
 export const MAX_URL = 2_000;
@@ -8,17 +8,17 @@ export const MAX_SECRET = 1_000;
 export const MAX_TEXT = 100_000;
 export const MAX_OBJECT_BYTES = 65_536;
 export const MAX_INTEGER = 2_147_483_647;
-/** Ids in one array. */
+/** Maximum number of ids in an array. */
 export const MAX_IDS = 200;
 
-/** Ids come in any case and leave in lower case. */
+/** Accepts ids in any case and converts them to lower case. */
 export const Id = z.guid().toLowerCase();
 
-/** Trimmed text of at least one character. Of a blank or overlong one no further rule is judged: one problem per field. */
+/** Trimmed text of at least one character. A blank or overlong text is not checked further, so that a field has one problem. */
 export const NonEmpty = (max: number) => z.string().trim().min(1, { abort: true }).max(max, { abort: true });
 
-/** Trimmed text in which blank means "not there". */
-export const Blankable = (max: number) =>
+/** Trimmed text; blank becomes null. */
+export const TextOrNull = (max: number) =>
   z
     .string()
     .trim()
@@ -26,12 +26,15 @@ export const Blankable = (max: number) =>
     .transform((text) => text || null)
     .nullable();
 
-/** ISO 8601 UTC with milliseconds, as it leaves. */
+/** A time in a response: ISO 8601 in UTC with milliseconds. */
 export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-11-20T10:24:09.799Z"] });
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
-/** Reads an ISO 8601 date or time; no zone means UTC, a date alone its midnight. Null for what is none, or outside 1900 to 9999. */
+/**
+ * Parses an ISO 8601 date or time. Without a zone it is UTC, and a date alone is its midnight. Returns null for invalid text
+ * and for years outside 1900 to 9999.
+ */
 export function toInstant(text: string): Date | null {
   const match = ISO.exec(text.trim());
   if (!match) return null;
@@ -44,8 +47,8 @@ export function toInstant(text: string): Date | null {
   return dayExists && inRange ? date : null;
 }
 
-/** A time in a body. */
-export const InstantIn = z
+/** A time in a request body. */
+export const InstantInput = z
   .string()
   .transform((text, ctx) => {
     const date = toInstant(text);
@@ -55,7 +58,7 @@ export const InstantIn = z
   })
   .meta({ override: { type: "string", format: "date-time" } });
 
-/** A JSON object that is stored as it is. */
+/** A JSON object that is stored unchanged. */
 export const JsonObject = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
@@ -64,11 +67,14 @@ export const JsonObject = z
 
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
-/** An integer of a body. Its own text tells it from other numbers: Zod calls both "number" when they are none at all. */
+/**
+ * An integer in a request body. Zod reports "number" for any other type, whether a number or an integer was expected, so
+ * this error text identifies integers.
+ */
 export const Integer = (min: number, max: number) =>
   z.number(NOT_AN_INTEGER).min(min, { abort: true }).max(max, { abort: true }).int();
 
-/** An integer of the query string. */
+/** An integer in the query string. */
 export const QueryInteger = (min: number, max: number) =>
   z
     .string()
@@ -80,22 +86,22 @@ export const QueryInteger = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max))
     .meta({ override: { type: "integer", minimum: min, maximum: max } });
 
-/** A boolean of the query string. */
+/** A boolean in the query string. */
 export const QueryBoolean = z
   .stringbool({ truthy: ["true", "1", "yes", "on", "t", "y"], falsy: ["false", "0", "no", "off", "f", "n"] })
   .meta({ override: { type: "boolean" } });
 
 export const Ok = z
-  .object({ ok: z.literal(true).describe("It is done.") })
+  .object({ ok: z.literal(true).describe("The operation succeeded.") })
   .meta({ id: "Ok", description: "The operation succeeded." });
 export const ok: z.infer<typeof Ok> = { ok: true };
 
-/** Marks a problem as a broken rule between fields: the answer reads `Value error, <text>`. */
-export const rule = (text: string) => ({ error: `Value error, ${text}` });
+/** The error of a rule that a schema cannot express; the response reads `Value error, <text>`. */
+export const valueError = (text: string) => ({ error: `Value error, ${text}` });
 
 /**
- * Lower case, every run of other characters one hyphen, none at the ends; `fallback` when nothing is left.
- * `Bug / Issue` becomes `bug-issue`.
+ * Converts to lower case and replaces every run of other characters by one hyphen, with none at the ends: `Bug / Issue`
+ * becomes `bug-issue`. Returns `fallback` when nothing is left.
  */
 export function slugify(text: string, fallback: string): string {
   const slug = text
@@ -105,5 +111,5 @@ export function slugify(text: string, fallback: string): string {
   return slug || fallback;
 }
 
-/** Text for one line of a message: control characters and line ends become spaces. */
+/** Makes a text fit on one line of a message: control characters and line breaks become spaces. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();

@@ -1,35 +1,42 @@
 import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
-import { deliver, JobCrashed } from "@board/core/deliver";
-import { errorText, learn, withFields } from "@board/core/log";
+import { deliverMessage } from "@board/core/deliver-message";
+import { createScopedLog, errorText, type ScopedLog } from "@board/core/log";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import * as z from "zod";
-import { meter, relayJobs, systemContext } from "./runtime.ts";
+import { createSystemContext, meter, relayJobs } from "./runtime.ts";
 
-const Body = z.object({ id: z.uuid() });
+const WakeUpMessage = z.object({ id: z.uuid() });
 
-/** Works on the jobs whose wake-ups came, through whichever queue. Only what crashed goes back to it, each record by itself. */
+/**
+ * Handles the messages of either queue. Only records that failed go back to the queue. The records share the pending
+ * wake-ups of one context, so that a single relay at the end covers all of them; each has its own log.
+ */
 export async function consume(event: SQSEvent): Promise<SQSBatchResponse> {
-  const ctx = systemContext();
-  const results = await Promise.all(event.Records.map((record) => work(ctx, record)));
-  // The next jobs of the lanes that moved, and the next attempts of those that failed.
+  const ctx = createSystemContext();
+  const results = await Promise.all(event.Records.map((record) => processRecord(ctx, record)));
+  // Sends the next jobs of the lanes that advanced, and the next attempts of the jobs that failed.
   await relayJobs(ctx);
   await meter.flush();
   return { batchItemFailures: results.flatMap((failed) => (failed ? [{ itemIdentifier: failed }] : [])) };
 }
 
-/** The message id when the record must come back, else null. */
-async function work(ctx: Context<System>, record: SQSRecord): Promise<string | null> {
+/** Returns the message id when the record must come back to the queue, else null. */
+async function processRecord(ctx: Context<System>, record: SQSRecord): Promise<string | null> {
   const { messageId: message_id, attributes } = record;
-  const log = withFields(ctx.log, { message_id, receives: Number(attributes.ApproximateReceiveCount) });
+  const log = createScopedLog(ctx.log, { message_id, receives: Number(attributes.ApproximateReceiveCount) });
+  const job_id = parseJobId(record.body, log);
+  const handled = job_id !== null && (await deliverMessage({ ...ctx, log }, job_id)) === "handled";
+  return handled ? null : message_id;
+}
+
+function parseJobId(body: string, log: ScopedLog): string | null {
   try {
-    const { id } = Body.parse(JSON.parse(record.body));
-    learn(log, { job_id: id });
-    await deliver({ ...ctx, log }, id);
-    return null;
+    const { id } = WakeUpMessage.parse(JSON.parse(body));
+    log.addFields({ job_id: id });
+    return id;
   } catch (error) {
-    // A job that crashed has said so itself; what is left is a message that is none of ours, or a database that is away.
-    if (!(error instanceof JobCrashed)) log.error("jobs.not_taken", errorText(error));
-    return message_id;
+    log.error("jobs.consume_failed", errorText(error));
+    return null;
   }
 }

@@ -1,38 +1,38 @@
 import * as z from "zod";
 import { stream } from "./manifest.ts";
 
-/** What the functions read beside the settings of the service. The deployment gives it to them; a wrong value fails at init. */
-export const Edge = z.object({
-  DELIVERIES_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("Queue of the wake-ups for what agents are told."),
-  SYNCS_QUEUE_URL: z
+/** Variables that the deployment sets for the functions, in addition to the settings. An invalid value fails at start. */
+export const FunctionEnvironment = z.object({
+  DELIVERIES_QUEUE_URL: z
     .url()
     .meta({ rule: "absolute URL" })
-    .describe("Queue of the wake-ups for syncs of templates and of skill packs."),
-  EVENT_BUS_NAME: z.string().optional().describe("Name or ARN of the bus that board events leave on; unset: none leave."),
-  STAGE: z.string().default("local").describe("Stage of the deployment, a dimension of every metric."),
+    .describe("URL of the queue for deliveries: provisioning of agents, notifications and board events."),
+  SYNCS_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for template syncs and skill pack syncs."),
+  EVENT_BUS_NAME: z.string().optional().describe("Name or ARN of the event bus for board events. If unset, none are published."),
+  STAGE: z.string().default("local").describe("Stage of the deployment, which is a dimension of every metric."),
   NEON_PROXY: z
     .string()
     .optional()
-    .describe("host:port/path of a WebSocket proxy that stands in for Neon's, in front of any PostgreSQL."),
+    .describe("host:port/path of a WebSocket proxy that replaces Neon's, for any PostgreSQL server."),
 });
 
-/** Lambda ends a function after 15 minutes, whatever it is about to say. */
-const LONGEST_SECONDS = stream.timeout_seconds - 30;
+/** Lambda stops a function after 15 minutes, so a stream must end before that. */
+const LONGEST_STREAM_SECONDS = stream.timeout_seconds - 30;
 
-export const StreamEdge = z.object({
+export const StreamEnvironment = z.object({
   STREAM_MAX_SECONDS: z.coerce
-    .number({ error: `must be a whole number from 1 to ${LONGEST_SECONDS}` })
+    .number({ error: `must be a whole number from 1 to ${LONGEST_STREAM_SECONDS}` })
     .int()
     .min(1)
-    .max(LONGEST_SECONDS)
+    .max(LONGEST_STREAM_SECONDS)
     .default(stream.max_seconds)
-    .meta({ rule: `whole number from 1 to ${LONGEST_SECONDS}` })
-    .describe("Seconds that a stream lives; its client then goes on in a new one."),
+    .meta({ rule: `whole number from 1 to ${LONGEST_STREAM_SECONDS}` })
+    .describe("Seconds after which a stream ends and its client reconnects."),
 });
 
-/** A migration needs the database and nothing else, over its direct host: the lock that keeps two apart belongs to a session. */
-export const MigrateEdge = z.object({
-  DATABASE_URL: z.string().describe("The database by its direct host, not the pooled one."),
-  NEON_PROXY: Edge.shape.NEON_PROXY,
-  LOG_LEVEL: z.string().default("info").describe("Least level that is logged."),
+/** A migration uses the direct host of the database, because its lock belongs to a session, which a pooler does not keep. */
+export const MigrateEnvironment = z.object({
+  DATABASE_URL: z.string().describe("Connection string with the direct host, not the pooled one."),
+  NEON_PROXY: FunctionEnvironment.shape.NEON_PROXY,
+  LOG_LEVEL: z.string().default("info").describe("Minimum level of log lines."),
 });

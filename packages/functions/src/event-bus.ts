@@ -1,21 +1,21 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from "@aws-sdk/client-eventbridge";
-import type { BoardEvent } from "@board/core/board-event/detail";
-import { BusError, type EventBus } from "@board/core/bus";
+import type { BoardEvent } from "@board/core/event-bus/board-event";
+import { BusError, type EventBus } from "@board/core/event-bus/event-bus";
 import { errorText } from "@board/core/log";
+import { awsClientOptions } from "./aws-client.ts";
 
-/** What rules of customers match, beside the type. */
+/** The `source` that customers match in their rules, together with the type. */
 const SOURCE = "board-coordination";
-/** What one call takes. */
+/** The limits of one PutEvents call. */
 const MAX_ENTRIES = 10;
 const MAX_BYTES = 256 * 1024 - 1;
-/** How long an event waits for others to go with it: the jobs of one batch are leased one after the other. */
-const GATHER_MS = 20;
-/** A bus that does not answer must not hold up the other jobs of a batch. */
-const CONNECT_MS = 1_000;
-const REQUEST_MS = 2_000;
+/** How long an event waits for others to share its call. The jobs of one batch start at slightly different times. */
+const BATCH_WINDOW_MS = 20;
+/** A bus that does not respond must not hold up the other jobs of a batch. */
+const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
 
-/** An event that is to go with the next call. */
-interface Waiting {
+/** An event that waits for the next call. */
+interface PendingEntry {
   entry: PutEventsRequestEntry;
   resolve: () => void;
   reject: (error: BusError) => void;
@@ -24,43 +24,42 @@ interface Waiting {
 export interface EventBusOptions {
   /** Name or ARN of the event bus. */
   name: string;
-  /** Address of the service; by default that of EventBridge in the environment's region. */
+  /** Address of the service; the default is EventBridge in the region of the environment. */
   endpoint?: string;
 }
 
 /**
- * An event bus of EventBridge, or of whatever speaks its protocol. Events that are published at about the same time go in
- * one call; each is then taken or not by itself, and all fail with a call that fails.
+ * Creates a bus on EventBridge or a compatible service. Events that are published within a short time share one call. Each
+ * event succeeds or fails individually, and all of them fail when the call fails.
  */
 export function createEventBus({ name, endpoint }: EventBusOptions): EventBus {
   const client = new EventBridgeClient({
     ...(endpoint ? { endpoint } : {}),
-    maxAttempts: 2,
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
+    ...awsClientOptions(LIMITS),
   });
-  let waiting: Waiting[] = [];
+  let pending: PendingEntry[] = [];
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    const batch = waiting;
-    waiting = [];
+    const batch = pending;
+    pending = [];
     bytes = 0;
-    if (batch.length > 0) void put(client, batch);
+    if (batch.length > 0) void putEntries(client, batch);
   }
 
   return {
     publish(event) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const entry = toEntry(name, event);
-      const size = sizeOf(entry);
+      const size = entryBytes(entry);
       if (bytes + size > MAX_BYTES) flush();
-      waiting.push({ entry, resolve, reject });
+      pending.push({ entry, resolve, reject });
       bytes += size;
-      if (waiting.length === MAX_ENTRIES) flush();
-      else timer ??= setTimeout(flush, GATHER_MS);
+      if (pending.length === MAX_ENTRIES) flush();
+      else timer ??= setTimeout(flush, BATCH_WINDOW_MS);
       return promise;
     },
   };
@@ -74,11 +73,11 @@ const toEntry = (EventBusName: string, event: BoardEvent): PutEventsRequestEntry
   Detail: JSON.stringify(event),
 });
 
-/** What EventBridge counts of an entry: a time as 14 bytes, texts as their UTF-8. */
-const sizeOf = ({ Source = "", DetailType = "", Detail = "" }: PutEventsRequestEntry): number =>
+/** The size by which EventBridge limits a call: 14 bytes for the time, and the UTF-8 length of the texts. */
+const entryBytes = ({ Source = "", DetailType = "", Detail = "" }: PutEventsRequestEntry): number =>
   14 + Buffer.byteLength(Source) + Buffer.byteLength(DetailType) + Buffer.byteLength(Detail);
 
-async function put(client: EventBridgeClient, batch: readonly Waiting[]): Promise<void> {
+async function putEntries(client: EventBridgeClient, batch: readonly PendingEntry[]): Promise<void> {
   try {
     const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }));
     for (const [index, { resolve, reject }] of batch.entries()) {

@@ -1,111 +1,110 @@
 /**
- * What is deployed, as plain data: `infra/` renders it, the local server takes the schedules from it,
- * and a test holds it against the route table. Imports nothing, so that infra can load it anywhere.
+ * The deployment as plain data. `infra/` creates the resources from it, the local server reads the schedules, and a test
+ * compares it with the route table. It imports nothing, so that infra can load it.
  */
 export interface ApiGroup {
-  /** API Gateway route keys; the most specific one wins, as API Gateway matches them. */
+  /** API Gateway route keys. API Gateway selects the most specific match. */
   routes: readonly string[];
   memory_mb: number;
   timeout_seconds: number;
-  /** Files beside the bundle, from the project's root to the function's root. */
+  /** Files to add to the bundle: from the root of the project to the root of the function. */
   files?: readonly { from: string; to: string }[];
-  /** False: no job ever follows from a request here, so the function may not send to the queue. */
+  /** False if no request of the group enqueues jobs. The function then gets no permission to send messages. */
   enqueues?: false;
-  /** Most requests at a time, in production. */
+  /** Maximum number of concurrent requests in production. */
   max_concurrency?: number;
 }
 
-const under = (...paths: string[]) => paths.flatMap((path) => [`ANY ${path}`, `ANY ${path}/{proxy+}`]);
+const anyMethodBelow = (...paths: string[]) => paths.flatMap((path) => [`ANY ${path}`, `ANY ${path}/{proxy+}`]);
 
 /**
- * 512 MB buys a third of a core: enough for JSON and a few queries. Nobody waits 15 s for what calls no host: it bounds
- * what a request costs while the database hangs, which refuses connections after ten.
+ * 512 MB comes with a third of a CPU core, which is enough for JSON and a few queries. The timeout limits the cost of a
+ * request while the database hangs; connecting to the database fails after 10 s.
  */
-const ordinary = { memory_mb: 512, timeout_seconds: 15 };
+const defaultSize = { memory_mb: 512, timeout_seconds: 15 };
 
 export const groups = {
-  /** Health, and every request that no other route takes (unknown paths, odd slashes, wrong methods): the whole table. */
-  fallback: { routes: ["$default"], ...ordinary },
+  /** Health checks, and all requests that match no other route: unknown paths, extra slashes, wrong methods. */
+  fallback: { routes: ["$default"], ...defaultSize },
   reference: {
     routes: ["GET /openapi.json", "GET /docs", "GET /docs/{proxy+}"],
-    ...ordinary,
+    ...defaultSize,
     enqueues: false,
     files: [
       { from: "node_modules/swagger-ui-dist/swagger-ui.css", to: "docs/swagger-ui.css" },
       { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
     ],
   },
-  users: { routes: under("/api/v1/users", "/api/v1/auth"), ...ordinary },
-  organizations: { routes: under("/organizations", "/api/v1/organizations"), ...ordinary },
+  users: { routes: anyMethodBelow("/api/v1/users", "/api/v1/auth"), ...defaultSize },
+  organizations: { routes: anyMethodBelow("/organizations", "/api/v1/organizations"), ...defaultSize },
   "custom-fields": {
-    routes: under("/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"),
-    ...ordinary,
+    routes: anyMethodBelow("/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"),
+    ...defaultSize,
     enqueues: false,
   },
-  tags: { routes: under("/api/tags", "/api/v1/tags"), ...ordinary },
-  /** Hosts are dialled while somebody waits: at most 10 s for a probe or a status, 23 s for what is repeated. */
-  gateways: { routes: under("/api/v1/gateways", "/api/v1/gateway"), memory_mb: 512, timeout_seconds: 28 },
-  /** Writes hundreds of files and hashes new tokens while somebody waits, for 25 s at the most. */
-  templates: { routes: under("/api/v1/gateways/{gateway_id}/templates"), memory_mb: 1024, timeout_seconds: 28 },
-  boards: { routes: under("/api/v1/boards"), ...ordinary },
-  "board-groups": { routes: under("/api/v1/board-groups"), ...ordinary },
+  tags: { routes: anyMethodBelow("/api/tags", "/api/v1/tags"), ...defaultSize },
+  /** Requests wait for hosts: up to 10 s for a probe or a status, up to 23 s for calls that are retried. */
+  gateways: { routes: anyMethodBelow("/api/v1/gateways", "/api/v1/gateway"), memory_mb: 512, timeout_seconds: 28 },
+  /** A sync writes hundreds of files and hashes new tokens for up to 25 s before it continues in the background. */
+  templates: { routes: anyMethodBelow("/api/v1/gateways/{gateway_id}/templates"), memory_mb: 1024, timeout_seconds: 28 },
+  boards: { routes: anyMethodBelow("/api/v1/boards"), ...defaultSize },
+  "board-groups": { routes: anyMethodBelow("/api/v1/board-groups"), ...defaultSize },
   memory: {
-    routes: under(
+    routes: anyMethodBelow(
       "/api/v1/boards/{board_id}/memory",
       "/api/v1/boards/{board_id}/group-memory",
       "/api/v1/board-groups/{group_id}/memory",
     ),
-    ...ordinary,
+    ...defaultSize,
   },
-  onboarding: { routes: under("/api/v1/boards/{board_id}/onboarding"), ...ordinary },
-  tasks: { routes: under("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...ordinary },
-  approvals: { routes: under("/api/v1/boards/{board_id}/approvals"), ...ordinary },
-  webhooks: { routes: under("/api/v1/boards/{board_id}/webhooks"), ...ordinary },
-  /** The public door has a function of its own, and a cap: a flood of posts starves nobody else's concurrency. */
-  ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...ordinary, max_concurrency: 50 },
-  /** Hosts are told and asked while somebody waits; API Gateway waits for 30 s. */
-  agents: { routes: under("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
-  /** Agents wait for what they ask of a host: 25 s at the most. */
-  agent: { routes: under("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
-  activity: { routes: under("/api/v1/activity", "/api/activity"), ...ordinary },
-  metrics: { routes: under("/api/v1/metrics"), ...ordinary },
-  /** A host is told while somebody waits, and an archive of up to megabytes is unpacked for as long as an answer may take. */
-  skills: { routes: under("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
-  /** The remote directory is given 15 s. */
-  souls: { routes: under("/api/v1/souls-directory", "/api/souls-directory"), memory_mb: 512, timeout_seconds: 20 },
+  onboarding: { routes: anyMethodBelow("/api/v1/boards/{board_id}/onboarding"), ...defaultSize },
+  tasks: { routes: anyMethodBelow("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...defaultSize },
+  approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...defaultSize },
+  webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize },
+  /** Webhook ingestion is public, so it has its own function with a limit: a flood of posts cannot use up the concurrency. */
+  ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...defaultSize, max_concurrency: 50 },
+  /** Requests wait for calls to hosts. API Gateway itself times out after 30 s. */
+  agents: { routes: anyMethodBelow("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
+  /** Requests wait up to 25 s for a host. */
+  agent: { routes: anyMethodBelow("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
+  activity: { routes: anyMethodBelow("/api/v1/activity", "/api/activity"), ...defaultSize },
+  metrics: { routes: anyMethodBelow("/api/v1/metrics"), ...defaultSize },
+  /** Requests wait for a host, or unpack an archive of several megabytes. */
+  skills: { routes: anyMethodBelow("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
+  /** Requests wait up to 15 s for the remote directory. */
+  souls: { routes: anyMethodBelow("/api/v1/souls-directory", "/api/souls-directory"), memory_mb: 512, timeout_seconds: 20 },
 } as const satisfies Record<string, ApiGroup>;
 
 export type GroupName = keyof typeof groups;
 
 /**
- * All streams, behind a function URL: API Gateway passes an answer on only when it is whole. A stream has a sandbox to
- * itself for as long as it lives, so the least memory in which a database connection is comfortable. It ends by itself
- * well before Lambda would end it, since nobody tells the function that a client has left.
+ * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, hence the small
+ * memory. It ends well before Lambda's timeout, because a function does not notice that its client has disconnected.
  */
 export const stream = {
   memory_mb: 256,
   timeout_seconds: 900,
   max_seconds: 600,
-  /** Streams at a time, in production: what they may cost at the most. */
+  /** Maximum number of concurrent streams in production, which limits their cost. */
   max_concurrency: 100,
 } as const;
 
-/** SQS carries job ids. */
+/** A queue of job ids, and its consumer. */
 export interface Queue {
-  /** Messages that a consumer gets at a time; it works on all of them at once. */
+  /** Messages per invocation of the consumer, which handles them concurrently. */
   batch_size: number;
   timeout_seconds: number;
-  /** Six times the consumer's timeout, as AWS advises for partial batch failures. */
+  /** Six times the timeout of the consumer, as AWS recommends. */
   visibility_seconds: number;
   max_receives: number;
-  /** Batches at a time. */
+  /** Maximum number of concurrent batches. */
   max_concurrency: number;
   memory_mb: number;
 }
 
 /**
- * An attempt to provision puts up with its host for a minute, and its last call may take half a minute more. Ten jobs at a
- * time mostly wait for their hosts, for which 512 MB suffice.
+ * An attempt to provision an agent may use its host for 60 s, and its last call may take 30 s more. Jobs mostly wait for
+ * hosts, so 512 MB are enough for ten at a time.
  */
 export const deliveries = {
   batch_size: 10,
@@ -117,9 +116,8 @@ export const deliveries = {
 } as const satisfies Queue;
 
 /**
- * What syncs of templates and of skill packs leave after their request. As patient as the deliveries; but many agents of one
- * run wait for their turn at one host, so that more of them at a time would only wait longer. Files are rendered and archives
- * unpacked here as in the requests, hence their memory.
+ * Template and skill pack syncs that continue after their request, with the same timeouts as deliveries. Agents of one run
+ * share the lock of one host, so a higher concurrency would not help. Rendering and unpacking need the larger memory.
  */
 export const syncs = {
   batch_size: 5,
@@ -131,24 +129,24 @@ export const syncs = {
 } as const satisfies Queue;
 
 /**
- * Minutes between runs. Nothing runs oftener than every five minutes, and what runs as often runs at the same time: then a
- * database that suspends after a minute sleeps in between. A deployment may stretch them (infra/tick.ts).
+ * Minutes between runs. All schedules run at the same time and at most every five minutes, so that a database with automatic
+ * suspension can sleep in between. SCHEDULE_MINUTES sets a longer interval (infra/tick.ts).
  */
 export const schedules = {
   relay: { every_minutes: 5 },
   lifecycle: { every_minutes: 5 },
   probe: { every_minutes: 5 },
-  /** Gateways with an interval are synced within five minutes of when they are due. */
+  /** Starts the due syncs of gateways with a sync interval. */
   sync: { every_minutes: 5 },
   retention: { every_minutes: 60 },
 } as const satisfies Record<string, { every_minutes: number }>;
 
 export type ScheduleName = keyof typeof schedules;
 
-/** The one function behind all schedules. A sweep goes on in batches until nothing is left: two minutes are plenty, and less than a tick. */
-export const scheduled = { memory_mb: 512, timeout_seconds: 120 } as const;
+/** The function of all schedules. A sweep works in batches until nothing is left; its timeout is shorter than the interval. */
+export const scheduleRunner = { memory_mb: 512, timeout_seconds: 120 } as const;
 
-/** Invoked by a deployment before any new code is live. An index on a large table takes minutes, and a deployment can wait. */
+/** Invoked by a deployment before new code goes live. The timeout allows for an index on a large table. */
 export const migrate = {
   memory_mb: 512,
   timeout_seconds: 300,

@@ -11,41 +11,40 @@ interface Measurement {
 }
 
 export interface EmfMeter extends Meter {
-  /** Writes what was recorded. To be awaited before an invocation ends: the sandbox is frozen then. */
+  /** Writes the recorded measurements. Must be awaited before an invocation ends, because Lambda then freezes the sandbox. */
   flush(): Promise<void>;
 }
 
 /**
- * Measurements as log lines in CloudWatch's embedded metric format: no call, no permission, no time beside the writing.
- * They are kept until the end of the invocation, and the library is loaded when there is something to write, since most
- * requests measure nothing.
+ * Creates a meter that logs measurements in CloudWatch's embedded metric format, which needs no API call. Measurements are
+ * buffered until the end of the invocation. The library is loaded on first use, since most requests measure nothing.
  */
 export function createEmfMeter(stage: string, log: Log): EmfMeter {
-  let kept: Measurement[] = [];
+  let pending: Measurement[] = [];
   return {
     record(name, value, dimensions = {}) {
-      kept.push({ name, value, dimensions });
+      pending.push({ name, value, dimensions });
     },
     async flush() {
-      if (kept.length === 0) return;
-      const written = kept;
-      kept = [];
+      if (pending.length === 0) return;
+      const batch = pending;
+      pending = [];
       try {
-        await write(stage, written);
+        await writeMetrics(stage, batch);
       } catch (error) {
-        log.warn("metrics.not_written", errorText(error));
+        log.warn("metrics.flush_failed", errorText(error));
       }
     },
   };
 }
 
-/** One line for each set of dimensions, with all values that were recorded under it. */
-async function write(stage: string, measurements: readonly Measurement[]): Promise<void> {
+/** Writes one line per set of dimensions, with all its values. */
+async function writeMetrics(stage: string, measurements: readonly Measurement[]): Promise<void> {
   const { Metrics } = await import("@aws-lambda-powertools/metrics");
   const metrics = new Metrics({ namespace: NAMESPACE, serviceName: SERVICE, defaultDimensions: { stage } });
-  for (const alike of Map.groupBy(measurements, ({ dimensions }) => JSON.stringify(dimensions)).values()) {
-    for (const [name, value] of Object.entries(alike[0]!.dimensions)) metrics.addDimension(name, value);
-    for (const { name, value } of alike) metrics.addMetric(name, METRICS[name], value);
+  for (const sameDimensions of Map.groupBy(measurements, ({ dimensions }) => JSON.stringify(dimensions)).values()) {
+    for (const [name, value] of Object.entries(sameDimensions[0]!.dimensions)) metrics.addDimension(name, value);
+    for (const { name, value } of sameDimensions) metrics.addMetric(name, METRICS[name], value);
     metrics.publishStoredMetrics();
   }
 }

@@ -1,17 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { createLog } from "@board/api/log";
 import { openNeon } from "@board/core/db/neon";
-import { MigrateEdge } from "./environment.ts";
+import { MigrateEnvironment } from "./environment.ts";
 
-/** Invoked by a deployment, before any new code is live. */
-const env = MigrateEdge.parse(process.env);
+/** Invoked by a deployment before new code goes live. */
+const env = MigrateEnvironment.parse(process.env);
 const log = createLog(env.LOG_LEVEL, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 
 export async function handler(): Promise<{ ok: true }> {
   const database = openNeon(env.DATABASE_URL, { max: 1, log, ...(env.NEON_PROXY ? { proxy: env.NEON_PROXY } : {}) });
   try {
     await database.migrate(fileURLToPath(new URL("migrations", import.meta.url)));
-    log.info("database.migrated", "The database has this code's schema");
+    log.info("database.migrated", "The database has the schema of this version");
     return { ok: true };
   } finally {
     await database.close();

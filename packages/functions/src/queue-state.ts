@@ -1,6 +1,7 @@
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { awsClientOptions } from "./aws-client.ts";
 
-/** Messages in a queue and in its dead-letter queue, about as many as SQS says. */
+/** Approximate numbers of messages in a queue and in its dead-letter queue. */
 export interface QueueState {
   ready: number;
   in_flight: number;
@@ -9,24 +10,21 @@ export interface QueueState {
   dead_letters: number | null;
 }
 
-const CONNECT_MS = 3_000;
-const REQUEST_MS = 5_000;
+const LIMITS = { connect_ms: 3_000, request_ms: 5_000, attempts: 1 };
 
-/** Looks at a queue as an operator, who may read attributes; the functions themselves may not. Throws what SQS says. */
+/** Reads the attributes of a queue with an operator's credentials; the functions may not. Throws the errors of SQS. */
 export async function readQueueState(url: string): Promise<QueueState> {
-  const client = new SQSClient({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
-  });
+  const client = new SQSClient(awsClientOptions(LIMITS));
   try {
     const attributes = await readAttributes(client, url);
     const { deadLetterTargetArn } = JSON.parse(attributes["RedrivePolicy"] ?? "{}") as { deadLetterTargetArn?: string };
-    const letters = deadLetterTargetArn === undefined ? null : await readAttributes(client, siblingOf(url, deadLetterTargetArn));
+    const deadLetterAttributes =
+      deadLetterTargetArn === undefined ? null : await readAttributes(client, toQueueUrl(url, deadLetterTargetArn));
     return {
       ready: Number(attributes["ApproximateNumberOfMessages"]),
       in_flight: Number(attributes["ApproximateNumberOfMessagesNotVisible"]),
       delayed: Number(attributes["ApproximateNumberOfMessagesDelayed"]),
-      dead_letters: letters && Number(letters["ApproximateNumberOfMessages"]),
+      dead_letters: deadLetterAttributes && Number(deadLetterAttributes["ApproximateNumberOfMessages"]),
     };
   } finally {
     client.destroy();
@@ -37,5 +35,5 @@ async function readAttributes(client: SQSClient, url: string): Promise<Record<st
   return (await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["All"] }))).Attributes ?? {};
 }
 
-/** SQS names a dead-letter queue by its ARN and takes URLs. It is always of the same account and region. */
-const siblingOf = (url: string, arn: string) => url.replace(/[^/]+$/, arn.split(":").at(-1)!);
+/** SQS reports a dead-letter queue by its ARN but takes URLs. Both queues are always in the same account and region. */
+const toQueueUrl = (url: string, arn: string) => url.slice(0, url.lastIndexOf("/") + 1) + arn.split(":").at(-1)!;

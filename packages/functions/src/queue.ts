@@ -2,24 +2,22 @@ import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { WakeUp } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
 import { errorText, type Log } from "@board/core/log";
+import { awsClientOptions } from "./aws-client.ts";
 
-/** A queue that does not answer must not hold up the request that relays. */
-const CONNECT_MS = 1_000;
-const REQUEST_MS = 2_000;
+/** Short, because a request waits for the relay: a queue that does not respond must not hold it up. */
+const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
 
-let client: SQSClient | undefined;
+/** Sends wake-ups and returns the ids of those that were not sent. Failures are logged to `log`, never thrown. */
+export type WakeUpSender = (wakeUps: WakeUp[], log: Log) => Promise<{ failed: string[] }>;
 
-/**
- * Sends job ids to their queues, at most ten at a time; tells which were not taken, and one queue's failure is none of the
- * other's. The message group is the organization: on a standard queue that keeps one tenant's flood from delaying the others.
- */
-export const sendWakeUps =
-  (urls: Readonly<Record<QueueName, string>>, log: Log) =>
-  async (wakeUps: WakeUp[]): Promise<{ failed: string[] }> => {
+/** Sends job ids to their queues, at most ten at a time. When one queue fails, the other is still served. */
+export function createWakeUpSender(urls: Readonly<Record<QueueName, string>>): WakeUpSender {
+  const client = new SQSClient(awsClientOptions(LIMITS));
+  return async (wakeUps, log) => {
     const failed = await Promise.all(
       [...Map.groupBy(wakeUps, ({ queue }) => queue)].map(([queue, part]) =>
-        send(urls[queue], part).catch((error: unknown) => {
-          const message = "A queue did not take wake-ups; they are sent again later";
+        sendBatch(client, urls[queue], part).catch((error: unknown) => {
+          const message = "Sending wake-ups to a queue failed; they are sent again later";
           log.warn("jobs.relay_failed", message, { queue, error: errorText(error) });
           return part.map(({ id }) => id);
         }),
@@ -27,13 +25,13 @@ export const sendWakeUps =
     );
     return { failed: failed.flat() };
   };
+}
 
-/** Returns the ids that the queue did not take. */
-async function send(queueUrl: string, wakeUps: readonly WakeUp[]): Promise<string[]> {
-  client ??= new SQSClient({
-    maxAttempts: 2,
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
-  });
+/**
+ * Returns the ids that the queue rejected. The message group is the organization: on a standard queue this gives fair
+ * scheduling, so one tenant's backlog does not delay the others.
+ */
+async function sendBatch(client: SQSClient, queueUrl: string, wakeUps: readonly WakeUp[]): Promise<string[]> {
   const result = await client.send(
     new SendMessageBatchCommand({
       QueueUrl: queueUrl,

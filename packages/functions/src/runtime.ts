@@ -1,43 +1,54 @@
 import { readFile } from "node:fs/promises";
-import type { createApp, Runtime } from "@board/api/app";
+import type { App, Runtime } from "@board/api/runtime";
 import { createLog } from "@board/api/log";
-import type { Actor, System } from "@board/core/actor";
-import { type EventBus, lazyBus } from "@board/core/bus";
+import type { System } from "@board/core/actor";
+import { type EventBus, createLazyBus } from "@board/core/event-bus/event-bus";
 import type { Context } from "@board/core/context";
+import { createContextFactory } from "@board/core/context-factory";
 import { openNeon } from "@board/core/db/neon";
-import type { Gateways } from "@board/core/gateway/client";
+import { toAddressRules } from "@board/core/gateway/address-rules";
+import type { Gateways } from "@board/core/openclaw/client";
 import { relayAll } from "@board/core/job/job";
-import { createLocalBus } from "@board/core/local-bus";
+import { createLocalBus } from "@board/core/event-bus/local-event-bus";
 import { errorText } from "@board/core/log";
-import { createOutbox } from "@board/core/outbox";
 import { parseSettings, type Settings } from "@board/core/settings";
-import type { Web } from "@board/core/web/web";
-import { Edge } from "./environment.ts";
+import type { HttpClient } from "@board/core/http/client";
+import { FunctionEnvironment } from "./environment.ts";
 import { createEmfMeter } from "./meter.ts";
+import type { WakeUpSender } from "./queue.ts";
 
-const edge = Edge.parse(process.env);
-const parsed = parseSettings(process.env, "lambda");
-/** Without a bus nothing is stored that could never be published. */
-export const settings: Settings = { ...parsed, board_events: parsed.board_events && Boolean(edge.EVENT_BUS_NAME) };
+const environment = FunctionEnvironment.parse(process.env);
+const parsedSettings = parseSettings(process.env, "lambda");
+/** Without a bus, board events are off, so that no jobs are stored that could never be published. */
+export const settings: Settings = {
+  ...parsedSettings,
+  board_events: parsedSettings.board_events && Boolean(environment.EVENT_BUS_NAME),
+};
 export const log = createLog(settings.log_level, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
-export const meter = createEmfMeter(edge.STAGE, log);
+export const meter = createEmfMeter(environment.STAGE, log);
 
-const { prepared_statements: prepare } = settings;
-const { db } = openNeon(settings.database.url!, { max: 2, prepare, log, ...(edge.NEON_PROXY ? { proxy: edge.NEON_PROXY } : {}) });
+const { prepared_statements: prepare, database_timeouts: timeouts } = settings;
+const { db } = openNeon(settings.database.url!, {
+  max: 2,
+  prepare,
+  timeouts,
+  log,
+  ...(environment.NEON_PROXY ? { proxy: environment.NEON_PROXY } : {}),
+});
 
-/** Loaded when a gateway is called: most functions never do, and the socket library would slow down their start. */
-const gateways = lazyGateways(async () => {
-  const [{ createGateways }, { readDevice }] = await Promise.all([
-    import("@board/core/gateway/websocket"),
-    import("@board/core/gateway/device-key"),
+/** Loaded on the first call: most functions call no gateway, and the socket library would slow down their start. */
+const gateways = createLazyGateways(async () => {
+  const [{ createGateways }, { getOrCreateDevice }] = await Promise.all([
+    import("@board/core/openclaw/websocket"),
+    import("@board/core/host/device-key"),
   ]);
   return createGateways({
-    device: () => readDevice({ db, settings }),
-    settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
+    device: () => getOrCreateDevice({ db, settings }),
+    settings: toAddressRules(settings),
   });
 });
 
-function lazyGateways(open: () => Promise<Gateways>): Gateways {
+function createLazyGateways(open: () => Promise<Gateways>): Gateways {
   let opened: Promise<Gateways> | undefined;
   const opening = () => (opened ??= open());
   return {
@@ -47,72 +58,70 @@ function lazyGateways(open: () => Promise<Gateways>): Gateways {
   };
 }
 
-/** Loaded when something is fetched. */
-const web: Web = { get: async (...call) => (await import("@board/core/web/https")).createWeb().get(...call) };
+/** Loaded on the first request. */
+const http: HttpClient = {
+  get: async (...call) => (await import("@board/core/http/https-client")).createHttpClient().get(...call),
+};
 
-/** Loaded when something is published. Events from before the bus was taken away go nowhere. */
-const bus: EventBus = edge.EVENT_BUS_NAME ? openEventBus(edge.EVENT_BUS_NAME) : createLocalBus();
+/** Loaded when the first event is published. Without a bus, events that are still queued are dropped. */
+const bus: EventBus = environment.EVENT_BUS_NAME ? openEventBus(environment.EVENT_BUS_NAME) : createLocalBus();
 
 function openEventBus(name: string): EventBus {
-  return lazyBus(async () => (await import("./event-bus.ts")).createEventBus({ name }));
+  return createLazyBus(async () => (await import("./event-bus.ts")).createEventBus({ name }));
 }
 
-function contextFor<A extends Actor>(actor: A): Context<A> {
-  return {
-    db,
-    actor,
-    gateways,
-    web,
-    bus,
-    settings,
-    now: () => new Date(),
-    log,
-    meter,
-    trace_id: null,
-    outbox: createOutbox(),
-  };
-}
+const createContext = createContextFactory({ db, gateways, http, bus, settings, now: () => new Date(), log, meter });
 
-export const systemContext = (): Context<System> => contextFor({ type: "system" });
+export const createSystemContext = (): Context<System> => createContext({ type: "system" });
 
-/** What one request waits for at the most: about a third of a second. Removing an agent with its tasks can leave thousands. */
-const REQUEST_BATCHES = 20;
+/** Limits how long a request relays, to about 0.3 s. Deleting an agent with many tasks can leave thousands of wake-ups. */
+const MAX_BATCHES_PER_REQUEST = 20;
 
-/** Sends the wake-ups that are due. A queue that is away costs nothing but time: the schedule sends them later. */
-export async function relayJobs(ctx: Context, most_batches?: number): Promise<void> {
+let wakeUpSender: Promise<WakeUpSender> | undefined;
+
+/** One sender, and so one SQS client with its connections, for all invocations of this sandbox. */
+const getWakeUpSender = () =>
+  (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) =>
+    createWakeUpSender({ deliveries: environment.DELIVERIES_QUEUE_URL, syncs: environment.SYNCS_QUEUE_URL }),
+  ));
+
+/** Sends the due wake-ups. Never throws: if the queue is unreachable, the schedule sends them later. */
+export async function relayJobs(ctx: Context, maxBatches?: number): Promise<void> {
   try {
-    // The AWS SDK takes 50 ms to load: only where something is sent.
-    const { sendWakeUps } = await import("./queue.ts");
-    const queues = { deliveries: edge.DELIVERIES_QUEUE_URL, syncs: edge.SYNCS_QUEUE_URL };
-    await relayAll(ctx, sendWakeUps(queues, ctx.log), ctx.outbox, most_batches);
+    // Loading the AWS SDK takes 50 ms, so it is loaded when there is something to send.
+    await relayAll(ctx, async (wakeUps) => (await getWakeUpSender())(wakeUps, ctx.log), ctx.pendingWakeups, maxBatches);
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
   }
 }
 
-/** The same app, whose answers leave after what was measured on the way is written. */
-export function flushing<App extends ReturnType<typeof createApp>>(app: App): App {
-  const { fetch } = app;
-  app.fetch = async (...request) => {
-    const answer = await fetch(...request);
+/**
+ * Writes the recorded metrics before the response leaves. The meter belongs to the process, so this relies on Lambda
+ * sending one request at a time to each sandbox.
+ */
+export const withMetricFlush =
+  (fetch: App["fetch"]): App["fetch"] =>
+  async (...request) => {
+    const response = await fetch(...request);
     await meter.flush();
-    return answer;
+    return response;
   };
-  return app;
-}
 
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 export const runtime: Runtime = {
   settings,
-  context: () => contextFor({ type: "public" }),
-  relay: (ctx) => relayJobs(ctx, REQUEST_BATCHES),
-  socketAddress: (c) =>
+  createContext: () => createContext({ type: "public" }),
+  relay: (ctx) => relayJobs(ctx, MAX_BATCHES_PER_REQUEST),
+  peerAddress: (c) =>
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
-  asset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
-  // API Gateway passes an answer on when it is whole: streams end at once, and their clients come back for more.
-  streams: { max_seconds: 0, stopping: NEVER },
+  readAsset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
+  // API Gateway buffers responses, so a stream ends at once and its client reconnects for more.
+  streams: { max_seconds: 0, shutdown_signal: NEVER_ABORTED },
 };
 
-/** Where answers are streamed: they end after so many seconds. */
-export const streaming = (max_seconds: number): Runtime => ({ ...runtime, streams: { max_seconds, stopping: NEVER } });
+/** The runtime for streamed responses, which end after `max_seconds`. */
+export const createStreamingRuntime = (max_seconds: number): Runtime => ({
+  ...runtime,
+  streams: { max_seconds, shutdown_signal: NEVER_ABORTED },
+});

@@ -1,16 +1,16 @@
-import { isWaiting } from "@board/core/outbox";
+import { hasPendingWakeups } from "@board/core/pending-wakeups";
 import { runScheduled, scheduled } from "@board/core/schedule";
 import * as z from "zod";
-import { meter, relayJobs, systemContext } from "./runtime.ts";
+import { meter, relayJobs, createSystemContext } from "./runtime.ts";
 
-const Event = z.object({ schedule: z.enum(Object.keys(scheduled) as (keyof typeof scheduled)[]) });
+const ScheduleEvent = z.object({ schedule: z.enum(Object.keys(scheduled) as (keyof typeof scheduled)[]) });
 
-/** Runs what a schedule asks for. */
+/** Runs the schedule that the event names. */
 export async function handler(event: unknown): Promise<void> {
-  const ctx = systemContext();
+  const ctx = createSystemContext();
   try {
-    await runScheduled(ctx, Event.parse(event).schedule);
-    if (isWaiting(ctx.outbox)) await relayJobs(ctx);
+    await runScheduled(ctx, ScheduleEvent.parse(event).schedule);
+    if (hasPendingWakeups(ctx.pendingWakeups)) await relayJobs(ctx);
   } finally {
     await meter.flush();
   }

@@ -1,11 +1,13 @@
 import { createApp } from "@board/api/app";
 import { isStream } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
+import type { App } from "@board/api/runtime";
 import { streamHandle } from "hono/aws-lambda";
-import { StreamEdge } from "./environment.ts";
-import { flushing, streaming } from "./runtime.ts";
+import { StreamEnvironment } from "./environment.ts";
+import { createStreamingRuntime, withMetricFlush } from "./runtime.ts";
 
-const { STREAM_MAX_SECONDS } = StreamEdge.parse(process.env);
+const { STREAM_MAX_SECONDS } = StreamEnvironment.parse(process.env);
+const { fetch } = createApp(createStreamingRuntime(STREAM_MAX_SECONDS), endpoints.filter(isStream));
 
-/** The Lambda handler of all streams behind a function URL. */
-export const handler = streamHandle(flushing(createApp(streaming(STREAM_MAX_SECONDS), endpoints.filter(isStream))));
+/** The Lambda handler of all streams, behind a function URL. The adapter calls nothing but `fetch`. */
+export const handler = streamHandle({ fetch: withMetricFlush(fetch) } as App);

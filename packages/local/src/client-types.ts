@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { endpoints } from "@board/api/groups";
-import { openApiDocument } from "@board/api/openapi";
-import { toModule } from "@board/client/generate";
+import { buildOpenApiDocument } from "@board/api/openapi";
+import { renderModule } from "@board/client/generate";
 
-const FILE = fileURLToPath(import.meta.resolve("@board/client/api"));
+const CLIENT_TYPES_FILE = fileURLToPath(import.meta.resolve("@board/client/api"));
 
-/** The types of the client, from the document that every service of this version serves. */
+/** Renders the types of the client from the OpenAPI document of this version. */
 export const renderClientTypes = (): Promise<string> =>
-  toModule(openApiDocument(endpoints, { base_url: null, stream_url: null }));
+  renderModule(buildOpenApiDocument(endpoints, { base_url: null, stream_url: null }));
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(FILE, await renderClientTypes());
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(CLIENT_TYPES_FILE, await renderClientTypes());

@@ -1,107 +1,105 @@
 import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
-import { deliver, JobCrashed } from "@board/core/deliver";
+import { deliverMessage } from "@board/core/deliver-message";
 import { relayAll, type WakeUp } from "@board/core/job/job";
-import { errorText } from "@board/core/log";
-import { createOutbox, isWaiting, merge, type Outbox } from "@board/core/outbox";
+import { createScopedLog, errorText } from "@board/core/log";
+import { createPendingWakeups, hasPendingWakeups, mergePendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
 
-/** As the queue on AWS: a job that crashes its handler comes back this often, then its wake-up is dropped. */
+/** As on AWS: a message whose job crashes is delivered this many times, then dropped. */
 const MAX_RECEIVES = 5;
-const REDELIVERY_MS = 5_000;
+const REDELIVERY_DELAY_MS = 5_000;
+/** Delay while the database is unavailable. */
+const DATABASE_RETRY_MS = 1_000;
 
 export interface Consumer {
-  /** There is something to relay: what a request left in its outbox, or everything. */
-  poke(this: void, outbox: Outbox): void;
-  /** Takes no more work and waits for what is being done. */
+  /** Requests a relay of the pending wake-ups, which runs in the background. */
+  requestRelay(this: void, wakeups: PendingWakeups): void;
+  /** Stops taking messages and waits for the running jobs. */
   stop(): Promise<void>;
 }
 
-/**
- * The queue and its consumer in one process: the same relay and the same delivery as on AWS, with this process's memory
- * in the place of SQS.
- */
-export function startConsumer(context: () => Context<System>, concurrency = 8): Consumer {
-  const waiting: { id: string; receives: number }[] = [];
+/** Starts a queue in memory and its consumer. Relay and delivery are the same as on AWS; only SQS is replaced. */
+export function startConsumer(createContext: () => Context<System>, concurrency = 8): Consumer {
+  const queue: { id: string; receives: number }[] = [];
   const timers = new Set<NodeJS.Timeout>();
-  let working = 0;
+  let active = 0;
   let relaying: Promise<void> | undefined;
-  let left = createOutbox();
+  let pending = createPendingWakeups();
   let stopped = false;
-  let idle = () => {};
+  let resolveIdle = () => {};
 
-  const later = (ms: number, work: () => void) => {
+  const runAfter = (ms: number, action: () => void) => {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      work();
+      action();
     }, ms);
     timers.add(timer);
   };
 
   function receive(id: string, receives: number): void {
     if (stopped) return;
-    waiting.push({ id, receives });
-    takeUp();
+    queue.push({ id, receives });
+    startNext();
   }
 
-  function takeUp(): void {
-    while (!stopped && working < concurrency && waiting.length > 0) {
-      const { id, receives } = waiting.shift()!;
-      working++;
-      void work(id, receives).then((outbox) => {
-        working--;
-        if (working === 0) idle();
-        poke(outbox);
-        takeUp();
+  function startNext(): void {
+    while (!stopped && active < concurrency && queue.length > 0) {
+      const { id, receives } = queue.shift()!;
+      active++;
+      void processJob(id, receives).then((wakeups) => {
+        active--;
+        if (active === 0) resolveIdle();
+        requestRelay(wakeups);
+        startNext();
       });
     }
   }
 
-  async function work(id: string, receives: number): Promise<Outbox> {
-    const ctx = context();
-    try {
-      await deliver(ctx, id);
-    } catch (error) {
-      if (!(error instanceof JobCrashed)) ctx.log.error("jobs.not_taken", errorText(error), { job_id: id, receives });
-      if (receives < MAX_RECEIVES) later(REDELIVERY_MS, () => receive(id, receives + 1));
-    }
-    return ctx.outbox;
+  async function processJob(id: string, receives: number): Promise<PendingWakeups> {
+    const ctx = createContext();
+    const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, id);
+    if (outcome === "crashed" && receives < MAX_RECEIVES) runAfter(REDELIVERY_DELAY_MS, () => receive(id, receives + 1));
+    // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only half an hour later.
+    if (outcome === "not_taken") runAfter(DATABASE_RETRY_MS, () => receive(id, receives));
+    return ctx.pendingWakeups;
   }
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
     for (const { id, delay_seconds } of wakeUps) {
-      if (delay_seconds > 0) later(delay_seconds * 1000, () => receive(id, 1));
+      if (delay_seconds > 0) runAfter(delay_seconds * 1000, () => receive(id, 1));
       else receive(id, 1);
     }
     return { failed: [] };
   }
 
-  /** One relay at a time; what comes in the meantime goes together with the next. */
-  function poke(outbox: Outbox): void {
-    merge(left, outbox);
-    if (stopped || relaying || !isWaiting(left)) return;
-    const scope = left;
-    left = createOutbox();
-    relaying = relayAll(context(), send, scope)
+  /** Only one relay runs at a time. Wake-ups that arrive meanwhile are sent by the next one. */
+  function requestRelay(wakeups: PendingWakeups): void {
+    mergePendingWakeups(pending, wakeups);
+    if (stopped || relaying || !hasPendingWakeups(pending)) return;
+    const scope = pending;
+    pending = createPendingWakeups();
+    relaying = relayAll(createContext(), send, scope)
       .then(() => true)
       .catch((error: unknown) => {
-        // The database is away: the next request or the sweep tries again, and then looks at everything.
-        context().log.error("jobs.relay_failed", errorText(error));
-        left.everything = true;
+        // The database is unreachable: another relay tries again, for all lanes.
+        createContext().log.error("jobs.relay_failed", errorText(error));
+        pending.everything = true;
+        if (!stopped) runAfter(DATABASE_RETRY_MS, () => requestRelay(createPendingWakeups()));
         return false;
       })
       .then((relayed) => {
         relaying = undefined;
-        if (relayed) poke(createOutbox());
+        if (relayed) requestRelay(createPendingWakeups());
       });
   }
 
   return {
-    poke,
+    requestRelay,
     async stop() {
       stopped = true;
       for (const timer of timers) clearTimeout(timer);
       await relaying;
-      if (working > 0) await new Promise<void>((resolve) => (idle = resolve));
+      if (active > 0) await new Promise<void>((resolve) => (resolveIdle = resolve));
     },
   };
 }

@@ -4,19 +4,19 @@ import type { Database } from "@board/core/db/database";
 import type { Log } from "@board/core/log";
 import type { DatabaseSettings } from "@board/core/settings";
 
-/** Where the embedded database is. */
+/** The folder of the embedded database. */
 export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.resolve(data_dir, "database");
 
-/** The driver by the settings; each is loaded only when used. */
+/** Opens the database with the driver of the settings. Only that driver is loaded. */
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   const { driver, url } = settings.database;
-  const prepare = settings.prepared_statements;
+  const { prepared_statements: prepare, database_timeouts: timeouts } = settings;
   if (driver === "pglite") {
     const folder = databaseFolder(settings);
-    // The database's own files are open to every user of the machine; their folder is not.
+    // The files of the database are readable by every user of the machine, so their folder must not be.
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return (await import("@board/core/db/pglite")).openPglite({ folder });
   }
-  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, prepare, log });
-  return (await import("@board/core/db/postgres")).openPostgres(url, { prepare, log });
+  if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, prepare, timeouts, log });
+  return (await import("@board/core/db/postgres")).openPostgres(url, { prepare, timeouts, log });
 }

@@ -6,81 +6,83 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "@board/api/log";
 import { errorText } from "@board/core/log";
 import { parseSettings, SettingsError } from "@board/core/settings";
-import { iris, juno, milo } from "./demo/cast.ts";
-import { playLead } from "./demo/lead.ts";
-import { tellWakes } from "./demo/narrator.ts";
-import { playPerson } from "./demo/person.ts";
-import { createScreen, heading, type Screen } from "./demo/screen.ts";
-import { furnish } from "./demo/setting.ts";
-import { type Stage, until } from "./demo/stage.ts";
-import { playStory } from "./demo/story.ts";
-import { createTally } from "./demo/tally.ts";
-import { playWorker } from "./demo/worker.ts";
+import { iris, juno, milo } from "./demo/participants.ts";
+import { runLead } from "./demo/lead.ts";
+import { logMessages } from "./demo/message-log.ts";
+import { runPerson } from "./demo/person.ts";
+import { createDemoLog, heading, type DemoLog } from "./demo/demo-log.ts";
+import { setUpBoard } from "./demo/setup.ts";
+import { type DemoContext, waitUntil } from "./demo/demo-context.ts";
+import { runScenario } from "./demo/scenario.ts";
+import { createDemoStatistics } from "./demo/statistics.ts";
+import { runWorker } from "./demo/worker.ts";
 import { startFakeGateway } from "./fake-gateway/server.ts";
-import { withSecrets } from "./secrets.ts";
+import { withGeneratedSecrets } from "./secrets.ts";
 import { startServer } from "./server.ts";
-import { fail, say, whyNotStarted } from "./terminal.ts";
+import { exitWithError, printLine, toStartError } from "./terminal.ts";
 
-/** How long the last tasks may take to be done once the story has ended by itself. */
-const EPILOGUE_MS = 40_000;
-/** How long the service may take to stop; its data is thrown away in any case. */
-const CURTAIN_MS = 1_500;
+/** Time for the last tasks to finish after the scenario has ended. */
+const DRAIN_TIMEOUT_MS = 40_000;
+/** Time for the service to stop. Its data is deleted in any case. */
+const STOP_TIMEOUT_MS = 1_500;
 
-/** A service on a folder of its own. Of the environment only what cannot touch other data is used. */
+/** Starts a service on a temporary folder. Of the environment, only variables that cannot affect other data are used. */
 async function openService(folder: string) {
   const { PORT, HOST, LOG_LEVEL } = process.env;
   const chosen = { DATA_DIR: folder, PORT: PORT?.trim() || "0", HOST, LOG_LEVEL: LOG_LEVEL?.trim() || "error" };
-  const settings = parseSettings(withSecrets(chosen), "local");
+  const settings = parseSettings(withGeneratedSecrets(chosen), "local");
   const server = await startServer(settings, createLog(settings.log_level));
   return { server, token: settings.auth.mode === "local" ? settings.auth.token : "" };
 }
 
-function introduce(screen: Screen, url: string, token: string): void {
-  screen.print(`
+function printIntroduction(log: DemoLog, url: string, token: string): void {
+  log.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
-  Outside systems post webhooks. Each post is stored before it is answered
-  with 202, and wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it
-  through the agent API and makes tasks of it, which ${milo.name} and ${juno.name} work on.
-  Nothing is done before ${iris.name} has reviewed it and you have approved; the demo
-  does that for you. Now and then the gateway goes down: watch what happens to
-  the posts and the messages of that time.
+  External systems post to webhooks. Each post is stored before the 202
+  response, and wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it
+  through the agent API and creates tasks, which ${milo.name} and ${juno.name} work on.
+  A task is done only after ${iris.name} has reviewed it and you have approved it; the
+  demo approves for you. Now and then the gateway goes down: watch what
+  happens to the posts and messages during that time.
 
   service    ${url}
   reference  ${url}/docs
   document   ${url}/openapi.json
   token      ${token}
 
-  Look around meanwhile from another terminal, with the token in TOKEN:
+  Meanwhile, explore from another terminal, with the token in TOKEN:
   curl -s ${url}/api/v1/boards -H "Authorization: Bearer $TOKEN"
 
-  Everything is real but the gateway's host and the agents' minds.
-  Ctrl-C ends it.
+  Everything is real except the gateway host and the intelligence of the agents.
+  Ctrl-C stops the demo.
 `);
 }
 
-const NEXT = [
-  "npm start                 the service on data that stays",
-  "npm run gateway           a host for it, which prints what agents are told",
-  "packages/local/src/demo   how all this is called, with the typed client",
-  "README.md                 the same with curl, and the map of the code",
+const NEXT_STEPS = [
+  "npm start                 starts the service with persistent data",
+  "npm run gateway           starts a fake host, which prints the messages to agents",
+  "packages/local/src/demo   shows how to use the API with the typed client",
+  "README.md                 shows the same with curl, and explains the code",
 ];
 
-const section = (screen: Screen, title: string, lines: readonly string[]) =>
-  screen.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
+const printSection = (log: DemoLog, title: string, lines: readonly string[]) =>
+  log.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
 
-/** Plays all parts at once, until the demo is over or the story has ended and its last task is done. */
-async function play(stage: Stage, token: string, gateway_token: string, seconds: number | null): Promise<void> {
-  const setting = await furnish(stage, token, gateway_token);
-  const { lead, workers } = setting;
-  tellWakes(stage, [lead, ...workers]);
-  const minds = [playLead(stage, lead), ...workers.map((worker) => playWorker(stage, worker)), playPerson(stage, setting)];
-  const story = playStory(stage, setting, seconds).then(() => until(stage, () => stage.tally.isSettled(), EPILOGUE_MS));
-  await Promise.race([Promise.all(minds), story]);
+/** Runs all participants until the demo is aborted, or the scenario has ended and its last task is done. */
+async function runDemo(demo: DemoContext, token: string, gateway_token: string, seconds: number | null): Promise<void> {
+  const board = await setUpBoard(demo, token, gateway_token);
+  const { lead, workers } = board;
+  logMessages(demo, [lead, ...workers]);
+  const participants = [runLead(demo, lead), ...workers.map((worker) => runWorker(demo, worker)), runPerson(demo, board)];
+  const scenario = runScenario(demo, board, seconds).then(() =>
+    waitUntil(demo, () => demo.statistics.isComplete(), DRAIN_TIMEOUT_MS),
+  );
+  await Promise.race([Promise.all(participants), scenario]);
 }
 
-/** DEMO_SECONDS lets the story last so long, for tests and recordings; its first scene is played and its last task done in any case. */
-function readSeconds(): number | null {
+/** DEMO_SECONDS limits the scenario, for tests and recordings. Its first step is always run and its last task completed. */
+function readDurationSeconds(): number | null {
   const text = process.env["DEMO_SECONDS"]?.trim();
   if (!text) return null;
   if (!/^\d{1,6}$/.test(text)) throw new SettingsError("DEMO_SECONDS must be a whole number of seconds");
@@ -88,37 +90,37 @@ function readSeconds(): number | null {
 }
 
 async function main(): Promise<void> {
-  const seconds = readSeconds();
+  const seconds = readDurationSeconds();
   const folder = mkdtempSync(path.join(tmpdir(), "board-demo-"));
-  // Ended during the start, the database is still writing files while its folder goes: hence the repeats.
+  // Retries, because a database that is still starting may write files while its folder is deleted.
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }));
-  // Somebody who pipes the log into a program that ends has seen enough.
+  // Ends the demo when the program that reads its output has ended.
   process.stdout.on("error", () => process.exit(0));
-  const curtain = new AbortController();
+  const shutdown = new AbortController();
   let started = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => (started ? curtain.abort() : process.exit(0)));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => (started ? shutdown.abort() : process.exit(0)));
 
-  say("Starting on a fresh database, which takes a few seconds ...");
+  printLine("Starting on a fresh database, which takes a few seconds ...");
   const gateway_token = randomBytes(24).toString("hex");
   const gateway = await startFakeGateway({ token: gateway_token });
   const { server, token } = await openService(folder);
   started = true;
-  const screen = createScreen();
-  const stage: Stage = { url: server.url, screen, tally: createTally(), gateway, over: curtain.signal };
-  introduce(screen, server.url, token);
+  const log = createDemoLog();
+  const demo: DemoContext = { url: server.url, log, statistics: createDemoStatistics(), gateway, signal: shutdown.signal };
+  printIntroduction(log, server.url, token);
   try {
-    await play(stage, token, gateway_token, seconds);
+    await runDemo(demo, token, gateway_token, seconds);
   } catch (error) {
-    if (!stage.over.aborted) fail(`The demo broke off: ${errorText(error)}`);
+    if (!demo.signal.aborted) exitWithError(`The demo failed: ${errorText(error)}`);
   }
-  curtain.abort();
-  const summary = stage.tally.summary();
-  if (summary.length > 0) section(screen, "What happened", summary);
-  section(screen, "To go on", NEXT);
-  screen.print();
+  shutdown.abort();
+  const summary = demo.statistics.summary();
+  if (summary.length > 0) printSection(log, "What happened", summary);
+  printSection(log, "Next steps", NEXT_STEPS);
+  log.print();
   const closed = server.stop().then(() => gateway.close());
-  await Promise.race([closed, pause(CURTAIN_MS)]);
+  await Promise.race([closed, pause(STOP_TIMEOUT_MS)]);
   process.exit(0);
 }
 
-main().catch((error: unknown) => fail(whyNotStarted(error)));
+main().catch((error: unknown) => exitWithError(toStartError(error)));

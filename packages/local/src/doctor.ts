@@ -1,26 +1,26 @@
 import { parseArgs } from "node:util";
 import { errorText } from "@board/core/log";
-import { toText } from "./doctor/finding.ts";
-import { fail, say } from "./terminal.ts";
+import { formatFindings } from "./doctor/finding.ts";
+import { exitWithError, printLine } from "./terminal.ts";
 
-const HELP = `Looks at all that the service works with, and says what is wrong and what to do about it. It changes nothing.
+const HELP = `Checks everything that the service depends on, and reports what is wrong and how to fix it. It changes nothing.
 
   npm run doctor              settings, database, schema, clock, jobs, gateways, sign-in, souls directory
-  npm run doctor -- --lambda  the same for a stage on AWS: what a local server makes or may do by itself does not count
-  npm run doctor -- --json    for programs
+  npm run doctor -- --lambda  checks a stage on AWS, which generates no secrets and has stricter rules
+  npm run doctor -- --json    prints JSON
 
-It reads the settings of the environment. With DELIVERIES_QUEUE_URL and SYNCS_QUEUE_URL set it takes them for those of a
-stage on AWS, and looks at the queues too. An embedded database (no DATABASE_URL) can be looked at while its service is stopped.
-It ends with 0 when nothing is wrong, with 1 when something is, with 2 when it did not understand.`;
+It reads the settings from the environment. If DELIVERIES_QUEUE_URL and SYNCS_QUEUE_URL are set, it checks a stage on AWS,
+including the queues. An embedded database (no DATABASE_URL) can only be checked while its service is stopped.
+The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.`;
 
 async function main(): Promise<void> {
   const { help, json, lambda } = readArguments();
-  if (help) return void say(HELP);
-  // Loading all that there is to look at takes a second, which whoever asks for help need not wait for.
-  const { examine } = await import("./doctor/examine.ts");
-  const findings = await examine(process.env, lambda ? { edge: "lambda" } : {});
+  if (help) return void printLine(HELP);
+  // Loading the checks takes a second, which --help should not need.
+  const { runChecks } = await import("./doctor/run-checks.ts");
+  const findings = await runChecks(process.env, lambda ? { edge: "lambda" } : {});
   const wrong = findings.some(({ state }) => state === "wrong");
-  say(json ? JSON.stringify({ ok: !wrong, findings }, null, 2) : toText(findings));
+  printLine(json ? JSON.stringify({ ok: !wrong, findings }, null, 2) : formatFindings(findings));
   process.exitCode = wrong ? 1 : 0;
 }
 
@@ -31,8 +31,8 @@ function readArguments(): { help: boolean; json: boolean; lambda: boolean } {
     const { help = false, json = false, lambda = false } = values;
     return { help, json, lambda };
   } catch (error) {
-    return fail(`${errorText(error)} Try npm run doctor -- --help`, 2);
+    return exitWithError(`${errorText(error)} Try npm run doctor -- --help`, 2);
   }
 }
 
-main().catch((error: unknown) => fail(`The doctor itself failed: ${errorText(error)}`));
+main().catch((error: unknown) => exitWithError(`The doctor itself failed: ${errorText(error)}`));

@@ -4,52 +4,52 @@ import { parseArgs } from "node:util";
 import type { Context } from "@board/core/context";
 import { isMigrated } from "@board/core/db/database";
 import { countJobs, type JobRow, listJobs, redriveJobs } from "@board/core/job/job";
-import { errorText, silent } from "@board/core/log";
-import { createOutbox } from "@board/core/outbox";
+import { errorText, silentLog } from "@board/core/log";
+import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/settings";
 import { databaseFolder, openDatabase } from "./database.ts";
-import { FolderInUse, lockFolder } from "./lock.ts";
-import { fail, say } from "./terminal.ts";
+import { FolderInUseError, lockFolder } from "./folder-lock.ts";
+import { exitWithError, printLine } from "./terminal.ts";
 
-const HELP = `Shows background jobs (notifications of agents and the like) and gives dead ones a new life.
+const HELP = `Shows background jobs (such as notifications to agents) and retries dead ones.
 
-  npm run jobs                        how many there are, and the dead ones with their last error
-  npm run jobs -- redrive             gives all dead jobs their attempts again
-  npm run jobs -- redrive <id> ...    only these
+  npm run jobs                        numbers of jobs, and the dead jobs with their last errors
+  npm run jobs -- redrive             retries all dead jobs
+  npm run jobs -- redrive <id> ...    retries only these
 
-It reads the database of DATABASE_URL, or else the embedded one of DATA_DIR (./.data), whose service must be stopped.
-It ends with 0, with 1 when it could not do what it was told, with 2 when it did not understand.`;
+It uses the database of DATABASE_URL, or else the embedded one in DATA_DIR (./.data), whose service must be stopped.
+The exit code is 0 on success, 1 on failure, 2 for wrong arguments.`;
 
 const STATUSES: JobRow["status"][] = ["queued", "running", "done", "dead"];
-const SHOWN = 100;
+const MAX_LISTED = 100;
 const ERROR_CHARS = 160;
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What jobs need of a context: no gateway, no secret and no person. */
-type Jobs = Pick<Context, "db" | "now" | "outbox">;
+/** The parts of a context that the commands need. */
+type JobsContext = Pick<Context, "db" | "now" | "pendingWakeups">;
 
-async function status(ctx: Jobs): Promise<void> {
+async function printStatus(ctx: JobsContext): Promise<void> {
   const counts = await countJobs(ctx);
-  say(STATUSES.map((name) => `${name} ${counts[name] ?? 0}`).join("   "));
-  const dead = await listJobs(ctx, "dead", SHOWN);
+  printLine(STATUSES.map((name) => `${name} ${counts[name] ?? 0}`).join("   "));
+  const dead = await listJobs(ctx, "dead", MAX_LISTED);
   if (dead.length === 0) return;
   const rows = dead.map((job) => [job.id, job.kind, `${job.attempts}/${job.max_attempts}`, ageOf(job, ctx.now()), errorOf(job)]);
-  say();
-  for (const line of toTable([["id", "kind", "attempts", "age", "last error"], ...rows])) say(line);
+  printLine();
+  for (const line of toTable([["id", "kind", "attempts", "age", "last error"], ...rows])) printLine(line);
   const more = (counts.dead ?? 0) - dead.length;
-  if (more > 0) say(`and ${more} older ones`);
-  say("\nOnce the cause is mended: npm run jobs -- redrive");
+  if (more > 0) printLine(`and ${more} older jobs`);
+  printLine("\nTo retry once the cause is fixed: npm run jobs -- redrive");
 }
 
-/** Returns whether everything asked for was done. */
-async function redrive(ctx: Jobs, ids: string[], embedded: boolean): Promise<boolean> {
-  const revived = await redriveJobs(ctx, ids.length > 0 ? ids : undefined);
-  const next = embedded ? "They run when the service starts." : "The service takes them up within five minutes.";
-  if (revived.length > 0) say(`Redriven: ${revived.length}. ${next}`);
-  else if (ids.length === 0) say("No job is dead.");
-  const missed = ids.filter((id) => !revived.includes(id.toLowerCase()));
-  for (const id of missed) process.stderr.write(`${id} is not a dead job\n`);
-  return missed.length === 0;
+/** Returns whether all requested jobs were retried. */
+async function redriveDeadJobs(ctx: JobsContext, ids: string[], embedded: boolean): Promise<boolean> {
+  const redriven = await redriveJobs(ctx, ids.length > 0 ? ids : undefined);
+  const next = embedded ? "They run when the service starts." : "The service picks them up within five minutes.";
+  if (redriven.length > 0) printLine(`Redriven: ${redriven.length}. ${next}`);
+  else if (ids.length === 0) printLine("There are no dead jobs.");
+  const notDead = ids.filter((id) => !redriven.includes(id.toLowerCase()));
+  for (const id of notDead) process.stderr.write(`${id} is not a dead job\n`);
+  return notDead.length === 0;
 }
 
 const UNITS: [string, number][] = [
@@ -60,7 +60,7 @@ const UNITS: [string, number][] = [
 
 function ageOf(job: JobRow, now: Date): string {
   const ms = now.getTime() - job.created_at.getTime();
-  const [unit, size] = UNITS.find((one) => ms >= one[1]) ?? ["s", 1000];
+  const [unit, size] = UNITS.find((unit) => ms >= unit[1]) ?? ["s", 1000];
   return `${Math.floor(ms / size)} ${unit}`;
 }
 
@@ -69,7 +69,7 @@ function errorOf({ last_error }: JobRow): string {
   return line.length > ERROR_CHARS ? `${line.slice(0, ERROR_CHARS - 1)}…` : line;
 }
 
-/** Columns as wide as their widest cell, the last one open. */
+/** Formats rows as columns that are as wide as their widest cell. */
 function toTable(rows: string[][]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) =>
@@ -80,39 +80,40 @@ function toTable(rows: string[][]): string[] {
   );
 }
 
-/** Takes the embedded database for this command. One that is not there is not made: the folder is most likely a wrong one. */
-function takeFolder(settings: DatabaseSettings): () => void {
+/** Locks the embedded database for this command. Does not create a missing database, since DATA_DIR is probably wrong. */
+function lockDatabaseFolder(settings: DatabaseSettings): () => void {
   if (settings.database.driver !== "pglite") return () => {};
   const folder = path.resolve(settings.data_dir);
-  if (!existsSync(databaseFolder(settings))) fail(`There is no database in ${folder}. Set DATA_DIR or DATABASE_URL.`);
+  if (!existsSync(databaseFolder(settings))) exitWithError(`There is no database in ${folder}. Set DATA_DIR or DATABASE_URL.`);
   try {
     return lockFolder(folder);
   } catch (error) {
-    if (!(error instanceof FolderInUse)) throw error;
-    fail(
-      `The service is running on ${folder} (${error.owner}). Stop it first: an embedded database has one user. One of DATABASE_URL can be looked at any time.`,
+    if (!(error instanceof FolderInUseError)) throw error;
+    exitWithError(
+      `The service is running on ${folder} (${error.owner}). Stop it first: only one process can use an embedded database.`,
     );
   }
 }
 
 async function main(): Promise<void> {
   const { help, words } = readArguments();
-  if (help) return void say(HELP);
+  if (help) return void printLine(HELP);
   const [command = "status", ...ids] = words;
-  if (command !== "status" && command !== "redrive") fail(`There is no command ${command}. Try npm run jobs -- --help`, 2);
-  if (command === "status" && ids.length > 0) fail("status takes no ids. Try npm run jobs -- --help", 2);
-  const odd = ids.find((id) => !ID.test(id));
-  if (odd) fail(`${odd} is not the id of a job`, 2);
+  if (command !== "status" && command !== "redrive")
+    exitWithError(`There is no command ${command}. Try npm run jobs -- --help`, 2);
+  if (command === "status" && ids.length > 0) exitWithError("status takes no ids. Try npm run jobs -- --help", 2);
+  const invalidId = ids.find((id) => !UUID.test(id));
+  if (invalidId) exitWithError(`${invalidId} is not the id of a job`, 2);
 
   const settings = parseDatabaseSettings(process.env);
-  const unlock = takeFolder(settings);
-  const database = await openDatabase(settings, silent);
+  const unlock = lockDatabaseFolder(settings);
+  const database = await openDatabase(settings, silentLog);
   try {
     if (!(await isMigrated(database.db)))
-      fail("The database is not of this version. Start the service once, or run its migrations.");
-    const ctx: Jobs = { db: database.db, now: () => new Date(), outbox: createOutbox() };
-    if (command === "status") await status(ctx);
-    else if (!(await redrive(ctx, ids, settings.database.driver === "pglite"))) process.exitCode = 1;
+      exitWithError("The database lacks migrations of this version. Start the service once, or run its migrations.");
+    const ctx: JobsContext = { db: database.db, now: () => new Date(), pendingWakeups: createPendingWakeups() };
+    if (command === "status") await printStatus(ctx);
+    else if (!(await redriveDeadJobs(ctx, ids, settings.database.driver === "pglite"))) process.exitCode = 1;
   } finally {
     await database.close();
     unlock();
@@ -124,10 +125,10 @@ function readArguments(): { help: boolean; words: string[] } {
     const { values, positionals } = parseArgs({ options: { help: { type: "boolean", short: "h" } }, allowPositionals: true });
     return { help: values.help ?? false, words: positionals };
   } catch (error) {
-    return fail(`${errorText(error)} Try npm run jobs -- --help`, 2);
+    return exitWithError(`${errorText(error)} Try npm run jobs -- --help`, 2);
   }
 }
 
 main().catch((error: unknown) =>
-  fail(error instanceof SettingsError ? error.message : `The jobs cannot be read: ${errorText(error)}`),
+  exitWithError(error instanceof SettingsError ? error.message : `Reading the jobs failed: ${errorText(error)}`),
 );

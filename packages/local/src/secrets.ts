@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** What a local server makes for itself on first start, and how. */
-const GENERATED = {
+/** The secrets that a local server generates at its first start. */
+const SECRET_GENERATORS = {
   LOCAL_AUTH_TOKEN: () => randomBytes(48).toString("base64url"),
   ENCRYPTION_KEY: () => randomBytes(32).toString("base64"),
   TOKEN_PEPPER: () => randomBytes(32).toString("base64"),
@@ -12,34 +12,35 @@ const GENERATED = {
 const OWNER_ONLY = 0o600;
 
 /**
- * The environment with the secrets filled in that it lacks: read from DATA_DIR, made and kept there (mode 0600) the first
- * time. What the environment sets wins.
+ * Returns the environment with missing secrets added. They are read from DATA_DIR, where they are generated the first time
+ * (mode 0600). Variables of the environment take precedence.
  */
-export function withSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const made = lackingIn(environment).map(({ name, make, file }) => [name, readOrMake(file, make)]);
-  return { ...environment, ...Object.fromEntries(made) };
+export function withGeneratedSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const secrets = missingSecrets(environment).map(({ name, generate, file }) => [name, readOrCreate(file, generate)]);
+  return { ...environment, ...Object.fromEntries(secrets) };
 }
 
-/**
- * The same without making a file: what there is none of yet is `missing`, and filled in with something that is thrown away.
- */
+/** Does the same without creating files. Secrets without a file are listed in `missing` and filled with temporary values. */
 export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
-  const found = lackingIn(environment).map(({ name, make, file }) => ({ name, make, value: readIfThere(file) }));
+  const secrets = missingSecrets(environment).map(({ name, generate, file }) => ({ name, generate, value: readIfExists(file) }));
   return {
-    filled: { ...environment, ...Object.fromEntries(found.map(({ name, make, value }) => [name, value ?? make()])) },
-    missing: found.filter(({ value }) => value === null).map(({ name }) => name),
+    filled: {
+      ...environment,
+      ...Object.fromEntries(secrets.map(({ name, generate, value }) => [name, value ?? generate()])),
+    },
+    missing: secrets.filter(({ value }) => value === null).map(({ name }) => name),
   };
 }
 
-function lackingIn(environment: NodeJS.ProcessEnv) {
+function missingSecrets(environment: NodeJS.ProcessEnv) {
   const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
   const isOidc = environment["AUTH_MODE"]?.trim() === "oidc";
-  return Object.entries(GENERATED)
+  return Object.entries(SECRET_GENERATORS)
     .filter(([name]) => !environment[name]?.trim() && !(name === "LOCAL_AUTH_TOKEN" && isOidc))
-    .map(([name, make]) => ({ name, make, file: path.join(folder, "secrets", name.toLowerCase()) }));
+    .map(([name, generate]) => ({ name, generate, file: path.join(folder, "secrets", name.toLowerCase()) }));
 }
 
-function readIfThere(file: string): string | null {
+function readIfExists(file: string): string | null {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
@@ -48,17 +49,17 @@ function readIfThere(file: string): string | null {
   }
 }
 
-function readOrMake(file: string, make: () => string): string {
-  const known = readIfThere(file);
-  if (known !== null) return known;
+function readOrCreate(file: string, generate: () => string): string {
+  const existing = readIfExists(file);
+  if (existing !== null) return existing;
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  // The file appears with its content or not at all: a process killed here would leave an empty secret for good.
+  // Written to a draft and linked, so that a process killed here cannot leave an empty secret behind.
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${make()}\n`, { mode: OWNER_ONLY });
+  writeFileSync(draft, `${generate()}\n`, { mode: OWNER_ONLY });
   try {
     linkSync(draft, file);
   } catch (error) {
-    // Another process made it in this moment; its file counts.
+    // Another process has created it concurrently; its file wins.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
     rmSync(draft);

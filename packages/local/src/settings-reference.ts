@@ -1,34 +1,38 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Environment } from "@board/core/settings";
-import { Edge, MigrateEdge, StreamEdge } from "@board/functions/environment";
+import { FunctionEnvironment, MigrateEnvironment, StreamEnvironment } from "@board/functions/environment";
 import * as z from "zod";
 
-/** `npm run docs:settings`: writes docs/settings.md from the schemas that read the settings. A test holds the two together. */
-const FILE = fileURLToPath(new URL("../../../docs/settings.md", import.meta.url));
+/** `npm run docs:settings` writes docs/settings.md from the schemas of the settings. A test checks that it is up to date. */
+const SETTINGS_FILE = fileURLToPath(new URL("../../../docs/settings.md", import.meta.url));
 
-/** What the deployment alone reads, from the shell, `.env` or `.env.<stage>`. It runs outside of Node, so that no schema can be asked. */
-const DEPLOYMENT = [
-  ["AWS_REGION", "`us-east-1`", "Region of everything. Take the one the database is in."],
-  ["ALARM_EMAIL", "none", "Who gets the alarms; confirms once by mail."],
-  ["API_DOMAIN", "none", "Domain of the API. Without it the address is the one that API Gateway gives."],
+/** Settings that only the deployment reads, from the shell, `.env` or `.env.<stage>`. They have no schema. */
+const DEPLOYMENT_SETTINGS = [
+  ["AWS_REGION", "`us-east-1`", "Region of all resources. Use the region of the database."],
+  ["ALARM_EMAIL", "none", "Email address that receives the alarms. It must be confirmed once by email."],
+  ["API_DOMAIN", "none", "Domain of the API. If unset, API Gateway assigns the address."],
   [
     "API_DOMAIN_CERTIFICATE",
     "none",
-    "ARN of a certificate for API_DOMAIN, in the same region, when its DNS is not in Route 53 of this account.",
+    "ARN of a certificate for API_DOMAIN in the same region. Required if its DNS is not in Route 53 of this account.",
   ],
   [
     "SCHEDULE_MINUTES",
     "`5`",
-    "Least minutes between scheduled runs: 5, 10, 15, 20, 30 or 60. An idle Neon database sleeps after five minutes.",
+    "Minimum number of minutes between scheduled runs: 5, 10, 15, 20, 30 or 60. Neon suspends an idle database after five minutes.",
   ],
 ] as const;
 
 const SECRETS = [
   ["DatabaseUrl", "DATABASE_URL", "The pooled URL (its host has `-pooler`), for all functions."],
   ["DatabaseDirectUrl", "DATABASE_URL of migrations", "The direct URL, without `-pooler`."],
-  ["EncryptionKey", "ENCRYPTION_KEY", "`openssl rand -base64 32`. Keep a copy: without it nothing that it sealed can be opened."],
-  ["TokenPepper", "TOKEN_PEPPER", "`openssl rand -base64 32`. Keep a copy: without it every agent needs a new token."],
+  [
+    "EncryptionKey",
+    "ENCRYPTION_KEY",
+    "`openssl rand -base64 32`. Keep a copy: without it, encrypted secrets cannot be decrypted.",
+  ],
+  ["TokenPepper", "TOKEN_PEPPER", "`openssl rand -base64 32`. Keep a copy: without it, every agent needs a new token."],
   ["LocalAuthToken", "LOCAL_AUTH_TOKEN", "`openssl rand -base64 48`. With AUTH_MODE=local only."],
 ] as const;
 
@@ -51,86 +55,86 @@ function defaultOf(schema: z.ZodType): string {
 
 const isSecret = (schema: z.ZodType) => (schema.meta() as { secret?: boolean } | undefined)?.secret === true;
 
-const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
+const escapeCell = (text: string) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  const line = (cells: readonly string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
   return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-const rowsOf = (schema: z.ZodObject, more: (name: string) => string[] = () => []) =>
-  Object.entries(schema.shape as Record<string, z.ZodType>).map(([name, one]) => [
+const rowsOf = (object: z.ZodObject, moreCells: (name: string) => string[] = () => []) =>
+  Object.entries(object.shape as Record<string, z.ZodType>).map(([name, schema]) => [
     `\`${name}\``,
-    defaultOf(one),
-    ruleOf(one),
-    `${one.description ?? ""}${isSecret(one) ? " Secret." : ""}`,
-    ...more(name),
+    defaultOf(schema),
+    ruleOf(schema),
+    `${schema.description ?? ""}${isSecret(schema) ? " Secret." : ""}`,
+    ...moreCells(name),
   ]);
 
-/** Settings that a deployment hands on as they are: infra loads only inside of SST, so that its list is read as text. */
-function handedOn(): ReadonlySet<string> {
+/** Settings that a deployment passes on unchanged. infra can only be loaded by SST, so the list is read as text. */
+function forwardedSettings(): ReadonlySet<string> {
   const text = readFileSync(new URL("../../../infra/environment.ts", import.meta.url), "utf8");
-  const list = /const OPTIONAL = \[([^\]]*)\]/.exec(text)?.[1] ?? "";
+  const list = text.split("const OPTIONAL = [", 2)[1]?.split("]", 1)[0] ?? "";
   return new Set([...list.matchAll(/"([A-Z_]+)"/g)].map((match) => match[1]!));
 }
 
-/** Given by the deployment itself; BASE_URL, which is also handed on, only when it is not set. */
-const DERIVED: Readonly<Record<string, string>> = {
-  BASE_URL: "handed on, else the API's own",
-  STREAM_URL: "given by the deployment",
+/** Settings that the deployment sets itself. BASE_URL is passed on if it is set. */
+const PROVIDED_BY_DEPLOYMENT: Readonly<Record<string, string>> = {
+  BASE_URL: "passed on, else the address of the API",
+  STREAM_URL: "set by the deployment",
   DATABASE_URL: "secret `DatabaseUrl`",
   LOCAL_AUTH_TOKEN: "secret `LocalAuthToken`",
   ENCRYPTION_KEY: "secret `EncryptionKey`",
   TOKEN_PEPPER: "secret `TokenPepper`",
 };
 
-/** The text of docs/settings.md. */
+/** Renders docs/settings.md. */
 export function renderSettings(): string {
-  const handed = handedOn();
-  const onAws = (name: string) => [DERIVED[name] ?? (handed.has(name) ? "handed on" : "not used")];
+  const forwarded = forwardedSettings();
+  const onAws = (name: string) => [PROVIDED_BY_DEPLOYMENT[name] ?? (forwarded.has(name) ? "passed on" : "not used")];
   const head = ["Name", "Default", "Rule", "Meaning"];
   return `# Settings
 
-Made by \`npm run docs:settings\` from the schemas in \`packages/core/src/settings.ts\` and
+Generated by \`npm run docs:settings\` from the schemas in \`packages/core/src/settings.ts\` and
 \`packages/functions/src/environment.ts\`. Do not edit it.
 
-Settings are environment variables. Blank counts as unset, and space around a value is cut off. A wrong or missing setting
-stops the start with a line that names it and its rule, and never shows the value. \`npm run doctor\` names all wrong ones
-at once.
+Settings are environment variables. A blank value counts as unset, and surrounding whitespace is removed. An invalid or
+missing setting stops the start with a line that names it and its rule, but never its value. \`npm run doctor\` lists all
+invalid settings at once.
 
 ## The service
 
 The local server (\`npm start\`) reads all of these from its environment. On AWS the functions get them from the deployment:
-*handed on* means that \`npm run deploy\` takes the value from the shell, \`.env\` or \`.env.<stage>\` when it is set there.
+*passed on* means that \`npm run deploy\` takes the value from the shell, \`.env\` or \`.env.<stage>\` when it is set there.
 
 ${table([...head, "On AWS"], rowsOf(Environment, onAws))}
 
 ## The functions on AWS
 
-The deployment gives these to the functions; nobody sets them by hand but \`STREAM_MAX_SECONDS\`, which is handed on.
+The deployment sets these for the functions. Only \`STREAM_MAX_SECONDS\` may be set by hand; it is passed on.
 
-All functions but the migration:
+All functions except the migration:
 
-${table(head, rowsOf(Edge))}
+${table(head, rowsOf(FunctionEnvironment))}
 
-The stream function also:
+The stream function in addition:
 
-${table(head, rowsOf(StreamEdge))}
+${table(head, rowsOf(StreamEnvironment))}
 
-The migration reads these alone:
+The migration reads only these:
 
-${table(head, rowsOf(MigrateEdge))}
+${table(head, rowsOf(MigrateEnvironment))}
 
 ## The deployment
 
-\`npm run deploy\` reads these beside what it hands on:
+\`npm run deploy\` reads these in addition to the settings that it passes on:
 
 ${table(
   ["Name", "Default", "Meaning"],
-  DEPLOYMENT.map(([name, fallback, meaning]) => [`\`${name}\``, fallback, meaning]),
+  DEPLOYMENT_SETTINGS.map(([name, fallback, meaning]) => [`\`${name}\``, fallback, meaning]),
 )}
 
-Secrets are kept by SST for each stage; [deploying.md](deploying.md) shows how they are set.
+SST stores the secrets of each stage; [deploying.md](deploying.md) shows how to set them.
 
 ${table(
   ["Secret", "Becomes", "Value"],
@@ -139,4 +143,4 @@ ${table(
 `;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(FILE, renderSettings());
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(SETTINGS_FILE, renderSettings());

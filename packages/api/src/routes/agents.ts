@@ -1,6 +1,6 @@
 import { admin, adminOrAgent, adminOrLead } from "@board/core/actor";
 import { AgentCreated, AgentRead, CreateAgent, createAgent, getAgent, listAgents } from "@board/core/agent/agent";
-import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireOwn } from "@board/core/agent/check-in";
+import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireSelfOrAdmin } from "@board/core/agent/check-in";
 import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
 import { AgentEvent, AgentStreamQuery, followAgents } from "@board/core/agent/stream";
@@ -12,14 +12,14 @@ import { endpoint } from "../endpoint.ts";
 
 const AgentQuery = pageQuery().extend({
   board_id: Id.optional().describe("Only agents of this board."),
-  gateway_id: Id.optional().describe("Only agents of this gateway's boards, and its main agent."),
+  gateway_id: Id.optional().describe("Only agents of the boards of this gateway, and its main agent."),
 });
 
 const UpdateQuery = z.object({
-  force: QueryBoolean.default(false).describe("Write all files anew, BOOTSTRAP.md too, also when nothing has changed."),
+  force: QueryBoolean.default(false).describe("Rewrite all files, including BOOTSTRAP.md, even if nothing has changed."),
 });
 
-/** Agents as people manage them. */
+/** Management of agents by people. */
 export const agents = [
   endpoint(
     "GET",
@@ -35,12 +35,13 @@ export const agents = [
       summary: "Follow agents",
       errors: [404],
       description:
-        "Server-sent events `agent`, one per visible change. A deleted agent has none. Resumes after the event named by Last-Event-ID.",
+        "Server-sent events `agent`, one per visible change. Deleting an agent sends no event. Resumes after the event in Last-Event-ID.",
       query: AgentStreamQuery,
       returns: AgentEvent,
       media_type: "text/event-stream",
     },
-    (_ctx, { query, http }) => http.stream(query.since, { together: (ctx, admins) => followAgents(ctx, admins, query.board_id) }),
+    (_ctx, { query, http }) =>
+      http.stream(query.since, { followAll: (ctx, admins) => followAgents(ctx, admins, query.board_id) }),
   ),
   endpoint(
     "POST",
@@ -49,7 +50,7 @@ export const agents = [
       as: adminOrLead,
       summary: "Create an agent",
       errors: [409],
-      description: "The answer shows the agent's token this once.",
+      description: "Only this response contains the token of the agent.",
       body: CreateAgent,
       returns: AgentCreated,
     },
@@ -63,11 +64,11 @@ export const agents = [
     "/api/v1/agents/{agent_id}",
     {
       as: admin,
-      summary: "Change an agent",
+      summary: "Update an agent",
       errors: [409],
       description:
-        "Its host follows in the background. An agent that moves to another gateway, or becomes its main agent, is made there anew.",
-      reaches: (ctx, params) => agentFor(ctx, params.agent_id),
+        "The host is updated in the background. An agent that moves to another gateway, or becomes a main agent, is created again there.",
+      authorize: (ctx, params) => agentFor(ctx, params.agent_id),
       query: UpdateQuery,
       body: UpdateAgent,
       returns: AgentRead,
@@ -81,7 +82,7 @@ export const agents = [
       as: admin,
       summary: "Delete an agent",
       description:
-        "Its token is void at once, its tasks are free, its host forgets it in the background. An unknown one is deleted already.",
+        "Revokes its token immediately, unassigns its tasks, and removes it from its host in the background. Deleting an unknown agent succeeds.",
       returns: Ok,
     },
     async (ctx, { params }) => {
@@ -97,7 +98,8 @@ export const agents = [
       operation_id: "heartbeat_agent_by_name",
       summary: "Send a heartbeat by name",
       errors: [409],
-      description: "An agent for itself; a person for the agent of a board, which is made when it is missing.",
+      description:
+        "An agent sends its own heartbeat. A person sends one for an agent of a board, which is created if it does not exist.",
       body: CheckInByName,
       returns: CheckedIn,
     },
@@ -109,8 +111,8 @@ export const agents = [
     {
       as: adminOrAgent,
       summary: "Send a heartbeat",
-      description: "By the agent itself, or by a person in its stead.",
-      reaches: (ctx, params) => requireOwn(ctx, params.agent_id),
+      description: "Sent by the agent itself, or by a person on its behalf.",
+      authorize: (ctx, params) => requireSelfOrAdmin(ctx, params.agent_id),
       body: CheckIn,
       returns: AgentRead,
     },

@@ -4,12 +4,12 @@ import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { DecideApproval, decideApproval } from "@board/core/approval/decide";
 import { ApprovalQuery, getApproval, listApprovals } from "@board/core/approval/list";
-import { CreateApproval } from "@board/core/approval/request";
+import { CreateApproval } from "@board/core/approval/input";
 import { ApprovalEvent, ApprovalStreamQuery, followApprovals } from "@board/core/approval/stream";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../endpoint.ts";
 
-/** What agents may do only when a person agrees. */
+/** Approvals: actions of agents that a person must agree to. */
 export const approvals = [
   endpoint(
     "GET",
@@ -17,7 +17,7 @@ export const approvals = [
     {
       as: userOrAgent,
       summary: "List approvals",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: ApprovalQuery,
       returns: pageOf(Approval),
     },
@@ -28,11 +28,11 @@ export const approvals = [
     "/api/v1/boards/{board_id}/approvals",
     {
       as: userOrAgent,
-      summary: "Ask for an approval",
+      summary: "Request an approval",
       errors: [409],
       description:
-        "It starts as pending, whatever status is sent. A reason is required: `description`, `lead_reasoning`, or `reason` in the payload or its `decision`. A task has at most one pending approval.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+        "The approval starts as pending; a status in the body is ignored. A reason is required: `description`, `lead_reasoning`, or `reason` in the payload or its `decision`. A task has at most one pending approval.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateApproval,
       returns: Approval,
     },
@@ -45,8 +45,9 @@ export const approvals = [
       as: user,
       summary: "Decide an approval",
       errors: [409],
-      description: "Approves, rejects, or takes the decision back. The board's lead and the agent that asked are told of it.",
-      reaches: (ctx, params) => getApproval(ctx, params.board_id, params.approval_id),
+      description:
+        "Approves, rejects, or revokes the decision. Notifies the lead of the board and the agent that requested the approval.",
+      authorize: (ctx, params) => getApproval(ctx, params.board_id, params.approval_id),
       body: DecideApproval,
       returns: Approval,
     },
@@ -59,8 +60,8 @@ export const approvals = [
       as: userOrAgent,
       summary: "Follow approvals",
       description:
-        "Server-sent events `approval`, one per request and decision, with the counts that go with it. Resumes after the event named by Last-Event-ID.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+        "Server-sent events `approval`, one per request and decision, with the current counts of approvals. Resumes after the event in Last-Event-ID.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: ApprovalStreamQuery,
       returns: ApprovalEvent,
       media_type: "text/event-stream",

@@ -10,7 +10,7 @@ import {
   removeBoardGroup,
   UpdateBoardGroup,
   updateBoardGroup,
-} from "@board/core/board/group";
+} from "@board/core/board/board-group";
 import { getGroupSnapshot, GroupSnapshot, GroupSnapshotQuery } from "@board/core/board/group-snapshot";
 import { pageOf, pageQuery } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
@@ -41,10 +41,10 @@ export const boardGroups = [
     "/api/v1/board-groups/{group_id}",
     {
       as: admin,
-      summary: "Change a board group",
+      summary: "Update a board group",
       errors: [409],
-      description: "Renaming alone keeps the slug; a blank slug is made from the name again.",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
+      description: "Renaming keeps the slug. A blank slug is derived from the name.",
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "write"),
       body: UpdateBoardGroup,
       returns: BoardGroup,
     },
@@ -56,7 +56,7 @@ export const boardGroups = [
     {
       as: admin,
       summary: "Delete a board group",
-      description: "Its boards stay, without a group; its memory goes with it.",
+      description: "Its boards are kept without a group; its memory is deleted.",
       returns: Ok,
     },
     async (ctx, { params }) => {
@@ -69,9 +69,9 @@ export const boardGroups = [
     "/api/v1/board-groups/{group_id}/snapshot",
     {
       as: member,
-      summary: "See what a board group works on",
-      description: "The readable boards of the group with their task counts and most pressing tasks.",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "read"),
+      summary: "Get the snapshot of a board group",
+      description: "Returns the boards of the group that the caller may read, with their task counts and most urgent tasks.",
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "read"),
       query: GroupSnapshotQuery,
       returns: GroupSnapshot,
     },
@@ -83,8 +83,8 @@ export const boardGroups = [
     {
       as: adminOrLead,
       summary: "Set the heartbeat of a board group's agents",
-      description: "Stored at once; the hosts take it over shortly, each with one change of its configuration.",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
+      description: "Stored immediately. Each host is updated in the background, with one change of its configuration.",
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "write"),
       body: SetGroupHeartbeat,
       returns: GroupHeartbeat,
     },

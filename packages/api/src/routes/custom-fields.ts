@@ -11,24 +11,25 @@ import {
 } from "@board/core/task/custom-field";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 
-const both = ["/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"] as const;
-const one = under(both, "/{field_id}");
+const collectionPaths = ["/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"] as const;
+const itemPaths = withPrefixes(collectionPaths, "/{field_id}");
 
-/** Fields that an organization gives to the tasks of its boards. */
+/** Custom fields that an organization defines for the tasks of its boards. */
 export const customFields = [
-  endpoint("GET", both, { as: member, summary: "List custom fields", returns: z.array(CustomField) }, (ctx) =>
+  endpoint("GET", collectionPaths, { as: member, summary: "List custom fields", returns: z.array(CustomField) }, (ctx) =>
     listCustomFields(ctx),
   ),
   endpoint(
     "POST",
-    both,
+    collectionPaths,
     {
       as: admin,
       summary: "Create a custom field",
       errors: [409],
-      description: "Tasks that exist already show the default; required fields are asked for when their values are next changed.",
+      description:
+        "Existing tasks show the default. A required field is enforced when the custom values of a task are changed next.",
       body: CreateCustomField,
       returns: CustomField,
     },
@@ -36,13 +37,13 @@ export const customFields = [
   ),
   endpoint(
     "PATCH",
-    one,
+    itemPaths,
     {
       as: admin,
-      summary: "Change a custom field",
+      summary: "Update a custom field",
       errors: [409],
-      description: "Refused while tasks have values that a new type or pattern would not take.",
-      reaches: (ctx, params) => getCustomField(ctx, params.field_id),
+      description: "Returns 409 while tasks have values that the new type or pattern does not allow.",
+      authorize: (ctx, params) => getCustomField(ctx, params.field_id),
       body: UpdateCustomField,
       returns: CustomField,
     },
@@ -50,7 +51,7 @@ export const customFields = [
   ),
   endpoint(
     "DELETE",
-    one,
+    itemPaths,
     { as: admin, summary: "Delete a custom field", errors: [409], returns: Ok },
     async (ctx, { params }) => {
       await removeCustomField(ctx, params.field_id);

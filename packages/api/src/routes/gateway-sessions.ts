@@ -8,43 +8,43 @@ import {
   getSessionHistory,
   HistoryQuery,
   listSessions,
-  OneGatewaySession,
+  GatewaySessionRead,
   SendSessionMessage,
   sendSessionMessage,
 } from "@board/core/gateway/sessions";
 import { GatewayStatus, getGatewayStatus } from "@board/core/gateway/status";
-import { Ok, ok, rule } from "@board/core/wire";
+import { Ok, ok, valueError } from "@board/core/wire";
 import * as z from "zod";
-import { type Endpoint, endpoint, under } from "../endpoint.ts";
+import { type Endpoint, endpoint, withPrefixes } from "../endpoint.ts";
 
-const both = ["/api/v1/gateway", "/api/v1/gateways"] as const;
-const one = under(both, "/sessions/{session_id}");
+const prefixes = ["/api/v1/gateway", "/api/v1/gateways"] as const;
+const sessionPaths = withPrefixes(prefixes, "/sessions/{session_id}");
 
-const MAX_SESSION_KEY = 1_000;
+const MAX_SESSION_KEY_CHARS = 1_000;
 
-/** Hosts name their sessions with keys, not with ids: any text that a host may use. */
-const bySessionKey = (operation: Endpoint): Endpoint => ({
+/** Sessions are identified by keys, which hosts choose freely, not by UUIDs. */
+const withSessionKeyParam = (operation: Endpoint): Endpoint => ({
   ...operation,
   params: z.object({
     session_id: z
       .string()
-      .max(MAX_SESSION_KEY)
-      .refine((key) => !key.includes("\0") && key.isWellFormed(), rule("text must not hold NUL or unpaired surrogates"))
-      .describe("The session's key, URL-encoded."),
+      .max(MAX_SESSION_KEY_CHARS)
+      .refine((key) => !key.includes("\0") && key.isWellFormed(), valueError("text must not hold NUL or unpaired surrogates"))
+      .describe("Key of the session, URL-encoded."),
   }),
 });
 
-/** What goes on at an OpenClaw host, asked of the host itself. */
+/** Live state of an OpenClaw host, which is read from the host itself. */
 export const gatewaySessions: Endpoint[] = [
   endpoint(
     "GET",
-    under(both, "/status"),
+    withPrefixes(prefixes, "/status"),
     {
       as: admin,
-      summary: "Look at a gateway",
+      summary: "Get the status of a gateway",
       errors: [404],
       description:
-        "Asks the host, at most 10 s. A host that does not answer, may not be dialled or is too old is no error: `connected` is false and `error` says why.",
+        "Asks the host, for up to 10 s. If the host does not respond, is not allowed or is too old, `connected` is false and `error` gives the reason.",
       query: TargetQuery,
       returns: GatewayStatus,
     },
@@ -52,56 +52,59 @@ export const gatewaySessions: Endpoint[] = [
   ),
   endpoint(
     "GET",
-    under(both, "/sessions"),
+    withPrefixes(prefixes, "/sessions"),
     {
       as: admin,
       summary: "List a gateway's sessions",
       errors: [404, 502],
-      description: "With a board named, the gateway's main session is made when it is missing. 502 when the host fails.",
+      description:
+        "If a board is given, creates the main session of the gateway if it does not exist. Returns 502 if the host fails.",
       query: TargetQuery,
       returns: GatewaySessions,
     },
     (ctx, { query }) => listSessions(ctx, query),
   ),
-  bySessionKey(
+  withSessionKeyParam(
     endpoint(
       "GET",
-      one,
+      sessionPaths,
       {
         as: admin,
         summary: "Get a session of a gateway",
         errors: [502],
-        description: "The main session is made when it is missing. 502 when the host fails.",
+        description: "Creates the main session if it does not exist. Returns 502 if the host fails.",
         query: TargetQuery,
-        returns: OneGatewaySession,
+        returns: GatewaySessionRead,
       },
       (ctx, { params, query }) => getSession(ctx, params.session_id, query),
     ),
   ),
-  bySessionKey(
+  withSessionKeyParam(
     endpoint(
       "GET",
-      under(one, "/history"),
+      withPrefixes(sessionPaths, "/history"),
       {
         as: admin,
-        summary: "Read what was said in a session",
+        summary: "Get the history of a session",
         errors: [502],
-        description: "The latest messages as the host keeps them; none for a key it does not know. 502 when the host fails.",
+        description:
+          "Returns the latest messages that the host has stored, and none for an unknown key. Returns 502 if the host fails.",
         query: HistoryQuery,
         returns: GatewaySessionHistory,
       },
       (ctx, { params, query }) => getSessionHistory(ctx, params.session_id, query),
     ),
   ),
-  bySessionKey(
+  withSessionKeyParam(
     endpoint(
       "POST",
-      under(one, "/message"),
+      withPrefixes(sessionPaths, "/message"),
       {
         as: admin,
-        summary: "Say something into a session",
+        summary: "Send a message to a session",
         errors: [502],
-        description: "Answers stay in the session. Naming a board takes the right to write to it. 502 when the host fails.",
+        description:
+          "Replies appear only in the session. Giving a board requires write access to it. Returns 502 if the host fails.",
         query: TargetQuery,
         body: SendSessionMessage,
         returns: Ok,
@@ -114,12 +117,13 @@ export const gatewaySessions: Endpoint[] = [
   ),
   endpoint(
     "GET",
-    under(both, "/commands"),
+    withPrefixes(prefixes, "/commands"),
     {
       as: admin,
-      summary: "List what a gateway understands",
+      summary: "List the methods of a gateway",
       errors: [404],
-      description: "From the host when it answers within 5 s, else what this service uses of any host.",
+      description:
+        "Returns the methods of the host if it responds within 5 s, else the methods that this service uses of any host.",
       query: TargetQuery,
       returns: GatewayCommands,
     },

@@ -13,7 +13,7 @@ import { pageOf, pageQuery } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
-/** OpenClaw hosts that run the agents. */
+/** Gateways: the registered OpenClaw hosts that run the agents. */
 export const gateways = [
   endpoint(
     "GET",
@@ -28,7 +28,7 @@ export const gateways = [
       as: admin,
       summary: "Register a gateway",
       description:
-        "The host is tried for at most 10 s. One that cannot be reached is registered all the same; `last_error` says why.",
+        "Tries to connect to the host for up to 10 s. An unreachable host is registered as well, with the reason in `last_error`.",
       body: CreateGateway,
       returns: Gateway,
     },
@@ -42,9 +42,10 @@ export const gateways = [
     "/api/v1/gateways/{gateway_id}",
     {
       as: admin,
-      summary: "Change a gateway",
-      description: "A changed address, token or flag is tried first. The masked token means the stored one.",
-      reaches: (ctx, params) => getGateway(ctx, params.gateway_id),
+      summary: "Update a gateway",
+      description:
+        "Tries to connect first if the address, the token or a flag changes. Sending the masked token keeps the stored one.",
+      authorize: (ctx, params) => getGateway(ctx, params.gateway_id),
       body: UpdateGateway,
       returns: Gateway,
     },
@@ -57,7 +58,7 @@ export const gateways = [
       as: admin,
       summary: "Delete a gateway",
       errors: [409],
-      description: "409 while boards or their agents use it.",
+      description: "Returns 409 while boards or agents use the gateway.",
       returns: Ok,
     },
     async (ctx, { params }) => {

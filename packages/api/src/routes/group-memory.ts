@@ -2,22 +2,22 @@ import { boardFor, groupFor } from "@board/core/access";
 import { member, userOrAgent } from "@board/core/actor";
 import {
   followGroupMemory,
-  followMemoryOfBoardsGroup,
+  followGroupMemoryOfBoard,
   GroupMemoryEntry,
   GroupMemoryEvent,
   GroupMemoryQuery,
   listGroupMemory,
-  listMemoryOfBoardsGroup,
-  WriteGroupMemory,
-  writeGroupMemory,
-  writeMemoryOfBoardsGroup,
+  listGroupMemoryOfBoard,
+  CreateGroupMemoryEntry,
+  createGroupMemoryEntry,
+  createGroupMemoryEntryOfBoard,
 } from "@board/core/memory/group-memory";
 import { MemoryStreamQuery } from "@board/core/memory/memory";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../endpoint.ts";
-import { hints } from "./agent/hints.ts";
+import { agentHints } from "./agent/hints.ts";
 
-/** What the boards of a group remember together: for people by the group, for people and agents by one of its boards. */
+/** Memory shared by the boards of a group. People access it by the group, people and agents by one of its boards. */
 export const groupMemory = [
   endpoint(
     "GET",
@@ -25,7 +25,7 @@ export const groupMemory = [
     {
       as: member,
       summary: "List group memory",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "read"),
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "read"),
       query: GroupMemoryQuery,
       returns: pageOf(GroupMemoryEntry),
     },
@@ -37,12 +37,13 @@ export const groupMemory = [
     {
       as: member,
       summary: "Write group memory",
-      description: "Chat (tag `chat`) reaches leads and mentioned agents of the group; tag `broadcast` or `@all` every agent.",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "write"),
-      body: WriteGroupMemory,
+      description:
+        "Chat messages (tag `chat`) are delivered to the leads and to mentioned agents of the group; with the tag `broadcast` or `@all`, to every agent.",
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "write"),
+      body: CreateGroupMemoryEntry,
       returns: GroupMemoryEntry,
     },
-    (ctx, { params, body }) => writeGroupMemory(ctx, params.group_id, body),
+    (ctx, { params, body }) => createGroupMemoryEntry(ctx, params.group_id, body),
   ),
   endpoint(
     "GET",
@@ -50,8 +51,8 @@ export const groupMemory = [
     {
       as: member,
       summary: "Follow group memory",
-      description: "Server-sent events `memory`, one per new entry. Resumes after the event named by Last-Event-ID.",
-      reaches: (ctx, params) => groupFor(ctx, params.group_id, "read"),
+      description: "Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.",
+      authorize: (ctx, params) => groupFor(ctx, params.group_id, "read"),
       query: MemoryStreamQuery,
       returns: GroupMemoryEvent,
       media_type: "text/event-stream",
@@ -65,18 +66,18 @@ export const groupMemory = [
       as: userOrAgent,
       operation_id: "list_memory_of_own_group",
       summary: "List the memory of the board's group",
-      description: "What the boards of the group remember together, newest first; empty for a board without a group.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Returns the memory that the boards of the group share, newest first. Empty for a board without a group.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: GroupMemoryQuery,
       returns: pageOf(GroupMemoryEntry),
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_group_memory_discovery",
         when_to_use: ["Looking up what the other boards of the group decided or announced"],
-        routing_policy: ["Search board memory first; group memory holds what concerns several boards"],
+        routing_policy: ["Search board memory first; group memory holds information for several boards"],
       }),
     },
-    (ctx, { params, query }) => listMemoryOfBoardsGroup(ctx, params.board_id, query),
+    (ctx, { params, query }) => listGroupMemoryOfBoard(ctx, params.board_id, query),
   ),
   endpoint(
     "POST",
@@ -85,21 +86,22 @@ export const groupMemory = [
       as: userOrAgent,
       operation_id: "create_memory_of_own_group",
       summary: "Write to the memory of the board's group",
-      description: "Chat (tag `chat`) reaches leads and mentioned agents of the group; tag `broadcast` or `@all` every agent.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
-      body: WriteGroupMemory,
+      description:
+        "Chat messages (tag `chat`) are delivered to the leads and to mentioned agents of the group; with the tag `broadcast` or `@all`, to every agent.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      body: CreateGroupMemoryEntry,
       returns: GroupMemoryEntry,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_group_memory_record",
-        when_to_use: ["Telling the other boards of the group what concerns them, or asking them"],
-        when_not_to_use: ["It concerns this board alone: that is board memory"],
+        when_to_use: ["Informing the other boards of the group, or asking them a question"],
+        when_not_to_use: ["The information is for this board only: use board memory"],
         side_effects: ["A new entry that every board of the group can read", "Chat and broadcasts are sent to agents"],
-        negative_guidance: ["Never broadcast what one mention would settle"],
-        routing_policy: ["Mention whom it concerns; broadcast only what everybody has to know"],
+        negative_guidance: ["Do not broadcast if mentioning one agent is enough"],
+        routing_policy: ["Mention the agents concerned; broadcast only what every agent must know"],
       }),
     },
-    (ctx, { params, body }) => writeMemoryOfBoardsGroup(ctx, params.board_id, body),
+    (ctx, { params, body }) => createGroupMemoryEntryOfBoard(ctx, params.board_id, body),
   ),
   endpoint(
     "GET",
@@ -108,21 +110,21 @@ export const groupMemory = [
       as: userOrAgent,
       operation_id: "stream_memory_of_own_group",
       summary: "Follow the memory of the board's group",
-      description: "Server-sent events `memory`, one per new entry; silent while the board has no group.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Server-sent events `memory`, one per new entry. No events are sent while the board has no group.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: MemoryStreamQuery,
       returns: GroupMemoryEvent,
       media_type: "text/event-stream",
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_group_memory_stream",
         when_to_use: ["Waiting for an answer from another board of the group"],
-        when_not_to_use: ["A look at what is there is enough: list it instead"],
+        when_not_to_use: ["The existing entries are enough: list them instead"],
         negative_guidance: ["Do not keep a stream open beyond the turn"],
         routing_policy: ["Resume with Last-Event-ID instead of listing again"],
       }),
     },
     (_ctx, { params, query, http }) =>
-      http.stream(query.since, (ctx) => followMemoryOfBoardsGroup(ctx, params.board_id, query.is_chat)),
+      http.stream(query.since, (ctx) => followGroupMemoryOfBoard(ctx, params.board_id, query.is_chat)),
   ),
 ];

@@ -1,24 +1,28 @@
 import { anyone } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { readSchemaState } from "@board/core/db/database";
-import { readJobAge } from "@board/core/job/age";
+import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
 import { errorText } from "@board/core/log";
+import { rejectAfter } from "@board/core/timeout";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
 
 const Health = z
-  .object({ ok: z.boolean().describe("All is well.") })
+  .object({ ok: z.boolean().describe("Whether the service works.") })
   .meta({ id: "Health", description: "State of the service." });
-const READY_MS = 2_000;
-/** The relay runs every five minutes; what has waited longer than three runs, nobody takes up. */
-const LATE_SECONDS = 15 * 60;
+const READINESS_TIMEOUT_MS = 2_000;
 
 export const health = [
   endpoint(
     "GET",
     ["/health", "/healthz"],
-    { as: anyone, summary: "The process lives", description: "Touches nothing, the database neither.", returns: Health },
+    {
+      as: anyone,
+      summary: "Check that the process is running",
+      description: "Uses no other system, not even the database.",
+      returns: Health,
+    },
     async () => ({ ok: true }),
   ),
   endpoint(
@@ -26,9 +30,9 @@ export const health = [
     "/readyz",
     {
       as: anyone,
-      summary: "The service is ready",
+      summary: "Check that the service is ready",
       description:
-        "503 until the database answers within 2 s with all migrations applied. `X-Job-Age-Seconds` says how long the oldest background job has waited that could be done.",
+        "Returns 503 until the database responds within 2 s and has all migrations. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.",
       returns: Health,
     },
     async (ctx) => {
@@ -39,26 +43,23 @@ export const health = [
 ];
 
 /**
- * The age of the oldest job when the service is ready, null when it is not; the log says why. Late jobs do not make it
- * unready: whoever takes instances away for that has even fewer to work the jobs off, and turns away webhooks that would be
- * stored. A deployment's check reads the header, an alarm the metric.
+ * Returns the age of the oldest due job, or null if the service is not ready, with the reason in the log. Late jobs do not
+ * make it unready: taking instances out of service would leave fewer to work on the jobs, and reject webhooks meanwhile.
  */
 async function readReadiness(ctx: Context): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, READY_MS, `The database did not answer within ${READY_MS} ms`);
-  });
-  const found = await Promise.race([readAgeIfMigrated(ctx).catch(errorText), deadline]).finally(() => clearTimeout(timer));
-  if (typeof found === "string") {
-    ctx.log.warn("health.not_ready", found);
+  const result = await rejectAfter(readAgeIfMigrated(ctx), READINESS_TIMEOUT_MS, databaseTimeout).catch(errorText);
+  if (typeof result === "string") {
+    ctx.log.warn("health.not_ready", result);
     return null;
   }
-  if (found > LATE_SECONDS)
-    ctx.log.warn("health.jobs_late", "Jobs that could be done are not", { age_seconds: Math.floor(found) });
-  return found;
+  if (result > OVERDUE_SECONDS)
+    ctx.log.warn("health.jobs_late", "The oldest due job has waited too long", { age_seconds: Math.floor(result) });
+  return result;
 }
 
-/** The age, or what keeps the service from being ready. */
+const databaseTimeout = () => new Error(`The database did not answer within ${READINESS_TIMEOUT_MS} ms`);
+
+/** Returns the age, or the reason why the service is not ready. */
 async function readAgeIfMigrated(ctx: Context): Promise<number | string> {
   const schema = await readSchemaState(ctx.db);
   if (schema === "absent") return "The database has no tables: no migration was applied";

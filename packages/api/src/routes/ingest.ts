@@ -1,8 +1,8 @@
 import { anyone } from "@board/core/actor";
-import { Accepted, ingest as ingestPost } from "@board/core/webhook/ingest";
+import { WebhookAccepted, ingestWebhook as ingestPost } from "@board/core/webhook/ingest";
 import { endpoint } from "../endpoint.ts";
 
-/** The public door: any body, no credential. */
+/** Webhook ingestion: public, without a credential, with any body. */
 export const ingest = [
   endpoint(
     "POST",
@@ -12,9 +12,9 @@ export const ingest = [
       operation_id: "post_board_webhook_payload",
       summary: "Post a payload",
       description:
-        "Takes JSON, text or form data as it is. The payload is stored, remembered by the board, and its agent is told; the answer does not wait for that. A webhook with a secret wants an HMAC-SHA256 signature of the body.",
+        "Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires an HMAC-SHA256 signature of the body.",
       lenient_params: true,
-      returns: Accepted,
+      returns: WebhookAccepted,
       status: 202,
     },
     (ctx, { params, http }) => ingestPost(ctx, { ...params, ...http }),

@@ -1,22 +1,22 @@
 import { admin, user } from "@board/core/actor";
-import { AcceptInvite, acceptInvite } from "@board/core/organization/acceptance";
+import { AcceptInvite, acceptInvite } from "@board/core/organization/accept-invite";
 import { CreateInvite, createInvite, Invite, listInvites, removeInvite } from "@board/core/organization/invite";
 import { Member } from "@board/core/organization/member";
 import { pageOf, pageQuery } from "@board/core/page";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 
-const both = ["/organizations", "/api/v1/organizations"] as const;
-const all = under(both, "/me/invites");
+const prefixes = ["/organizations", "/api/v1/organizations"] as const;
+const collectionPaths = withPrefixes(prefixes, "/me/invites");
 
-/** Ways into the active organization. */
+/** Invites to the active organization. */
 export const invites = [
   endpoint(
     "GET",
-    all,
+    collectionPaths,
     {
       as: admin,
       summary: "List open invites",
-      description: "With their tokens, for handing them on.",
+      description: "Includes the tokens, so that they can be passed on.",
       query: pageQuery(),
       returns: pageOf(Invite),
     },
@@ -24,12 +24,12 @@ export const invites = [
   ),
   endpoint(
     "POST",
-    all,
+    collectionPaths,
     {
       as: admin,
-      summary: "Invite somebody",
+      summary: "Create an invite",
       errors: [409],
-      description: "No mail is sent: the token is handed to the invited person. Invites do not expire.",
+      description: "No email is sent: pass the token on to the invited person. Invites do not expire.",
       body: CreateInvite,
       returns: Invite,
     },
@@ -37,24 +37,24 @@ export const invites = [
   ),
   endpoint(
     "DELETE",
-    under(both, "/me/invites/{invite_id}"),
+    withPrefixes(prefixes, "/me/invites/{invite_id}"),
     {
       as: admin,
       summary: "Delete an invite",
-      description: "Revokes an open one. Who accepted already stays a member. Answers with what was deleted.",
+      description: "Revokes an open invite. A person who has accepted it stays a member. Returns the deleted invite.",
       returns: Invite,
     },
     (ctx, { params }) => removeInvite(ctx, params.invite_id),
   ),
   endpoint(
     "POST",
-    under(both, "/invites/accept"),
+    withPrefixes(prefixes, "/invites/accept"),
     {
       as: user,
       operation_id: "accept_invite",
       summary: "Accept an invite",
       errors: [403],
-      description: "Makes the caller a member. A member keeps what it has and gets what the invite gives beyond that.",
+      description: "Makes the caller a member. An existing member keeps their permissions and gains those of the invite.",
       body: AcceptInvite,
       returns: Member,
     },

@@ -7,13 +7,13 @@ import {
   MemoryEvent,
   MemoryQuery,
   MemoryStreamQuery,
-  WriteMemory,
-  writeMemory,
+  CreateMemoryEntry,
+  createMemoryEntry,
 } from "@board/core/memory/memory";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../endpoint.ts";
 
-/** What a board remembers, for people and for the board's agents. */
+/** Board memory, for people and for the agents of the board. */
 export const memory = [
   endpoint(
     "GET",
@@ -21,7 +21,7 @@ export const memory = [
     {
       as: userOrAgent,
       summary: "List board memory",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: MemoryQuery,
       returns: pageOf(MemoryEntry),
     },
@@ -34,12 +34,12 @@ export const memory = [
       as: userOrAgent,
       summary: "Write board memory",
       description:
-        "Either a `key` with a `value`, or `content`. Entries are never changed; the newest of a key is its value. Chat (tag `chat`) reaches the board's lead and the agents it mentions.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
-      body: WriteMemory,
+        "Takes either a `key` with a `value`, or `content`. Entries are never changed; the newest entry of a key is its value. Chat messages (tag `chat`) are delivered to the lead of the board and to mentioned agents.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      body: CreateMemoryEntry,
       returns: MemoryEntry,
     },
-    (ctx, { params, body }) => writeMemory(ctx, params.board_id, body),
+    (ctx, { params, body }) => createMemoryEntry(ctx, params.board_id, body),
   ),
   endpoint(
     "GET",
@@ -47,8 +47,8 @@ export const memory = [
     {
       as: userOrAgent,
       summary: "Follow board memory",
-      description: "Server-sent events `memory`, one per new entry. Resumes after the event named by Last-Event-ID.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: MemoryStreamQuery,
       returns: MemoryEvent,
       media_type: "text/event-stream",

@@ -2,13 +2,13 @@ import { boardFor } from "@board/core/access";
 import { main, user } from "@board/core/actor";
 import { Board } from "@board/core/board/board";
 import { ConfirmOnboarding, confirmOnboarding } from "@board/core/onboarding/confirm";
-import { Answer, answerOnboarding, boardOfMain, replyToOnboarding } from "@board/core/onboarding/dialogue";
+import { Answer, answerOnboarding, boardForMainAgent, replyToOnboarding } from "@board/core/onboarding/dialogue";
 import { AgentReply } from "@board/core/onboarding/draft";
 import { getOnboarding, OnboardingSession } from "@board/core/onboarding/session";
 import { StartOnboarding, startOnboarding } from "@board/core/onboarding/start";
 import { endpoint } from "../endpoint.ts";
 
-/** A conversation with the gateway's main agent that settles goal and lead of a board. */
+/** Onboarding: a conversation with the gateway's main agent that defines the goal and the lead of a board. */
 export const onboarding = [
   endpoint(
     "GET",
@@ -21,10 +21,10 @@ export const onboarding = [
     "/api/v1/boards/{board_id}/onboarding/start",
     {
       as: user,
-      summary: "Start the onboarding",
+      summary: "Start the onboarding of a board",
       description:
-        "Asks the main agent to interview the user. An active session is returned, and an agent that owes a reply is told again.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+        "Asks the main agent to interview the user. If a session is active, returns it and reminds an agent that has not replied.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: StartOnboarding,
       returns: OnboardingSession,
     },
@@ -36,7 +36,7 @@ export const onboarding = [
     {
       as: user,
       summary: "Answer the main agent",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: Answer,
       returns: OnboardingSession,
     },
@@ -48,10 +48,10 @@ export const onboarding = [
     {
       as: main,
       operation_id: "update_board_onboarding",
-      summary: "Ask the user, or hand in the draft",
+      summary: "Ask the user, or submit the draft",
       errors: [409],
-      description: "For the main agent: one question, or the completion; the same as under /api/v1/agent.",
-      reaches: (ctx, params) => boardOfMain(ctx, params.board_id),
+      description: "For the main agent: submits one question, or the completion. The same operation exists under /api/v1/agent.",
+      authorize: (ctx, params) => boardForMainAgent(ctx, params.board_id),
       body: AgentReply,
       returns: OnboardingSession,
     },
@@ -62,9 +62,10 @@ export const onboarding = [
     "/api/v1/boards/{board_id}/onboarding/confirm",
     {
       as: user,
-      summary: "Confirm the goal",
-      description: "Gives the board its goal, the caller what was learned about them, and the board its lead when it has none.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      summary: "Confirm the onboarding",
+      description:
+        "Sets the goal of the board, updates the profile of the caller with the answers, and creates a lead if the board has none.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: ConfirmOnboarding,
       returns: Board,
     },

@@ -1,3 +1,4 @@
+import { withActiveOrganization } from "@board/core/active-organization";
 import { admin, member, user } from "@board/core/actor";
 import {
   ActivateOrganization,
@@ -9,25 +10,25 @@ import {
   Organization,
   OrganizationListItem,
 } from "@board/core/organization/organization";
-import { deleteOrganization } from "@board/core/organization/removal";
+import { removeActiveOrganization } from "@board/core/organization/remove";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 import { invites } from "./invites.ts";
 import { members } from "./members.ts";
 
-const both = ["/organizations", "/api/v1/organizations"] as const;
+const prefixes = ["/organizations", "/api/v1/organizations"] as const;
 
 /** The organizations of the caller, with their members and invites. */
 export const organizations = [
   endpoint(
     "POST",
-    both,
+    prefixes,
     {
       as: user,
       summary: "Create an organization",
       errors: [409],
-      description: "The caller owns it and works in it from now on.",
+      description: "The caller becomes its owner, and it becomes their active organization.",
       body: CreateOrganization,
       returns: Organization,
     },
@@ -35,18 +36,18 @@ export const organizations = [
   ),
   endpoint(
     "GET",
-    under(both, "/me/list"),
+    withPrefixes(prefixes, "/me/list"),
     {
       as: user,
       operation_id: "list_organizations",
       summary: "List the caller's organizations",
       returns: z.array(OrganizationListItem),
     },
-    (ctx) => listOrganizations(ctx),
+    async (ctx) => listOrganizations(await withActiveOrganization(ctx)),
   ),
   endpoint(
     "PATCH",
-    under(both, "/me/active"),
+    withPrefixes(prefixes, "/me/active"),
     {
       as: user,
       operation_id: "activate_organization",
@@ -56,20 +57,24 @@ export const organizations = [
     },
     (ctx, { body }) => activateOrganization(ctx, body),
   ),
-  endpoint("GET", under(both, "/me"), { as: member, summary: "Get the active organization", returns: Organization }, (ctx) =>
-    getOrganization(ctx),
+  endpoint(
+    "GET",
+    withPrefixes(prefixes, "/me"),
+    { as: member, summary: "Get the active organization", returns: Organization },
+    (ctx) => getOrganization(ctx),
   ),
   endpoint(
     "DELETE",
-    under(both, "/me"),
+    withPrefixes(prefixes, "/me"),
     {
       as: admin,
       summary: "Delete the active organization",
-      description: "For owners. Everything in it goes; its agents are removed from their hosts afterwards.",
+      description:
+        "For owners only. Deletes everything in the organization; its agents are removed from their hosts in the background.",
       returns: Ok,
     },
     async (ctx) => {
-      await deleteOrganization(ctx);
+      await removeActiveOrganization(ctx);
       return ok;
     },
   ),

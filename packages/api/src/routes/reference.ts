@@ -3,7 +3,7 @@ import { notFound } from "@board/core/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
-const page = `<!doctype html>
+const REFERENCE_HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -16,50 +16,53 @@ const page = `<!doctype html>
 </html>
 `;
 
-const start = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, docExpansion: "none", filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
+const START_SCRIPT = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, docExpansion: "none", filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
 
-const TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
+const CONTENT_TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js"];
 const DAY_SECONDS = 86_400;
 
-/** Nothing is loaded from elsewhere; styles are inline in what the reference page draws. */
-const POLICY =
+/** Allows no third-party resources. Swagger UI needs inline styles. */
+const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The API described: for programs, for agents and for people. */
+/** The OpenAPI document, and the API reference page that is built from it. */
 export const reference = [
   endpoint(
     "GET",
     "/openapi.json",
     {
       as: anyone,
-      summary: "Describe the API",
-      description: "This document, as OpenAPI 3.1. Agents filter its operations by their role tag.",
+      summary: "Get the OpenAPI document",
+      description: "Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role.",
       returns: z.record(z.string(), z.unknown()).meta({ id: "OpenApiDocument", description: "An OpenAPI 3.1 document." }),
     },
-    async (ctx) => {
-      // Loaded when somebody asks: the schema converter would slow down every cold start.
-      const [{ openApiDocument }, { endpoints }] = await Promise.all([import("../openapi.ts"), import("../groups.ts")]);
-      return openApiDocument(endpoints, ctx.settings);
-    },
+    (ctx, { http }) =>
+      http.openApiDocument(async () => {
+        // Loaded on the first request: the schema converter would slow down every cold start.
+        const [{ buildOpenApiDocument }, { endpoints }] = await Promise.all([import("../openapi.ts"), import("../groups.ts")]);
+        return buildOpenApiDocument(endpoints, ctx.settings);
+      }),
   ),
   endpoint(
     "GET",
     "/docs",
     { as: anyone, summary: "Read the API reference", returns: z.string(), media_type: "text/html", hidden: true },
     async () =>
-      new Response(page, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } }),
+      new Response(REFERENCE_HTML, {
+        headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": CONTENT_SECURITY_POLICY },
+      }),
   ),
   endpoint(
     "GET",
     "/docs/{file}",
-    { as: anyone, summary: "Files of the API reference", returns: z.string(), hidden: true },
+    { as: anyone, summary: "Get a file of the API reference", returns: z.string(), hidden: true },
     async (_ctx, { params, http }) => {
       const { file } = params;
       if (file !== "start.js" && !ASSETS.includes(file)) throw notFound();
-      const content = Buffer.from(file === "start.js" ? start : await http.asset(file));
+      const content = Buffer.from(file === "start.js" ? START_SCRIPT : await http.readAsset(file));
       return new Response(content, {
-        headers: { "content-type": TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
+        headers: { "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
       });
     },
   ),

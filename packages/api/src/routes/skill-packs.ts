@@ -9,45 +9,46 @@ import {
   replacePack,
   SkillPack,
 } from "@board/core/skill/pack";
-import { PackSynced, PackSyncRun } from "@board/core/skill/run";
+import { PackSynced, PackSyncRun } from "@board/core/skill/pack-sync-run";
 import { getPackSync, startPackSync, syncPack } from "@board/core/skill/sync";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
-import { endpoint, under } from "../endpoint.ts";
-import { json } from "../errors.ts";
-import { prefersAsync } from "../prefer.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
+import { acceptedResponse, prefersAsync } from "../prefer.ts";
 
-const both = ["/api/skills/packs", "/api/v1/skills/packs"] as const;
-const one = under(both, "/{pack_id}");
-const sync = under(one, "/sync");
+const collectionPaths = ["/api/skills/packs", "/api/v1/skills/packs"] as const;
+const itemPaths = withPrefixes(collectionPaths, "/{pack_id}");
+const syncPaths = withPrefixes(itemPaths, "/sync");
 
-/** Repositories of skills. */
+/** Skill packs: repositories of skills. */
 export const skillPacks = [
-  endpoint("GET", both, { as: admin, summary: "List skill packs", returns: z.array(SkillPack) }, (ctx) => listPacks(ctx)),
+  endpoint("GET", collectionPaths, { as: admin, summary: "List skill packs", returns: z.array(SkillPack) }, (ctx) =>
+    listPacks(ctx),
+  ),
   endpoint(
     "POST",
-    both,
+    collectionPaths,
     {
       as: admin,
       summary: "Register a skill pack",
-      description: "A repository that is registered already gives that pack, with what was sent; what was left out stays.",
+      description: "If the repository is registered already, updates that pack with the given fields and keeps the others.",
       body: CreatePack,
       returns: SkillPack,
     },
     (ctx, { body }) => createPack(ctx, body),
   ),
-  endpoint("GET", one, { as: admin, summary: "Get a skill pack", returns: SkillPack }, (ctx, { params }) =>
+  endpoint("GET", itemPaths, { as: admin, summary: "Get a skill pack", returns: SkillPack }, (ctx, { params }) =>
     getPack(ctx, params.pack_id),
   ),
   endpoint(
     "PATCH",
-    one,
+    itemPaths,
     {
       as: admin,
       summary: "Replace a skill pack",
       errors: [409],
-      description: "What is left out takes its default. Skills stay as they are until the next sync.",
-      reaches: (ctx, params) => getPack(ctx, params.pack_id),
+      description: "Omitted fields are reset to their defaults. Skills are unchanged until the next sync.",
+      authorize: (ctx, params) => getPack(ctx, params.pack_id),
       body: ReplacePack,
       returns: SkillPack,
     },
@@ -55,8 +56,8 @@ export const skillPacks = [
   ),
   endpoint(
     "DELETE",
-    one,
-    { as: admin, summary: "Delete a skill pack", description: "Its skills stay.", returns: Ok },
+    itemPaths,
+    { as: admin, summary: "Delete a skill pack", description: "Its skills are kept.", returns: Ok },
     async (ctx, { params }) => {
       await removePack(ctx, params.pack_id);
       return ok;
@@ -64,32 +65,30 @@ export const skillPacks = [
   ),
   endpoint(
     "POST",
-    sync,
+    syncPaths,
     {
       as: admin,
       summary: "Sync a skill pack",
       errors: [502],
       description:
-        "Brings the marketplace to what the repository has; nothing is ever removed. 422 for a repository that is too large, 502 when the code host fails. A sync that takes longer than 20 s, one while another of the pack is under way, and any with `Prefer: respond-async`, answers 202 with the run that goes on, and its address in Location.",
-      reaches: (ctx, params) => getPack(ctx, params.pack_id),
+        "Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`.",
+      authorize: (ctx, params) => getPack(ctx, params.pack_id),
       returns: PackSynced,
-      later: PackSyncRun,
+      accepted: PackSyncRun,
     },
     async (ctx, { params: { pack_id }, http }) => {
       const is_async = prefersAsync(http.headers);
-      const answer = await (is_async ? startPackSync : syncPack)(ctx, pack_id);
-      if (!("run_id" in answer)) return answer;
-      const headers = { Location: `${sync[1].replace("{pack_id}", pack_id)}/${answer.run_id}` };
-      return json(answer, 202, is_async ? { ...headers, "Preference-Applied": "respond-async" } : headers);
+      const result = await (is_async ? startPackSync : syncPack)(ctx, pack_id);
+      return "run_id" in result ? acceptedResponse(result, syncPaths[1].replace("{pack_id}", pack_id), is_async) : result;
     },
   ),
   endpoint(
     "GET",
-    under(sync, "/{run_id}"),
+    withPrefixes(syncPaths, "/{run_id}"),
     {
       as: admin,
       summary: "Get a sync of a skill pack",
-      description: "How far a sync is that goes on after its request. Kept for a week.",
+      description: "Returns the progress of a sync that continues in the background. Runs are kept for a week.",
       returns: PackSyncRun,
     },
     (ctx, { params }) => getPackSync(ctx, params.pack_id, params.run_id),

@@ -4,22 +4,22 @@ import { listSkills, SkillsQuery } from "@board/core/skill/marketplace";
 import { getSkill, RegisterSkill, registerSkill, removeSkill, SkillCard } from "@board/core/skill/skill";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 import { json } from "../errors.ts";
 
-const both = ["/api/skills/marketplace", "/api/v1/skills/marketplace"] as const;
-const one = under(both, "/{skill_id}");
+const collectionPaths = ["/api/skills/marketplace", "/api/v1/skills/marketplace"] as const;
+const itemPaths = withPrefixes(collectionPaths, "/{skill_id}");
 
 /** Skills that gateways can install. */
 export const skills = [
   endpoint(
     "GET",
-    both,
+    collectionPaths,
     {
       as: admin,
       summary: "List skills",
       errors: [404],
-      description: "Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset tell where the page stands.",
+      description: "Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.",
       query: SkillsQuery,
       returns: z.array(SkillCard),
     },
@@ -32,11 +32,11 @@ export const skills = [
   ),
   endpoint(
     "POST",
-    both,
+    collectionPaths,
     {
       as: admin,
       summary: "Register a skill",
-      description: "A url that is registered already gives that skill, with the name and the description that were sent.",
+      description: "If the URL is registered already, updates that skill with the given name and description.",
       body: RegisterSkill,
       returns: SkillCard,
     },
@@ -44,8 +44,8 @@ export const skills = [
   ),
   endpoint(
     "DELETE",
-    one,
-    { as: admin, summary: "Delete a skill", description: "Hosts that have it keep it.", returns: Ok },
+    itemPaths,
+    { as: admin, summary: "Delete a skill", description: "Hosts that have installed it keep it.", returns: Ok },
     async (ctx, { params }) => {
       await removeSkill(ctx, params.skill_id);
       return ok;
@@ -53,14 +53,14 @@ export const skills = [
   ),
   endpoint(
     "POST",
-    under(one, "/install"),
+    withPrefixes(itemPaths, "/install"),
     {
       as: admin,
-      summary: "Have a skill installed",
+      summary: "Request installation of a skill",
       errors: [502],
       description:
-        "Tells the gateway's main agent to install it or to bring it up to date. 502 when its host does not take that.",
-      reaches: (ctx, params) => getSkill(ctx, params.skill_id),
+        "Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message.",
+      authorize: (ctx, params) => getSkill(ctx, params.skill_id),
       query: InstallQuery,
       returns: SkillInstallation,
     },
@@ -68,13 +68,14 @@ export const skills = [
   ),
   endpoint(
     "POST",
-    under(one, "/uninstall"),
+    withPrefixes(itemPaths, "/uninstall"),
     {
       as: admin,
-      summary: "Have a skill uninstalled",
+      summary: "Request removal of a skill",
       errors: [502],
-      description: "Tells the gateway's main agent to remove it. 502 when its host does not take that.",
-      reaches: (ctx, params) => getSkill(ctx, params.skill_id),
+      description:
+        "Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message.",
+      authorize: (ctx, params) => getSkill(ctx, params.skill_id),
       query: InstallQuery,
       returns: SkillInstallation,
     },

@@ -1,19 +1,19 @@
 import { adminOrAgent } from "@board/core/actor";
 import { getSoul, searchSouls, Soul, SoulQuery, SoulsFound } from "@board/core/soul/soul";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 
-const both = ["/api/souls-directory", "/api/v1/souls-directory"] as const;
+const prefixes = ["/api/souls-directory", "/api/v1/souls-directory"] as const;
 
-/** Templates for the souls of agents. */
+/** The souls directory: templates for the SOUL.md of agents. */
 export const souls = [
   endpoint(
     "GET",
-    under(both, "/search"),
+    withPrefixes(prefixes, "/search"),
     {
       as: adminOrAgent,
       summary: "Search the souls directory",
       errors: [502],
-      description: "502 when a remote directory cannot be read and nothing of it was kept.",
+      description: "Returns 502 if the remote directory is unreachable and no cached copy exists.",
       query: SoulQuery,
       returns: SoulsFound,
     },
@@ -21,12 +21,12 @@ export const souls = [
   ),
   endpoint(
     "GET",
-    under(both, "/{handle}/{slug}"),
+    withPrefixes(prefixes, "/{handle}/{slug}"),
     {
       as: adminOrAgent,
-      summary: "Read a soul",
+      summary: "Get a soul",
       errors: [502],
-      description: "The slug may end with .md. 502 when a remote directory cannot be read and nothing of it was kept.",
+      description: "The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists.",
       returns: Soul,
     },
     (ctx, { params }) => getSoul(ctx, params),

@@ -3,12 +3,12 @@ import { pageOf, pageQuery } from "@board/core/page";
 import { CreateTag, createTag, getTag, listTags, removeTag, Tag, UpdateTag, updateTag } from "@board/core/tag/tag";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
-import { endpoint, under } from "../endpoint.ts";
+import { endpoint, withPrefixes } from "../endpoint.ts";
 
-const both = ["/api/tags", "/api/v1/tags"] as const;
-const one = under(both, "/{tag_id}");
+const collectionPaths = ["/api/tags", "/api/v1/tags"] as const;
+const itemPaths = withPrefixes(collectionPaths, "/{tag_id}");
 
-/** Labels for tasks. This file is the pattern for every other resource. */
+/** Labels for tasks. Use this file as the example for a new resource. */
 export const tags = [
   endpoint(
     "GET",
@@ -22,25 +22,28 @@ export const tags = [
     { as: member, summary: "List tags by page", query: pageQuery(), returns: pageOf(Tag) },
     (ctx, { query }) => listTags(ctx, query),
   ),
-  endpoint("POST", both, { as: admin, summary: "Create a tag", errors: [409], body: CreateTag, returns: Tag }, (ctx, { body }) =>
-    createTag(ctx, body),
+  endpoint(
+    "POST",
+    collectionPaths,
+    { as: admin, summary: "Create a tag", errors: [409], body: CreateTag, returns: Tag },
+    (ctx, { body }) => createTag(ctx, body),
   ),
-  endpoint("GET", one, { as: member, summary: "Get a tag", returns: Tag }, (ctx, { params }) => getTag(ctx, params.tag_id)),
+  endpoint("GET", itemPaths, { as: member, summary: "Get a tag", returns: Tag }, (ctx, { params }) => getTag(ctx, params.tag_id)),
   endpoint(
     "PATCH",
-    one,
+    itemPaths,
     {
       as: admin,
-      summary: "Change a tag",
+      summary: "Update a tag",
       errors: [409],
-      description: "Renaming alone keeps the slug; a blank slug is made from the name again.",
-      reaches: (ctx, params) => getTag(ctx, params.tag_id),
+      description: "Renaming keeps the slug. A blank slug is derived from the name.",
+      authorize: (ctx, params) => getTag(ctx, params.tag_id),
       body: UpdateTag,
       returns: Tag,
     },
     (ctx, { params, body }) => updateTag(ctx, params.tag_id, body),
   ),
-  endpoint("DELETE", one, { as: admin, summary: "Delete a tag", returns: Ok }, async (ctx, { params }) => {
+  endpoint("DELETE", itemPaths, { as: admin, summary: "Delete a tag", returns: Ok }, async (ctx, { params }) => {
     await removeTag(ctx, params.tag_id);
     return ok;
   }),

@@ -1,12 +1,12 @@
 import { boardFor } from "@board/core/access";
 import { userOrAgent } from "@board/core/actor";
 import { pageOf, pageQuery } from "@board/core/page";
-import { listComments, postComment, TaskComment, WriteComment } from "@board/core/task/comment";
+import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
 import { getTask } from "@board/core/task/list";
 import { followTasks, TaskEvent, TaskStreamQuery } from "@board/core/task/stream";
 import { endpoint } from "../endpoint.ts";
 
-/** What is said about tasks, and what happens to them. */
+/** Task comments, and the stream of task changes. */
 export const taskComments = [
   endpoint(
     "GET",
@@ -14,8 +14,8 @@ export const taskComments = [
     {
       as: userOrAgent,
       summary: "List task comments",
-      description: "What was said about a task, oldest first.",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
+      description: "Oldest first.",
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
       query: pageQuery(),
       returns: pageOf(TaskComment),
     },
@@ -27,12 +27,12 @@ export const taskComments = [
     {
       as: userOrAgent,
       summary: "Comment on a task",
-      description: "Tells the agents that it mentions; when it mentions none, the agent that has the task. Never the author.",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
-      body: WriteComment,
+      description: "Notifies the mentioned agents, or the assignee if no agent is mentioned. The author is never notified.",
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
+      body: CreateComment,
       returns: TaskComment,
     },
-    (ctx, { params, body }) => postComment(ctx, params.board_id, params.task_id, body),
+    (ctx, { params, body }) => createComment(ctx, params.board_id, params.task_id, body),
   ),
   endpoint(
     "GET",
@@ -41,8 +41,8 @@ export const taskComments = [
       as: userOrAgent,
       summary: "Follow tasks",
       description:
-        "Server-sent events `task`: tasks that are made, changed, moved or commented on. Resumes after the event named by Last-Event-ID.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+        "Server-sent events `task`, one when a task is created, changed, moved or commented on. Resumes after the event in Last-Event-ID.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskStreamQuery,
       returns: TaskEvent,
       media_type: "text/event-stream",

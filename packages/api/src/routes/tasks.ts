@@ -10,10 +10,10 @@ import { updateTask } from "@board/core/task/update";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
-const all = "/api/v1/boards/{board_id}/tasks";
-const one = "/api/v1/boards/{board_id}/tasks/{task_id}";
+const collectionPath = "/api/v1/boards/{board_id}/tasks";
+const itemPath = "/api/v1/boards/{board_id}/tasks/{task_id}";
 
-/** The work of a board. */
+/** The tasks of a board. */
 export const tasks = [
   endpoint(
     "POST",
@@ -22,7 +22,7 @@ export const tasks = [
       as: user,
       summary: "Create a task on a board named in the body",
       errors: [403, 409],
-      description: "The board's lead is told of it, and the assignee of its work.",
+      description: "Notifies the lead of the board and the assignee.",
       body: CreateTaskOnBoard,
       returns: Task,
     },
@@ -30,13 +30,13 @@ export const tasks = [
   ),
   endpoint(
     "POST",
-    all,
+    collectionPath,
     {
       as: user,
       summary: "Create a task",
       errors: [409],
-      description: "The board's lead is told of it, and the assignee of its work.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      description: "Notifies the lead of the board and the assignee.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateTask,
       returns: Task,
     },
@@ -44,30 +44,30 @@ export const tasks = [
   ),
   endpoint(
     "GET",
-    all,
+    collectionPath,
     {
       as: userOrAgent,
       summary: "List tasks",
-      description: "Newest first. `blocked` also finds tasks that wait for an unfinished dependency.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Newest first. The status `blocked` also matches tasks with an unfinished dependency.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskQuery,
       returns: pageOf(Task),
     },
     (ctx, { params, query }) => listTasks(ctx, params.board_id, query),
   ),
-  endpoint("GET", one, { as: userOrAgent, summary: "Get a task", returns: Task }, (ctx, { params }) =>
+  endpoint("GET", itemPath, { as: userOrAgent, summary: "Get a task", returns: Task }, (ctx, { params }) =>
     getTask(ctx, params.board_id, params.task_id),
   ),
   endpoint(
     "PATCH",
-    one,
+    itemPath,
     {
       as: userOrAgent,
-      summary: "Change or move a task",
+      summary: "Update or move a task",
       errors: [409],
       description:
-        "People may change everything, the board's lead status, assignee, dependencies and tags, other agents the status of their own or of free tasks. The board's rules decide which moves are open.",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
+        "People may change every field. The lead of the board may change status, assignee, dependencies and tags; other agents may change the status of tasks that are unassigned or assigned to them. The rules of the board restrict which moves are allowed.",
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: UpdateTask,
       returns: Task,
     },
@@ -75,11 +75,11 @@ export const tasks = [
   ),
   endpoint(
     "DELETE",
-    one,
+    itemPath,
     {
       as: user,
       summary: "Delete a task",
-      description: "Its comments and links go with it; approvals of other tasks stay.",
+      description: "Also deletes its comments and links. Approvals that cover other tasks as well are kept.",
       returns: Ok,
     },
     async (ctx, { params }) => {

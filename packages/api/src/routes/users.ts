@@ -1,19 +1,26 @@
 import { user } from "@board/core/actor";
 import { UpdateUser, updateUser } from "@board/core/organization/profile";
-import { deleteUser } from "@board/core/organization/user-removal";
-import { bootstrap, getUser, User } from "@board/core/organization/user";
+import { removeUser } from "@board/core/organization/remove-user";
+import { getUser, User } from "@board/core/organization/user";
+import { bootstrap } from "@board/core/active-organization";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
-const signIn = "Makes the user and a personal organization when they are missing.";
+const SIGN_IN_DESCRIPTION = "Creates the user and a personal organization if they do not exist yet.";
 
-/** The caller as a person. */
+/** The calling user. */
 export const users = [
-  endpoint("GET", "/api/v1/users/me", { as: user, summary: "Get the caller", returns: User }, (ctx) => getUser(ctx)),
+  endpoint("GET", "/api/v1/users/me", { as: user, summary: "Get the current user", returns: User }, (ctx) => getUser(ctx)),
   endpoint(
     "PATCH",
     "/api/v1/users/me",
-    { as: user, summary: "Change the caller", description: "Blank or null clears a field.", body: UpdateUser, returns: User },
+    {
+      as: user,
+      summary: "Update the current user",
+      description: "A blank value or null clears a field.",
+      body: UpdateUser,
+      returns: User,
+    },
     (ctx, { body }) => updateUser(ctx, body),
   ),
   endpoint(
@@ -21,24 +28,27 @@ export const users = [
     "/api/v1/users/me",
     {
       as: user,
-      summary: "Delete the caller",
+      summary: "Delete the current user",
       errors: [403, 422],
       description:
-        "Organizations with no other member go too. Refused to the last owner of an organization that others are in, and to the shared user of local mode.",
+        "Also deletes organizations without other members. Not allowed for the last owner of an organization with other members, nor for the shared user of local mode.",
       returns: Ok,
     },
     async (ctx) => {
-      await deleteUser(ctx);
+      await removeUser(ctx);
       return ok;
     },
   ),
-  endpoint("GET", "/api/v1/auth/bootstrap", { as: user, summary: "Sign in", description: signIn, returns: User }, (ctx) =>
-    bootstrap(ctx),
+  endpoint(
+    "GET",
+    "/api/v1/auth/bootstrap",
+    { as: user, summary: "Sign in", description: SIGN_IN_DESCRIPTION, returns: User },
+    (ctx) => bootstrap(ctx),
   ),
   endpoint(
     "POST",
     "/api/v1/auth/bootstrap",
-    { as: user, operation_id: "post_auth_bootstrap", summary: "Sign in (POST)", description: signIn, returns: User },
+    { as: user, operation_id: "post_auth_bootstrap", summary: "Sign in (POST)", description: SIGN_IN_DESCRIPTION, returns: User },
     (ctx) => bootstrap(ctx),
   ),
 ];

@@ -1,7 +1,7 @@
 import { boardFor } from "@board/core/access";
 import { user, userOrAgent } from "@board/core/actor";
 import { pageOf, pageQuery } from "@board/core/page";
-import { getPayload, listPayloads, WebhookPayload } from "@board/core/webhook/payload";
+import { getPayload, ListedPayload, listPayloads, WebhookPayload } from "@board/core/webhook/payload";
 import {
   CreateWebhook,
   createWebhook,
@@ -15,19 +15,19 @@ import {
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
-const all = "/api/v1/boards/{board_id}/webhooks";
-const one = "/api/v1/boards/{board_id}/webhooks/{webhook_id}";
+const collectionPath = "/api/v1/boards/{board_id}/webhooks";
+const itemPath = "/api/v1/boards/{board_id}/webhooks/{webhook_id}";
 
-/** Addresses through which external systems reach the agents of a board. */
+/** Webhooks: URLs through which external systems send payloads to the agents of a board. */
 export const webhooks = [
   endpoint(
     "GET",
-    all,
+    collectionPath,
     {
       as: user,
       summary: "List webhooks",
       errors: [403],
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       query: pageQuery(),
       returns: pageOf(Webhook),
     },
@@ -35,27 +35,27 @@ export const webhooks = [
   ),
   endpoint(
     "POST",
-    all,
+    collectionPath,
     {
       as: user,
       summary: "Create a webhook",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateWebhook,
       returns: Webhook,
     },
     (ctx, { params, body }) => createWebhook(ctx, params.board_id, body),
   ),
-  endpoint("GET", one, { as: userOrAgent, summary: "Get a webhook", returns: Webhook }, (ctx, { params }) =>
+  endpoint("GET", itemPath, { as: userOrAgent, summary: "Get a webhook", returns: Webhook }, (ctx, { params }) =>
     getWebhook(ctx, params.board_id, params.webhook_id, "read"),
   ),
   endpoint(
     "PATCH",
-    one,
+    itemPath,
     {
       as: user,
-      summary: "Change a webhook",
-      description: "While disabled, posts are answered with 410; stored payloads stay readable.",
-      reaches: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "write"),
+      summary: "Update a webhook",
+      description: "A disabled webhook answers posts with 410. Stored payloads remain readable.",
+      authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "write"),
       body: UpdateWebhook,
       returns: Webhook,
     },
@@ -63,8 +63,8 @@ export const webhooks = [
   ),
   endpoint(
     "DELETE",
-    one,
-    { as: user, summary: "Delete a webhook", description: "Its payloads go with it; memory entries stay.", returns: Ok },
+    itemPath,
+    { as: user, summary: "Delete a webhook", description: "Also deletes its payloads. Memory entries are kept.", returns: Ok },
     async (ctx, { params }) => {
       await removeWebhook(ctx, params.board_id, params.webhook_id);
       return ok;
@@ -72,19 +72,19 @@ export const webhooks = [
   ),
   endpoint(
     "GET",
-    `${one}/payloads`,
+    `${itemPath}/payloads`,
     {
       as: userOrAgent,
       summary: "List payloads",
-      reaches: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "read"),
+      authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "read"),
       query: pageQuery(),
-      returns: pageOf(WebhookPayload),
+      returns: pageOf(ListedPayload),
     },
     (ctx, { params, query }) => listPayloads(ctx, params.board_id, params.webhook_id, query),
   ),
   endpoint(
     "GET",
-    `${one}/payloads/{payload_id}`,
+    `${itemPath}/payloads/{payload_id}`,
     { as: userOrAgent, summary: "Get a payload", returns: WebhookPayload },
     (ctx, { params }) => getPayload(ctx, params.board_id, params.webhook_id, params.payload_id),
   ),

@@ -20,7 +20,7 @@ export const activity_events = pgTable(
     task_id: uuid().references(() => tasks.id, { onDelete: "set null" }),
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     user_id: uuid().references(() => users.id, { onDelete: "set null" }),
-    /** Tags of a comment. */
+    /** Only comments have tags. */
     tags: text().array(),
     ...commitOrder,
   },
@@ -29,7 +29,7 @@ export const activity_events = pgTable(
     index("activity_by_organization").on(t.organization_id, t.created_at, t.id),
     index("activity_without_board").on(t.organization_id, t.created_at, t.id).where(sql`board_id is null`),
     index("activity_by_agent").on(t.agent_id, t.created_at, t.id),
-    // For the foreign key alone: without it every removal of a task would read the whole log.
+    // Only the foreign key uses this index: without it the removal of a task would read the whole log.
     index("activity_by_task").on(t.task_id),
     index("comments_by_task").on(t.task_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_by_board").on(t.board_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),

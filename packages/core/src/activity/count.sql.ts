@@ -3,25 +3,25 @@ import { bigint, boolean, check, integer, pgTable, primaryKey, uuid } from "driz
 import { boards } from "../board/board.sql.ts";
 import { instant, transactionId } from "../db/columns.ts";
 
-/** How many events a board's log has of each hour (UTC), of those that are counted: see `activity_counted`. */
+/** The number of events of a board in each hour (UTC), up to the position in `activity_counted`. */
 export const activity_counts = pgTable(
   "activity_counts",
   {
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Start of the hour. The row of `-infinity` holds the sum of all hours, so that a total costs one row of a board. */
+    /** Start of the hour. The row with `-infinity` holds the sum of all hours, so that a total reads one row per board. */
     hour: instant().notNull(),
     events: integer().notNull(),
-    /** Of these, types that end with `failed`. */
+    /** Events whose type ends with `failed`. */
     failed: integer().notNull(),
-    /** Of these, comments. */
+    /** Events that are comments. */
     comments: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.board_id, t.hour] })],
 );
 
-/** How far, in commit order, events are counted: one row. What lies beyond is read from the log itself. */
+/** The position in commit order up to which events are counted, in one row. Later events are read from the log. */
 export const activity_counted = pgTable(
   "activity_counted",
   {

@@ -1,16 +1,16 @@
 import { hash } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { readSights, type Sight } from "../access.ts";
+import { readVisibleBoards, type VisibleBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
-import { cursorOf } from "../stream/cursor.ts";
-import type { Granted } from "../stream/follower.ts";
+import { toCursor } from "../stream/cursor.ts";
+import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
-import { inOrder, type Source, within } from "../stream/source.ts";
+import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
 import { activity_events } from "./activity.sql.ts";
-import { FeedComment, FeedQuery, isShown, selectFeed, toFeedComment } from "./feed.ts";
+import { FeedComment, FeedQuery, isFeedComment, selectFeed, toFeedComment } from "./feed.ts";
 
 export const FeedStreamQuery = z.object({ since: Since, board_id: FeedQuery().shape.board_id });
 
@@ -19,32 +19,32 @@ export const FeedEvent = z
   .meta({ id: "TaskCommentFeedEvent", description: "The data of a `comment` event." });
 
 /**
- * What is said about tasks from now on, for each of these members on the boards that are open to them at this moment.
- * Whoever sees the same boards shares a source.
+ * Streams of new task comments, one for each member, on the boards that the member may read now. Members who may read the
+ * same boards share a source.
  */
-export async function followFeed(ctx: Context, members: readonly Member[], board_id?: string): Promise<Granted[]> {
-  const sights = await readSights(ctx, members, board_id);
+export async function followFeed(ctx: Context, members: readonly Member[], board_id?: string): Promise<GrantResult[]> {
+  const visibleBoards = await readVisibleBoards(ctx, members, board_id);
   return members.map(({ active }, index) => {
-    const sight = sights[index]!;
-    if (sight.length > 0) return sourceOf(active.organization_id, sight);
+    const visible = visibleBoards[index]!;
+    if (visible.length > 0) return createSource(active.organization_id, visible);
     return board_id === undefined ? null : notFound();
   });
 }
 
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at };
 
-const sourceOf = (organization_id: string, sight: Sight): Source => ({
-  key: `comments ${sight === "all" ? organization_id : hash("sha256", sight.join(), "base64url")}`,
+const createSource = (organization_id: string, visible: VisibleBoards): Source => ({
+  key: `comments ${visible === "all" ? organization_id : hash("sha256", visible.join(), "base64url")}`,
   event: "comment",
   async read(ctx, window) {
-    const onThese = sight === "all" ? undefined : sql`${activity_events}.board_id = any(${sql.param([...sight])}::uuid[])`;
+    const isVisible = visible === "all" ? undefined : sql`${activity_events}.board_id = any(${sql.param([...visible])}::uuid[])`;
     const ids = ctx.db
       .select({ id: activity_events.id })
       .from(activity_events)
-      .where(and(eq(activity_events.organization_id, organization_id), onThese, isShown, within(window, order)))
-      .orderBy(...inOrder(window, order))
+      .where(and(eq(activity_events.organization_id, organization_id), isVisible, isFeedComment, windowCondition(window, order)))
+      .orderBy(...windowOrder(window, order))
       .limit(window.limit);
-    const rows = await selectFeed(ctx, ids).orderBy(...inOrder(window, order));
-    return rows.map((row) => ({ id: row.id, cursor: cursorOf(row.tx, row.seq), data: { comment: toFeedComment(row) } }));
+    const rows = await selectFeed(ctx, ids).orderBy(...windowOrder(window, order));
+    return rows.map((row) => ({ id: row.id, cursor: toCursor(row.tx, row.seq), data: { comment: toFeedComment(row) } }));
   },
 });

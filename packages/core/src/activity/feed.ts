@@ -11,21 +11,22 @@ import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
 import { countComments } from "./count.ts";
+import { selectNewestByBoard } from "./newest-by-board.ts";
 
 export const FeedComment = z
   .object({
     id: Id.describe("Id of the comment, and of its event in the activity log."),
-    created_at: Instant.describe("When it was written."),
-    message: z.string().describe("What was written."),
-    agent_id: Id.nullable().describe("Agent that wrote it; null for a person, or once the agent is gone."),
+    created_at: Instant.describe("When the comment was written."),
+    message: z.string().describe("Text of the comment."),
+    agent_id: Id.nullable().describe("Agent that wrote the comment; null for a user, or once the agent is removed."),
     agent_name: z.string().nullable().describe("Name of that agent."),
     agent_role: z.string().nullable().describe("Role of that agent, from its profile."),
-    task_id: Id.describe("Task that it is about."),
+    task_id: Id.describe("Task of the comment."),
     task_title: z.string().describe("Title of the task."),
     board_id: Id.describe("Board of the task."),
     board_name: z.string().describe("Name of the board."),
   })
-  .meta({ id: "TaskCommentFeedItem", description: "Something said about a task, with where it was said and by whom." });
+  .meta({ id: "TaskCommentFeedItem", description: "A comment on a task with its author, task and board." });
 export type FeedComment = z.infer<typeof FeedComment>;
 
 export const FeedQuery = (defaultLimit?: number, maxLimit?: number) =>
@@ -34,15 +35,15 @@ export interface FeedQuery extends PageQuery {
   board_id?: string | undefined;
 }
 
-/** All that JavaScript trims, which is more than PostgreSQL takes for a space. */
+/** All characters that JavaScript trims. PostgreSQL counts fewer of them as white space. */
 const WHITE_SPACE =
   "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
 
 /**
- * Events that are shown. The type is word for word what the indexes of comments are limited to. The rest drops rows that
- * only an import can have made, one by one as an index hands them over.
+ * Events that the feed shows. The condition on the type must be the text of the partial indexes of comments. The other
+ * conditions leave out rows that only an import can contain; they filter the rows that an index returns.
  */
-export const isShown: SQL = sql`(${activity_events}.event_type = 'task.comment' and ${activity_events}.task_id is not null
+export const isFeedComment: SQL = sql`(${activity_events}.event_type = 'task.comment' and ${activity_events}.task_id is not null
   and ${activity_events}.board_id is not null and btrim(${activity_events}.message, ${WHITE_SPACE}) <> '')`;
 
 const feedColumns = {
@@ -60,7 +61,7 @@ const feedColumns = {
   seq: activity_events.seq,
 };
 
-/** The events of these ids with all that is shown of them: an offset walks over ids alone. */
+/** The comments with these ids. Ids are selected first, so that an offset skips ids and not joined rows. */
 export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
   ctx.db
     .select(feedColumns)
@@ -71,60 +72,42 @@ export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
     .where(inArray(activity_events.id, ids));
 export type FeedRow = Awaited<ReturnType<typeof selectFeed>>[number];
 
-/** What was said about tasks on boards that the caller may read, newest first. */
+/** The comments on tasks of boards that the caller may read, newest first. */
 export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<Page<FeedComment>> {
   const { actor } = ctx;
   const { board_id } = query;
-  const shown = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
-  const isWhole = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
+  const isReadable = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
+  const readsAllBoards = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
   const page = await readPageAndCount(
     query,
     (limit, offset) => {
-      const ids = isWhole ? idsOfAll(ctx, actor.active, limit, offset) : idsByBoard(ctx, shown, limit, offset);
-      return selectFeed(ctx, ids).orderBy(...newestFirst(activity_events));
+      const ids = readsAllBoards
+        ? selectAllIds(ctx, actor.active, limit, offset)
+        : selectNewestByBoard({ boards: isReadable, events: isFeedComment, limit, offset });
+      return selectFeed(ctx, ids).orderBy(...newestFirst);
     },
-    async () => countComments(ctx, await readBoardIds(ctx, shown)),
+    async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
     toFeedComment,
   );
-  // A comment says that its board may be read.
-  if (board_id !== undefined && page.items.length === 0 && (await readBoardIds(ctx, shown)).length === 0) throw notFound();
+  // A comment on the page proves that the board is readable; without one the board itself must be looked up.
+  if (board_id !== undefined && page.items.length === 0 && (await readBoardIds(ctx, isReadable)).length === 0) throw notFound();
   return page;
 }
 
-type Stamped = Pick<typeof activity_events, "created_at" | "id">;
-const newestFirst = ({ created_at, id }: Stamped) => [desc(created_at), desc(id)];
+const newestFirst = [desc(activity_events.created_at), desc(activity_events.id)];
 
-const idsOfAll = (ctx: Context, { organization_id }: Member["active"], limit: number, offset: number) =>
+const selectAllIds = (ctx: Context, { organization_id }: Member["active"], limit: number, offset: number) =>
   ctx.db
     .select({ id: activity_events.id })
     .from(activity_events)
-    .where(and(eq(activity_events.organization_id, organization_id), isShown))
-    .orderBy(...newestFirst(activity_events))
+    .where(and(eq(activity_events.organization_id, organization_id), isFeedComment))
+    .orderBy(...newestFirst)
     .limit(limit)
     .offset(offset);
 
-/** The newest of each board, by the index of boards, and of these the newest: other boards' comments are not walked over. */
-function idsByBoard(ctx: Context, shown: SQL, limit: number, offset: number) {
-  const event = ctx.db
-    .select({ id: activity_events.id, created_at: activity_events.created_at })
-    .from(activity_events)
-    .where(and(sql`${activity_events}.board_id = ${boards}.id`, isShown))
-    .orderBy(...newestFirst(activity_events))
-    .limit(limit + offset)
-    .as("event");
-  return ctx.db
-    .select({ id: event.id })
-    .from(boards)
-    .crossJoinLateral(event)
-    .where(shown)
-    .orderBy(desc(event.created_at), desc(event.id))
-    .limit(limit)
-    .offset(offset);
-}
-
-async function readBoardIds(ctx: Context, which: SQL): Promise<string[]> {
-  const found = await ctx.db.select({ id: boards.id }).from(boards).where(which);
-  return found.map(({ id }) => id);
+async function readBoardIds(ctx: Context, condition: SQL): Promise<string[]> {
+  const rows = await ctx.db.select({ id: boards.id }).from(boards).where(condition);
+  return rows.map(({ id }) => id);
 }
 
 export function toFeedComment(row: FeedRow): FeedComment {

@@ -1,19 +1,19 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 
-/** Any fixed number: the advisory lock of what is counted. */
+/** The key of the advisory lock on the counts of events: an arbitrary fixed number. */
 const COUNTS_LOCK = 4_207_120;
 
 /**
- * Waits until nobody removes events and keeps all others from it until the transaction ends. Whoever counts holds it, and
- * begins to read only then: of an event that is counted and removed at the same moment, neither side would know of the other.
+ * Locks the counts until the transaction ends. Acquire it before reading events to count: otherwise an event could be
+ * removed while it is counted, and the removal would not take it out of the counts.
  */
-export async function holdCounts(ctx: Context): Promise<void> {
+export async function lockCounts(ctx: Context): Promise<void> {
   await ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
 }
 
 /**
- * Keeps events from being counted until the transaction ends, for one that removes some in a later statement; several may.
- * To be selected along with a lock that is taken last.
+ * Selecting this acquires the lock on the counts in shared mode, so that later statements of the transaction may remove
+ * events. Several transactions can hold it; no events are counted until all of them have ended.
  */
-export const whileNotCounting = sql<unknown>`pg_advisory_xact_lock_shared(${COUNTS_LOCK})`;
+export const sharedCountsLock = sql<unknown>`pg_advisory_xact_lock_shared(${COUNTS_LOCK})`;

@@ -4,7 +4,8 @@ import { boards } from "../board/board.sql.ts";
 import { changeOrder, id, instant, timestamps } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 
-export type AgentStatus = "online" | "updating" | "deleting" | "active" | "provisioning" | "ready" | "offline";
+export const AGENT_STATUSES = ["online", "updating", "deleting", "active", "provisioning", "ready", "offline"] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
 export const agents = pgTable(
   "agents",
@@ -49,6 +50,6 @@ export const agents = pgTable(
     index("agents_imported").on(t.created_at).where(sql`agent_token_lookup is null and agent_token_hash is not null`),
     index("agents_by_change").on(t.change_tx, t.change_seq),
     check("agents_lead_has_board", sql`not ${t.is_board_lead} or ${t.board_id} is not null`),
-    check("agents_status", sql`${t.status} in ('online', 'updating', 'deleting', 'active', 'provisioning', 'ready', 'offline')`),
+    check("agents_status", sql`${t.status} in (${sql.raw(AGENT_STATUSES.map((status) => `'${status}'`).join(", "))})`),
   ],
 );

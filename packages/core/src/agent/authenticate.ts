@@ -1,13 +1,14 @@
 import { and, asc, eq, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
 import type { Agent } from "../actor.ts";
+import { memoPerApp } from "../app-memo.ts";
 import type { Context } from "../context.ts";
-import { builtOnce } from "../db/built-once.ts";
+import { preparedQuery } from "../db/statement-cache.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { agents } from "./agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";
 
-/** An agent that may act: its identity, and what presence needs to know of its row. */
+/** Columns of an agent's identity and of its presence. */
 const columns = {
   agent_id: agents.id,
   name: agents.name,
@@ -22,27 +23,25 @@ const columns = {
   checkin_deadline_at: agents.checkin_deadline_at,
 };
 
-/**
- * The agent that holds this token. Being seen is recorded at once, outside any transaction of the request.
- */
+/** The agent that holds this token. Its presence is recorded at once, outside any transaction of the request. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
-  const row = await readByToken(ctx, token);
+  const row = await findRowByToken(ctx, token);
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
-/** The same for a connection that is already open: holding it is no sign of life. */
+/** The same for a connection that is already open, which does not count as presence. */
 export async function recheckAgentToken(ctx: Context, token: string): Promise<Agent | null> {
-  const row = await readByToken(ctx, token);
+  const row = await findRowByToken(ctx, token);
   return row && toActor(row, false);
 }
 
-/** By its digest: one indexed look-up, as long for a hit as for a miss, whatever the number of agents. */
-async function readByToken(ctx: Context, token: string) {
-  const [row] = await byLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
+/** Finds the row by the digest of the token: one indexed look-up that takes as long for a hit as for a miss. */
+async function findRowByToken(ctx: Context, token: string) {
+  const [row] = await agentByTokenLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
   return row ?? null;
 }
 
-const byLookup = builtOnce((db) =>
+const agentByTokenLookup = preparedQuery((db) =>
   db
     .select(columns)
     .from(agents)
@@ -55,22 +54,23 @@ function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): 
   return { type: "agent", agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id, newly_seen };
 }
 
-/** One scan at a time in a process: each row costs as much as a login. */
-let scan: Promise<unknown> = Promise.resolve();
+/** An app runs one scan at a time, because verifying each row costs as much as a login. */
+const scanQueueOf = memoPerApp(() => ({ last: Promise.resolve() }));
 
 /**
- * Adopts an imported agent, which has only the PBKDF2 form of its token: the row whose hash matches gets its digest, so
- * that from then on `findAgentByToken` finds it.
+ * Stores the digest of an imported agent's token. Imported agents have only the PBKDF2 hash, so this scans for the row whose
+ * hash matches; from then on `findAgentByToken` finds it.
  */
 export function adoptImportedToken(ctx: Context, token: string): Promise<void> {
-  const run = scan.then(() => adopt(ctx, token));
-  scan = run.catch(() => {});
+  const queue = scanQueueOf(ctx);
+  const run = queue.last.then(() => adoptMatchingAgent(ctx, token));
+  queue.last = run.catch(() => {});
   return run;
 }
 
-const SCAN_PAGE = 100;
+const SCAN_BATCH = 100;
 
-async function adopt(ctx: Context, token: string): Promise<void> {
+async function adoptMatchingAgent(ctx: Context, token: string): Promise<void> {
   let after: { created_at: Date; id: string } | undefined;
   for (;;) {
     const rows = await ctx.db
@@ -85,7 +85,7 @@ async function adopt(ctx: Context, token: string): Promise<void> {
         ),
       )
       .orderBy(asc(agents.created_at), asc(agents.id))
-      .limit(SCAN_PAGE);
+      .limit(SCAN_BATCH);
     for (const row of rows) {
       if (!(await verifyToken(token, row.hash ?? ""))) continue;
       await ctx.db
@@ -95,6 +95,6 @@ async function adopt(ctx: Context, token: string): Promise<void> {
       return;
     }
     after = rows.at(-1);
-    if (rows.length < SCAN_PAGE) return;
+    if (rows.length < SCAN_BATCH) return;
   }
 }

@@ -1,26 +1,26 @@
-import type { NewBoardEvent } from "../board-event/board-event.ts";
+import type { NewBoardEvent } from "../event-bus/board-event.ts";
 import type { agents } from "./agent.sql.ts";
 
 type AgentRow = typeof agents.$inferSelect;
 
-/** What leaves on the event bus of a new agent: nothing of a main agent, which is on no board. */
-export const newAgentBoardEvents = (organization_id: string, { id, board_id, status }: AgentRow): NewBoardEvent[] =>
+/** Board events of a new agent; none for a main agent, which has no board. */
+export const agentCreatedEvents = (organization_id: string, { id, board_id, status }: AgentRow): NewBoardEvent[] =>
   board_id === null ? [] : [{ type: "agent.created", organization_id, board_id, subject: { type: "agent", id }, status }];
 
-interface Changed {
+interface AgentChange {
   before: AgentRow;
   after: AgentRow;
-  /** Only what describes the agent. */
+  /** The changed columns that clients can set. */
   changes: Partial<AgentRow>;
 }
 
-/** Of one whose description changed. One that moves is told of on the board that it leaves and on the one that it comes to. */
-export function agentBoardEvents(organization_id: string, { before, after, changes }: Changed): NewBoardEvent[] {
+/** Board events of a changed agent. A move is published on both the old and the new board. */
+export function agentUpdatedEvents(organization_id: string, { before, after, changes }: AgentChange): NewBoardEvent[] {
   const changed_fields = Object.keys(changes);
   if (changed_fields.length === 0) return [];
   const { id, status } = after;
-  const homes = new Set([before.board_id, after.board_id].filter((home) => home !== null));
-  return [...homes].map((board_id) => ({
+  const board_ids = new Set([before.board_id, after.board_id].filter((board_id) => board_id !== null));
+  return [...board_ids].map((board_id) => ({
     type: "agent.updated",
     organization_id,
     board_id,

@@ -6,17 +6,19 @@ import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { Id, rule } from "../wire.ts";
+import { isUsableGateway } from "../gateway/target.ts";
+import { Id, valueError } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
-import { DEFAULT_HEARTBEAT, enqueueHeartbeatConfig } from "./heartbeat-config.ts";
+import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
+import { enqueueHeartbeatConfig } from "./jobs.ts";
 
 export const SetGroupHeartbeat = z
   .object({
     every: z
       .string()
-      .regex(/^[1-9][0-9]{0,4}[smhd]$/, rule("every must be a number up to 99999 and one of s, m, h, d, such as 10m"))
+      .regex(/^[1-9][0-9]{0,4}[smhd]$/, valueError("every must be a number up to 99999 and one of s, m, h, d, such as 10m"))
       .describe("Time between heartbeats: a number and one of s, m, h, d."),
-    include_board_leads: z.boolean().default(false).describe("Change the leads' heartbeats too."),
+    include_board_leads: z.boolean().default(false).describe("Whether to change the heartbeats of leads too."),
   })
   .meta({ id: "BoardGroupHeartbeatSet" });
 export type SetGroupHeartbeat = z.infer<typeof SetGroupHeartbeat>;
@@ -27,16 +29,16 @@ export const GroupHeartbeat = z
     requested: z
       .object({
         every: z.string().describe("Time between heartbeats."),
-        include_board_leads: z.boolean().describe("Whether the leads were meant too."),
+        include_board_leads: z.boolean().describe("Whether the heartbeats of leads were to change too."),
       })
-      .describe("What was asked for."),
-    updated_agent_ids: z.array(Id).describe("Agents that have the setting now; their hosts take it over shortly."),
+      .describe("The settings of the request."),
+    updated_agent_ids: z.array(Id).describe("Agents whose setting is stored; their hosts apply it shortly."),
     failed_agent_ids: z.array(Id).describe("Agents whose gateway has no address or no workspace root; they are unchanged."),
   })
   .meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
 export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;
 
-/** Sets how often the agents of a group's boards wake up: stored at once, and taken over by their hosts through one job per gateway. */
+/** Sets how often the agents of a group's boards wake up. Stored at once; one job per gateway applies it on the host. */
 export function setGroupHeartbeat(
   ctx: Context<Admin | Lead>,
   group_id: string,
@@ -44,7 +46,7 @@ export function setGroupHeartbeat(
 ): Promise<GroupHeartbeat> {
   return transaction(ctx, async (ctx) => {
     const group = await groupFor(ctx, group_id, "write");
-    const found = await ctx.db
+    const candidates = await ctx.db
       .select({ id: agents.id, gateway: gateways })
       .from(agents)
       .innerJoin(boards, eq(boards.id, agents.board_id))
@@ -53,13 +55,13 @@ export function setGroupHeartbeat(
         and(eq(boards.board_group_id, group.id), requested.include_board_leads ? undefined : eq(agents.is_board_lead, false)),
       )
       .orderBy(asc(agents.created_at), asc(agents.id));
-    const isUsable = ({ gateway }: (typeof found)[number]) => gateway.url.trim() !== "" && gateway.workspace_root.trim() !== "";
-    const updated = found.filter(isUsable);
-    const failed = found.filter((one) => !isUsable(one));
+    const isUsable = ({ gateway }: (typeof candidates)[number]) => isUsableGateway(gateway, { needs_workspace: true });
+    const updated = candidates.filter(isUsable);
+    const failed = candidates.filter((candidate) => !isUsable(candidate));
     await storeHeartbeat(ctx, idsOf(updated), { every: requested.every, target: "last" });
     const { organization_id } = group;
-    for (const [gateway_id, own] of Map.groupBy(updated, ({ gateway }) => gateway.id))
-      await enqueueHeartbeatConfig(ctx, { gateway_id, organization_id }, idsOf(own));
+    for (const [gateway_id, gatewayAgents] of Map.groupBy(updated, ({ gateway }) => gateway.id))
+      await enqueueHeartbeatConfig(ctx, { gateway_id, organization_id }, idsOf(gatewayAgents));
     return {
       board_group_id: group.id,
       requested,
@@ -71,7 +73,7 @@ export function setGroupHeartbeat(
 
 const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
-/** In one statement, on what each row holds at that moment; rows that hold it already do not move. */
+/** Merges the settings into those of each row in one statement; rows that already have them do not change. */
 async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
   const next = sql`(${JSON.stringify(DEFAULT_HEARTBEAT)}::jsonb || coalesce(${agents.heartbeat_config}, '{}') || ${JSON.stringify(heartbeat)}::jsonb)`;
   await ctx.db

@@ -1,60 +1,180 @@
-import type { Context } from "../context.ts";
-import { enqueueAll, type NewJob } from "../job/job.ts";
-import { hostLane } from "./host.ts";
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { recordLateEvent } from "../activity/activity.ts";
+import type { EventType } from "../activity/event-type.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
+import { type Context, transaction } from "../context.ts";
+import { changedNow } from "../db/columns.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { jobs } from "../job/job.sql.ts";
+import type { JobKind } from "../job/kinds.ts";
+import { type AgentStatus, agents } from "./agent.sql.ts";
+import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
+import { hostLane } from "../session-key.ts";
+import { OFFLINE_SECONDS } from "./presence.ts";
 
-/** An agent whose host is to be told of it. */
-interface Subject {
-  id: string;
-  gateway_id: string;
-  openclaw_session_id: string | null;
-  lifecycle_generation: number;
+/** The row of an agent with the organization that owns it. */
+export type AgentWithOrganization = typeof agents.$inferSelect & { organization_id: string };
+
+const CLEARED_WAKE = { wake_attempts: 0, checkin_deadline_at: null };
+
+/** Locks the agent that matches the condition until the transaction ends. */
+export async function lockAgent(ctx: Context, condition: SQL | undefined): Promise<AgentWithOrganization | null> {
+  const [row] = await ctx.db
+    .select({ ...getTableColumns(agents), organization_id: gateways.organization_id })
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(condition)
+    .for("no key update", { of: agents });
+  return row ?? null;
 }
 
-interface Options {
-  organization_id: string;
-  /** Whose profile the files show: the acting user. */
-  user_id: string | null;
-  reset: boolean;
-  wake?: boolean;
-  deliver?: boolean;
+/** Matches the agent while it has the generation that a job was created for. */
+export const isGeneration = (id: string, generation: number) =>
+  and(eq(agents.id, id), eq(agents.lifecycle_generation, generation));
+
+/** Writes the values that differ; without any difference the row stays unchanged. */
+export async function updateAgentFields(
+  ctx: Context,
+  agent: AgentWithOrganization,
+  values: Partial<typeof agents.$inferSelect>,
+): Promise<AgentWithOrganization> {
+  const changes = changedFields<Partial<typeof agents.$inferSelect>>(agent, values);
+  if (!isEmpty(changes))
+    await ctx.db
+      .update(agents)
+      .set({ ...changes, ...changedNow })
+      .where(eq(agents.id, agent.id));
+  return { ...agent, ...changes };
 }
 
-/** Whose profile the files show when this caller causes them: an agent acts for nobody in particular. */
-export const actingUser = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
+/** Starts an attempt to provision. Null when the agent is gone or has a later generation. */
+export function beginProvision(ctx: Context, agent_id: string, generation: number): Promise<AgentWithOrganization | null> {
+  return transaction(ctx, async (ctx) => {
+    const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
+    if (!agent || agent.status === "deleting") return null;
+    // The job was dead and is being retried.
+    const status = agent.status === "offline" ? "provisioning" : agent.status;
+    return updateAgentFields(ctx, agent, { status, ...withDefaultHeartbeat(agent), ...CLEARED_WAKE });
+  });
+}
 
 /**
- * Has a new agent made on its host with its first token, in the transaction that makes its row. `others` are jobs that are
- * stored by the same statement.
+ * Starts an attempt to update, with a new generation. Null when the agent is gone or now belongs to another lane, and when a
+ * provisioning job is queued in the lane, because that rewrites all files anyway.
  */
-export async function enqueueProvision(
-  ctx: Context,
-  agent: Subject,
-  { auth_token, ...options }: Options & { auth_token: string },
-  others: readonly NewJob[] = [],
-): Promise<void> {
-  const provision = toJobs(agent, options).map(
-    (job): NewJob => ({ kind: "agent.provision", ...job, options: { ...job.options, secret: auth_token } }),
-  );
-  await enqueueAll(ctx, [...provision, ...others]);
+export function beginUpdate(ctx: Context, agent_id: string, lane: string | null): Promise<AgentWithOrganization | null> {
+  return transaction(ctx, async (ctx) => {
+    const agent = await lockAgent(ctx, eq(agents.id, agent_id));
+    if (!agent || agent.status === "deleting" || lane === null || agentLane(agent) !== lane) return null;
+    if (await isProvisioningQueued(ctx, lane)) return null;
+    return updateAgentFields(ctx, agent, {
+      status: "updating",
+      previous_status: agent.status === "updating" ? agent.previous_status : agent.status,
+      lifecycle_generation: agent.lifecycle_generation + 1,
+      ...withDefaultHeartbeat(agent),
+      ...CLEARED_WAKE,
+    });
+  });
 }
 
-/** Has the files of an agent rewritten on its host, in the transaction that changes what they say. The token stays. */
-export async function enqueueUpdate(
-  ctx: Context,
-  agent: Subject,
-  { force_bootstrap = false, ...options }: Options & { force_bootstrap?: boolean },
-  others: readonly NewJob[] = [],
-): Promise<void> {
-  const update = toJobs(agent, options).map(
-    (job): NewJob => ({ kind: "agent.update", ...job, payload: { ...job.payload, force_bootstrap } }),
-  );
-  await enqueueAll(ctx, [...update, ...others]);
+const withDefaultHeartbeat = ({ heartbeat_config }: AgentWithOrganization) => ({
+  heartbeat_config: heartbeat_config ?? DEFAULT_HEARTBEAT,
+});
+
+const agentLane = ({ gateway_id, openclaw_session_id }: AgentWithOrganization) =>
+  openclaw_session_id && hostLane(gateway_id, openclaw_session_id);
+
+async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean> {
+  const isQueued = and(eq(jobs.lane, lane), eq(jobs.status, "queued"), eq(jobs.kind, "agent.provision" satisfies JobKind));
+  const [job] = await ctx.db.select({ id: jobs.id }).from(jobs).where(isQueued).limit(1);
+  return job !== undefined;
 }
 
-/** None for an agent without a session, which has no place on a host. */
-function toJobs(agent: Subject, { organization_id, user_id, reset, wake = true, deliver = false }: Options) {
-  const { id: agent_id, gateway_id, openclaw_session_id, lifecycle_generation: generation } = agent;
-  if (!openclaw_session_id) return [];
-  const payload = { agent_id, generation, user_id, reset, wake, deliver };
-  return [{ payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) } }];
+/** Records that the work on the host succeeded, apart from `problem`. Null when the agent has a later generation by now. */
+export async function completeProvisioning(
+  ctx: Context,
+  { id, lifecycle_generation }: AgentWithOrganization,
+  problem: string | null,
+): Promise<AgentWithOrganization | null> {
+  const agent = await lockAgent(ctx, isGeneration(id, lifecycle_generation));
+  if (!agent) return null;
+  const updated = await updateAgentFields(ctx, agent, {
+    status: statusAfterWork(agent, ctx.now()),
+    previous_status: null,
+    last_provision_error: problem,
+  });
+  const wasOnline = agent.status === "online" || agent.previous_status === "online";
+  if (updated.status === "online" && !wasOnline)
+    await recordAgentEvent(ctx, agent, "agent.connected", `Agent connected: ${agent.name}.`);
+  return updated;
+}
+
+function statusAfterWork({ status, last_seen_at }: AgentWithOrganization, now: Date): AgentStatus {
+  if (status === "provisioning") return "ready";
+  if (status !== "updating") return status;
+  const wasSeen = last_seen_at !== null && now.getTime() - last_seen_at.getTime() <= OFFLINE_SECONDS * 1000;
+  return wasSeen ? "online" : "ready";
+}
+
+/** Records a failed attempt to provision. After the last one the agent is offline, unless it came online meanwhile. */
+export async function failProvision(
+  ctx: Context,
+  agent_id: string,
+  generation: number,
+  { error, is_last }: { error: string; is_last: boolean },
+): Promise<AgentWithOrganization | null> {
+  const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
+  if (!agent) return null;
+  if (is_last && agent.status === "provisioning") await setOffline(ctx, agent, error);
+  else await updateAgentFields(ctx, agent, { last_provision_error: error, ...CLEARED_WAKE });
+  return agent;
+}
+
+/** Records a failed attempt to update and restores the previous status. An agent that has moved meanwhile is left alone. */
+export async function failUpdate(
+  ctx: Context,
+  agent_id: string,
+  lane: string | null,
+  error: string,
+): Promise<AgentWithOrganization | null> {
+  const agent = await lockAgent(ctx, eq(agents.id, agent_id));
+  // The jobs of a lane run one by one, so an agent that is updating in this lane is the one that failed.
+  if (!agent || agent.status !== "updating" || agentLane(agent) !== lane) return null;
+  const status = agent.previous_status ?? "offline";
+  await updateAgentFields(ctx, agent, { status, previous_status: null, last_provision_error: error, ...CLEARED_WAKE });
+  return agent;
+}
+
+/**
+ * Records a wake-up. Clients see none of this, so the row does not count as changed. False when the agent is gone or has a
+ * later generation.
+ */
+export async function startWakeCycle(
+  ctx: Context,
+  { id, lifecycle_generation }: AgentWithOrganization,
+  wake: { wake_attempts: number; last_wake_sent_at: Date; checkin_deadline_at: Date },
+): Promise<boolean> {
+  const updated = await ctx.db
+    .update(agents)
+    .set({ ...wake, updated_at: sql`${agents.updated_at}` })
+    .where(isGeneration(id, lifecycle_generation))
+    .returning({ id: agents.id });
+  return updated.length > 0;
+}
+
+/** Marks the agent offline, because it is no longer expected to check in. */
+export async function setOffline(ctx: Context, agent: AgentWithOrganization, error: string): Promise<void> {
+  await updateAgentFields(ctx, agent, { status: "offline", previous_status: null, last_provision_error: error, ...CLEARED_WAKE });
+  if (agent.status !== "offline") await recordAgentEvent(ctx, agent, "agent.disconnected", `Agent disconnected: ${agent.name}.`);
+}
+
+/** Records an event about an agent in the activity log. */
+export async function recordAgentEvent(
+  ctx: Context,
+  { id, organization_id, board_id }: AgentWithOrganization,
+  event_type: EventType,
+  message: string,
+  user_id: string | null = null,
+): Promise<void> {
+  await recordLateEvent(ctx, event_type, { organization_id, board_id, agent_id: id, user_id, message });
 }

@@ -4,59 +4,58 @@ import type { Context } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { agents } from "./agent.sql.ts";
-import { enqueueCleanups } from "./cleanup.ts";
-import { actingUser, enqueueProvision, enqueueUpdate } from "./lifecycle.ts";
-import { mintToken, storedToken } from "./token.ts";
+import { actingUserId, enqueueCleanups, enqueueProvision, enqueueUpdate } from "./jobs.ts";
+import { mintToken, toStoredToken } from "./token.ts";
 
 const PROFILE = { role: "Gateway Agent", communication_style: "direct, concise, practical", emoji: ":compass:" };
 
-const nameOf = (gateway: { name: string }) => `${gateway.name} Gateway Agent`;
-const mainOf = (gateway_id: string) => and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id));
+const mainAgentName = (gateway: { name: string }) => `${gateway.name} Gateway Agent`;
+const isMainAgentOf = (gateway_id: string) => and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id));
 
 /**
- * The main agent of a gateway, made when it is missing, and then brought onto its host by a job. One per gateway, by a
- * unique index. In the caller's transaction; true when it was made.
+ * Creates the main agent of a gateway when it is missing, with a job that provisions it; true when it was created. A unique
+ * index allows one per gateway. Runs in the caller's transaction.
  */
-export async function createMainAgent(ctx: Context, gateway: GatewayRow): Promise<boolean> {
-  const [present] = await ctx.db.select({ id: agents.id }).from(agents).where(mainOf(gateway.id));
-  if (present) return false;
+export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow): Promise<boolean> {
+  const [existing] = await ctx.db.select({ id: agents.id }).from(agents).where(isMainAgentOf(gateway.id));
+  if (existing) return false;
   const auth_token = mintToken();
-  const [made] = await ctx.db
+  const [created] = await ctx.db
     .insert(agents)
     .values({
       gateway_id: gateway.id,
-      name: nameOf(gateway),
+      name: mainAgentName(gateway),
       identity_profile: PROFILE,
       openclaw_session_id: mainSessionKey(gateway.id),
       lifecycle_generation: 1,
-      ...(await storedToken(ctx.settings.token_pepper, auth_token)),
+      ...(await toStoredToken(ctx.settings.token_pepper, auth_token)),
     })
     .onConflictDoNothing()
     .returning();
-  if (!made) return false;
+  if (!created) return false;
   const { organization_id } = gateway;
-  await enqueueProvision(ctx, made, { organization_id, user_id: actingUser(ctx), reset: false, deliver: true, auth_token });
+  await enqueueProvision(ctx, created, { organization_id, user_id: actingUserId(ctx), reset: false, deliver: true, auth_token });
   return true;
 }
 
 /**
- * Has the files of the main agent say what its gateway says now, in the transaction that changes the gateway. Named after
- * the gateway it goes on being so; a name of its own it keeps.
+ * Enqueues an update of the main agent's files, in the transaction that changes the gateway. A name that was derived from
+ * the gateway's follows it; a custom name stays.
  */
 export async function updateMainAgent(ctx: Context, before: { name: string }, gateway: GatewayRow): Promise<void> {
-  const [main] = await ctx.db.select().from(agents).where(mainOf(gateway.id)).for("no key update");
+  const [main] = await ctx.db.select().from(agents).where(isMainAgentOf(gateway.id)).for("no key update");
   if (!main) return;
-  if (main.name === nameOf(before) && main.name !== nameOf(gateway))
+  if (main.name === mainAgentName(before) && main.name !== mainAgentName(gateway))
     await ctx.db
       .update(agents)
-      .set({ name: nameOf(gateway), ...changedNow })
+      .set({ name: mainAgentName(gateway), ...changedNow })
       .where(eq(agents.id, main.id));
   const { organization_id } = gateway;
-  await enqueueUpdate(ctx, main, { organization_id, user_id: actingUser(ctx), reset: false });
+  await enqueueUpdate(ctx, main, { organization_id, user_id: actingUserId(ctx), reset: false });
 }
 
-/** Removes the main agent of a gateway that is going, from its host too. */
+/** Deletes the main agent of a gateway that is being deleted, and enqueues its removal from the host. */
 export async function removeMainAgent(ctx: Context, gateway: GatewayRow): Promise<void> {
-  const removed = await ctx.db.delete(agents).where(mainOf(gateway.id)).returning();
+  const removed = await ctx.db.delete(agents).where(isMainAgentOf(gateway.id)).returning();
   await enqueueCleanups(ctx, gateway, removed);
 }

@@ -13,7 +13,7 @@ import { agents } from "./agent.sql.ts";
 
 export const AgentHealth = z
   .object({
-    ok: z.literal(true).describe("The token is good."),
+    ok: z.literal(true).describe("The token is valid."),
     agent_id: Id.describe("Id of the caller."),
     board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
     gateway_id: Id.describe("Gateway of the caller."),
@@ -23,8 +23,8 @@ export const AgentHealth = z
   .meta({ id: "AgentHealth", description: "Who the caller is." });
 export type AgentHealth = z.infer<typeof AgentHealth>;
 
-/** The agents that an agent works with: those of its board, or of its gateway's boards and itself for a main agent. */
-export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
+/** The agents that the caller works with: those of its board, or for a main agent those of its gateway's boards and itself. */
+export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
   if (query.board_id) await boardFor(ctx, query.board_id, "read");
   const where = and(
     or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
@@ -47,16 +47,16 @@ export async function listFellowAgents(ctx: Context<AgentActor>, query: AgentQue
   );
 }
 
-/** Who the caller is; its stored status is asked for, since this request may just have changed it. */
+/** Returns who the caller is. The status is read again, since this request may have changed it. */
 export async function getAgentHealth(ctx: Context<AgentActor>): Promise<AgentHealth> {
   const { agent_id, board_id, gateway_id, is_board_lead } = ctx.actor;
-  const { status } = await ownRow(ctx);
+  const { status } = await getOwnRow(ctx);
   return { ok: true, agent_id, board_id, gateway_id, status, is_board_lead };
 }
 
-/** The sign of life itself is recorded with every request; this one also shows in the activity log, at most every 30 s. */
-export async function heartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
-  const row = await ownRow(ctx);
+/** Every request records presence; a heartbeat also adds an event to the activity log, at most every 30 s. */
+export async function recordHeartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
+  const row = await getOwnRow(ctx);
   if (ctx.actor.newly_seen) {
     const { organization_id, board_id, agent_id, name } = ctx.actor;
     await recordEvent(ctx, "agent.heartbeat", {
@@ -69,7 +69,7 @@ export async function heartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
   return toAgent(row, ctx.now());
 }
 
-async function ownRow(ctx: Context<AgentActor>): Promise<AgentRow> {
+async function getOwnRow(ctx: Context<AgentActor>): Promise<AgentRow> {
   const [row] = await ctx.db.select().from(agents).where(eq(agents.id, ctx.actor.agent_id));
   if (!row) throw unauthenticated();
   return row;

@@ -2,22 +2,23 @@ import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, Lead } from "../actor.ts";
-import { newEvents } from "../activity/activity.ts";
-import { newBoardEvents } from "../board-event/board-event.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { insertEvents } from "../activity/activity.ts";
+import { insertBoardEvents } from "../board-event/board-event.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
-import { writeTogether } from "../db/together.ts";
-import { boardDenied, DomainError, notFound } from "../errors.ts";
-import { ownIn, toolsIn } from "../gateway/carrier.ts";
-import { GatewayError } from "../gateway/client.ts";
-import { readFile, writeFiles } from "../gateway/workspace.ts";
-import { Blankable, MAX_TEXT, MAX_URL, NonEmpty, oneLine } from "../wire.ts";
+import { runBatch } from "../db/batch.ts";
+import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
+import { extractOwnContent, extractTools } from "../host/file-fallback.ts";
+import { catchGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
+import { readFile, writeFiles } from "../host/workspace.ts";
+import { TextOrNull, MAX_TEXT, MAX_URL, NonEmpty, oneLine } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
-import { agentBoardEvents } from "./board-events.ts";
-import { atHost, hostFailure, requireUsable, sessionOf, unavailable } from "./coordination/host.ts";
-import { hostAgentId } from "./host.ts";
-import { agentOn, findAgent, type Hosted, holdAgent, targetOfLead } from "./lookup.ts";
+import { agentUpdatedEvents } from "./board-events.ts";
+import { findAgent, getAgentForLead, getBoardAgent, type HostedAgent, lockHostedAgent, requireSessionKey } from "./lookup.ts";
+import { requireUsableGateway } from "../gateway/target.ts";
+import { withInteractiveHost, toUnavailable } from "../gateway/interactive-call.ts";
+import { hostAgentId } from "../session-key.ts";
 
 const SOUL = "SOUL.md";
 
@@ -25,78 +26,79 @@ export const Soul = z.string().meta({ id: "AgentSoul", description: "The text of
 
 export const UpdateSoul = z
   .object({
-    content: NonEmpty(MAX_TEXT).describe("The whole new text of SOUL.md."),
-    source_url: Blankable(MAX_URL).default(null).describe("Where the text comes from."),
-    reason: Blankable(MAX_TEXT).default(null).describe("Why it is changed."),
+    content: NonEmpty(MAX_TEXT).describe("The complete new text of SOUL.md."),
+    source_url: TextOrNull(MAX_URL).default(null).describe("Where the text comes from."),
+    reason: TextOrNull(MAX_TEXT).default(null).describe("Reason for the change."),
   })
   .meta({ id: "SoulUpdate" });
 export type UpdateSoul = z.infer<typeof UpdateSoul>;
 
-/** The agent whose soul the caller may read: itself, or any of its board for the lead. */
-export async function soulTarget(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<Hosted> {
+/** The agent whose soul the caller may read: the caller itself, or for a lead any agent of the board. */
+export async function getSoulTarget(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<HostedAgent> {
   const { actor } = ctx;
   const board = await boardFor(ctx, board_id, "read");
   const isOwn = agent_id === actor.agent_id;
-  const found = await (isOwn ? ownHosted(ctx, board) : agentOn(ctx, board, agent_id));
-  if (!isOwn && !actor.is_board_lead) throw boardDenied();
+  const found = await (isOwn ? getOwnAgent(ctx, board) : getBoardAgent(ctx, board, agent_id));
+  if (!isOwn && !actor.is_board_lead) throw boardAccessDenied();
   return found;
 }
 
-/** A main agent is itself on every board of its gateway. */
-async function ownHosted(ctx: Context<Agent>, { organization_id }: BoardRow): Promise<Hosted> {
+/** Looks the caller up in the organization, because a main agent may call on any board of its gateway. */
+async function getOwnAgent(ctx: Context<Agent>, { organization_id }: BoardRow): Promise<HostedAgent> {
   const own = await findAgent(ctx, ctx.actor.agent_id, organization_id);
   if (!own) throw notFound();
   return own;
 }
 
-/** SOUL.md as the agent's host has it at this moment. */
-export async function readSoul(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<string> {
-  const { agent, gateway } = await soulTarget(ctx, board_id, agent_id);
-  const host_agent_id = hostAgentId(sessionOf(agent));
-  requireUsable(gateway);
-  const read = atHost(ctx, gateway, (host) => readFile(host, host_agent_id, SOUL));
+/** Reads SOUL.md from the agent's host. */
+export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<string> {
+  const { agent, gateway } = await getSoulTarget(ctx, board_id, agent_id);
+  const host_agent_id = hostAgentId(requireSessionKey(agent));
+  requireUsableGateway(gateway);
+  const read = withInteractiveHost(ctx, gateway, (host) => readFile(host, host_agent_id, SOUL));
   const text = await read.catch((error: unknown) => {
     if (error instanceof GatewayError) return null;
     throw error;
   });
-  const content = text && withoutTools(text);
+  const content = text && stripTools(text);
   if (!content?.trim()) throw new DomainError("unavailable", "Gateway SOUL read failed");
   return content;
 }
 
-/** A host may have refused TOOLS.md, so that SOUL.md carries it; the token in it is for the agent alone. */
-const withoutTools = (text: string): string => (toolsIn(text) === null ? text : ownIn({ name: SOUL, content: text }));
+/** Hosts that refuse TOOLS.md have it inside SOUL.md. It holds the token, which only the agent may read. */
+const stripTools = (text: string): string =>
+  extractTools(text) === null ? text : extractOwnContent({ name: SOUL, content: text });
 
-/** Replaces the soul of an agent: on its host first, so that what is stored is what the host has taken. */
+/** Replaces the soul of an agent, on its host first, so that only a text that the host accepted is stored. */
 export async function updateSoul(ctx: Context<Lead>, board_id: string, agent_id: string, soul: UpdateSoul): Promise<void> {
-  const target = await targetOfLead(ctx, board_id, agent_id);
+  const target = await getAgentForLead(ctx, board_id, agent_id);
   const { agent, gateway } = target;
-  const place = { id: hostAgentId(sessionOf(agent)), is_lead: agent.is_board_lead };
-  requireUsable(gateway);
+  const host_agent = { id: hostAgentId(requireSessionKey(agent)), is_lead: agent.is_board_lead };
+  requireUsableGateway(gateway);
   const file = { name: SOUL, content: soul.content };
-  const write = () => atHost(ctx, gateway, (host) => writeFiles(host, place, [file], { below_minimum: false }));
-  const failure = await hostFailure(write);
-  if (failure) throw unavailable("Gateway SOUL update failed:", failure);
-  await store(ctx, target, soul);
+  const write = () => withInteractiveHost(ctx, gateway, (host) => writeFiles(host, host_agent, [file], { below_minimum: false }));
+  const failure = await catchGatewayError(write);
+  if (failure) throw toUnavailable("Gateway SOUL update failed:", failure);
+  await storeSoul(ctx, target, soul);
 }
 
-async function store(ctx: Context<Lead>, target: Hosted, soul: UpdateSoul): Promise<void> {
+async function storeSoul(ctx: Context<Lead>, target: HostedAgent, soul: UpdateSoul): Promise<void> {
   await transaction(ctx, async (ctx) => {
-    const held = await holdAgent(ctx, target);
-    if (!held) throw notFound();
-    const { agent } = held;
-    const changes = changesOf(agent, { soul_template: soul.content });
-    const own = and(eq(agents.id, agent.id), eq(agents.gateway_id, agent.gateway_id));
+    const locked = await lockHostedAgent(ctx, target);
+    if (!locked) throw notFound();
+    const { agent } = locked;
+    const changes = changedFields(agent, { soul_template: soul.content });
+    const isAgent = and(eq(agents.id, agent.id), eq(agents.gateway_id, agent.gateway_id));
     const update = ctx.db
       .update(agents)
       .set({ ...changes, ...changedNow })
-      .where(own);
+      .where(isAgent);
     const { organization_id, agent_id } = ctx.actor;
     const about = { organization_id, board_id: agent.board_id, agent_id };
-    await writeTogether(ctx, [
+    await runBatch(ctx, [
       ...(isEmpty(changes) ? [] : [update]),
-      newEvents(ctx, [{ event_type: "agent.soul.updated", ...about, message: updatedMessage(agent.name, soul) }]),
-      ...newBoardEvents(ctx, agentBoardEvents(organization_id, { before: agent, after: agent, changes })),
+      insertEvents(ctx, [{ event_type: "agent.soul.updated", ...about, message: updatedMessage(agent.name, soul) }]),
+      ...insertBoardEvents(ctx, agentUpdatedEvents(organization_id, { before: agent, after: agent, changes })),
     ]);
   });
 }

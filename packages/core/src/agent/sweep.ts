@@ -1,5 +1,5 @@
 import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { newEvents } from "../activity/activity.ts";
+import { insertEvents } from "../activity/activity.ts";
 import { type Context, transaction } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
@@ -7,25 +7,25 @@ import { jobs } from "../job/job.sql.ts";
 import { agents } from "./agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 
-/** An agent that is being provisioned or updated, and that no job has worked on for so long, is given up. */
-const STRANDED_MS = 15 * 60_000;
-/** Agents in one transaction. */
-const BATCH = 500;
+/** A provisioning or updating agent is marked offline when no job has worked on it for this long. */
+export const STRANDED_AFTER_MS = 15 * 60_000;
+/** Number of agents per transaction. */
+const BATCH_SIZE = 500;
 
-/** Makes those offline that went quiet, and those that nobody works on any more though their state says so. */
+/** Marks agents offline that went silent, or whose provisioning or update has no open job any more. */
 export async function sweepAgents(ctx: Context): Promise<void> {
   const before = (ms: number) => new Date(ctx.now().getTime() - ms);
   const isQuiet = and(inArray(agents.status, ["online", "active"]), lt(agents.last_seen_at, before(OFFLINE_SECONDS * 1000)));
-  await takeOffline(ctx, isQuiet!, {});
-  await takeOffline(ctx, isStranded(before(STRANDED_MS)), {
+  await markOffline(ctx, isQuiet!, {});
+  await markOffline(ctx, isStranded(before(STRANDED_AFTER_MS)), {
     previous_status: null,
     wake_attempts: 0,
     checkin_deadline_at: null,
-    last_provision_error: "Work on the agent's host was interrupted and is not going on; update the agent with force=true.",
+    last_provision_error: "Work on the agent's host was interrupted and will not resume; update the agent with force=true.",
   });
 }
 
-/** Both states are entered with a job, and left with its end: without any job in that time there is none to come. */
+/** A job starts and ends both states, so an agent without an open or recent job will stay in them. */
 function isStranded(before: Date): SQL {
   const instant = sql`${before.toISOString()}::timestamptz`;
   return sql`${agents}.status in ('provisioning', 'updating') and ${agents}.created_at < ${instant} and not exists (
@@ -34,17 +34,17 @@ function isStranded(before: Date): SQL {
       and (${jobs}.status in ('queued', 'running') or ${jobs}.finished_at >= ${instant}))`;
 }
 
-async function takeOffline(ctx: Context, which: SQL, values: Partial<typeof agents.$inferInsert>): Promise<void> {
-  let taken: number;
+async function markOffline(ctx: Context, condition: SQL, values: Partial<typeof agents.$inferInsert>): Promise<void> {
+  let count: number;
   do {
-    taken = await transaction(ctx, async (ctx) => {
+    count = await transaction(ctx, async (ctx) => {
       const next = ctx.db
         .select({ id: agents.id })
         .from(agents)
-        .where(which)
-        .limit(BATCH)
+        .where(condition)
+        .limit(BATCH_SIZE)
         .for("no key update", { skipLocked: true });
-      const gone = await ctx.db
+      const updated = await ctx.db
         .update(agents)
         .set({ ...values, status: "offline", ...changedNow })
         .from(gateways)
@@ -55,17 +55,17 @@ async function takeOffline(ctx: Context, which: SQL, values: Partial<typeof agen
           board_id: agents.board_id,
           organization_id: gateways.organization_id,
         });
-      if (gone.length > 0)
-        await newEvents(
+      if (updated.length > 0)
+        await insertEvents(
           ctx,
-          gone.map(({ name, ...agent }) => toEvent(name, agent)),
+          updated.map(({ name, ...agent }) => toDisconnectedEvent(name, agent)),
         );
-      return gone.length;
+      return updated.length;
     });
-  } while (taken === BATCH);
+  } while (count === BATCH_SIZE);
 }
 
-const toEvent = (name: string, agent: { agent_id: string; board_id: string | null; organization_id: string }) => ({
+const toDisconnectedEvent = (name: string, agent: { agent_id: string; board_id: string | null; organization_id: string }) => ({
   event_type: "agent.disconnected" as const,
   ...agent,
   message: `Agent disconnected: ${name}.`,

@@ -7,24 +7,24 @@ const TOKEN_BYTES = 32;
 const ITERATIONS = 200_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** A stored hash comes from the database, but an imported one may be anything; these bound the work it can ask for. */
+/** An imported hash may name any number of iterations; this bounds the work of a check. */
 const MAX_ITERATIONS = 2_000_000;
 
 /** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
 export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
-/** The digest that finds a token by index. Keyed, so that a copy of the database alone cannot be searched for guesses. */
+/** The digest that finds a token by index. It is keyed, so a stolen copy of the database does not allow guessing tokens. */
 export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
-/** `pbkdf2_sha256$200000$<salt>$<hash>`, salt and hash in URL-safe Base64 without padding. Takes about 50 ms of another thread. */
+/** `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Takes about 50 ms in the thread pool. */
 export async function hashToken(token: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await derive(token, salt, ITERATIONS, HASH_BYTES, "sha256");
   return `pbkdf2_sha256$${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
-/** Whether the stored form is that of this token, in constant time. A malformed stored form matches nothing. */
+/** Whether the stored hash matches the token, compared in constant time. A malformed hash matches nothing. */
 export async function verifyToken(token: string, stored: string): Promise<boolean> {
   const match = /^pbkdf2_sha256\$(\d{1,7})\$([A-Za-z0-9_-]+)=*\$([A-Za-z0-9_-]+)=*$/.exec(stored);
   if (!match) return false;
@@ -36,7 +36,7 @@ export async function verifyToken(token: string, stored: string): Promise<boolea
   return timingSafeEqual(actual, expected);
 }
 
-/** What an agent row stores of a token. */
-export async function storedToken(pepper: KeyObject, token: string) {
+/** The columns of an agent that are stored for a token. */
+export async function toStoredToken(pepper: KeyObject, token: string) {
   return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
 }

@@ -14,9 +14,11 @@ import {
 } from "drizzle-orm/pg-core";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import { changeOrder, created, id, instant, timestamps } from "../db/columns.ts";
+import { changeOrder, created, id, instant, isOneOf, timestamps } from "../db/columns.ts";
 import { users } from "../organization/organization.sql.ts";
 import { tasks } from "../task/task.sql.ts";
+
+export const APPROVAL_STATUSES = ["pending", "approved", "rejected"] as const;
 
 export const approvals = pgTable(
   "approvals",
@@ -30,7 +32,7 @@ export const approvals = pgTable(
     payload: jsonb().$type<Record<string, unknown>>(),
     confidence: doublePrecision(),
     rubric_scores: jsonb().$type<Record<string, number>>(),
-    status: text().$type<"pending" | "approved" | "rejected">().notNull().default("pending"),
+    status: text({ enum: APPROVAL_STATUSES }).notNull().default("pending"),
     task_id: uuid().references(() => tasks.id, { onDelete: "set null" }),
     resolved_at: instant(),
     resolved_by_user_id: uuid().references(() => users.id, { onDelete: "set null" }),
@@ -44,7 +46,7 @@ export const approvals = pgTable(
     index("approvals_by_agent").on(t.agent_id),
     index("approvals_by_resolver").on(t.resolved_by_user_id),
     index("approvals_by_change").on(t.board_id, t.change_tx, t.change_seq),
-    check("approvals_status", sql`${t.status} in ('pending', 'approved', 'rejected')`),
+    check("approvals_status", isOneOf(t.status, APPROVAL_STATUSES)),
     check("approvals_confidence", sql`${t.confidence} between 0 and 100`),
   ],
 );
@@ -61,7 +63,7 @@ export const approval_task_links = pgTable(
       .notNull()
       .references(() => tasks.id, { onDelete: "cascade" }),
     position: integer().notNull(),
-    /** Mirrors the approval's status, so that one pending approval per task is a unique index. */
+    /** Copied from the approval's status, so that a unique index can allow one pending approval per task. */
     pending: boolean().notNull(),
   },
   (t) => [

@@ -4,31 +4,29 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
+import { ApprovalStatus } from "./approval-status.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
-
-export const ApprovalStatus = z.enum(["pending", "approved", "rejected"]);
-export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
 export const Approval = z
   .object({
     id: Id.describe("Id of the approval."),
-    board_id: Id.describe("Board that it belongs to."),
-    agent_id: Id.nullable().describe("Agent that asks."),
-    action_type: z.string().describe("What is to be approved."),
-    description: z.string().nullable().describe("Why, in the words of whoever asks."),
-    payload: z.record(z.string(), z.unknown()).nullable().describe("What is to be known for the decision."),
-    confidence: z.number().describe("How sure the agent is, 0 to 100; 0 when it did not say."),
+    board_id: Id.describe("Board that the approval belongs to."),
+    agent_id: Id.nullable().describe("Agent that requests the approval."),
+    action_type: z.string().describe("Action to approve."),
+    description: z.string().nullable().describe("Reason for the request."),
+    payload: z.record(z.string(), z.unknown()).nullable().describe("Further data for the decision."),
+    confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
     rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
     status: ApprovalStatus.describe("The decision."),
-    task_id: Id.nullable().describe("First of the tasks it is about."),
-    task_ids: z.array(Id).describe("The tasks it is about."),
-    task_titles: z.array(z.string()).describe("Their titles, in the same order."),
-    created_at: Instant.describe("When it was asked for."),
-    updated_at: Instant.describe("When it last changed."),
-    resolved_at: Instant.nullable().describe("When it was decided."),
-    resolved_by_user_id: Id.nullable().describe("Who decided."),
+    task_id: Id.nullable().describe("First of the linked tasks."),
+    task_ids: z.array(Id).describe("The linked tasks."),
+    task_titles: z.array(z.string()).describe("Titles of the linked tasks, in the same order."),
+    created_at: Instant.describe("When the approval was requested."),
+    updated_at: Instant.describe("When the approval last changed."),
+    resolved_at: Instant.nullable().describe("When the approval was decided."),
+    resolved_by_user_id: Id.nullable().describe("Person who decided."),
   })
-  .meta({ id: "Approval", description: "Something that an agent may do only when a person agrees." });
+  .meta({ id: "Approval", description: "A request for a person's consent to an action of an agent." });
 export type Approval = z.infer<typeof Approval>;
 
 interface LinkedTask {
@@ -41,26 +39,26 @@ const linked = sql<LinkedTask[]>`coalesce((
   from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
   where link.approval_id = ${approvals}.id), '[]')`;
 
-/** What a select over `approvals` takes for `toApproval`. */
+/** The columns that `toApproval` needs. */
 export const approvalColumns = { ...getTableColumns(approvals), linked };
 
-/** An approval of a board; with `hold` its row is locked until the transaction ends. */
-export async function readApproval(ctx: Context, board_id: string, approval_id: string, hold = false): Promise<Approval> {
+/** Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
+export async function readApproval(ctx: Context, board_id: string, approval_id: string, lock = false): Promise<Approval> {
   const query = ctx.db
     .select(approvalColumns)
     .from(approvals)
     .where(and(eq(approvals.id, approval_id), eq(approvals.board_id, board_id)));
-  const [row] = await (hold ? query.for("no key update", { of: approvals }) : query);
+  const [row] = await (lock ? query.for("no key update", { of: approvals }) : query);
   if (!row) throw notFound();
   return toApproval(row);
 }
 
-/** Approvals with their tasks in one statement, newest first. */
-export async function readApprovals(ctx: Context, which: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
+/** Approvals with their linked tasks in one statement, newest first. */
+export async function readApprovals(ctx: Context, condition: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
   const rows = await ctx.db
     .select(approvalColumns)
     .from(approvals)
-    .where(which)
+    .where(condition)
     .orderBy(desc(approvals.created_at), desc(approvals.id))
     .limit(page.limit)
     .offset(page.offset ?? 0);

@@ -1,11 +1,11 @@
 import type { BoardRow } from "../access.ts";
-import type { NewBoardEvent } from "../board-event/board-event.ts";
+import type { NewBoardEvent } from "../event-bus/board-event.ts";
 import type { Approval } from "./approval.ts";
 
-type Shown = Pick<Approval, "id" | "status"> & { task_ids: readonly string[] };
+type ApprovalState = Pick<Approval, "id" | "status"> & { task_ids: readonly string[] };
 
-/** What leaves on the event bus of an approval: that it waits for a decision, for the first time or again, or that it is decided. */
-export const approvalBoardEvents = (board: BoardRow, { id, status, task_ids }: Shown): NewBoardEvent[] => [
+/** The board event of a requested, reopened or decided approval. */
+export const approvalBoardEvents = (board: BoardRow, { id, status, task_ids }: ApprovalState): NewBoardEvent[] => [
   {
     type: status === "pending" ? "approval.requested" : "approval.resolved",
     organization_id: board.organization_id,

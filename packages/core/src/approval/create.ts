@@ -1,46 +1,44 @@
 import { and, eq } from "drizzle-orm";
-import { newEvents } from "../activity/activity.ts";
+import { insertEvents } from "../activity/activity.ts";
 import { type BoardRow, boardFor } from "../access.ts";
-import type { Agent, User } from "../actor.ts";
+import { actorColumns } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { newBoardEvents } from "../board-event/board-event.ts";
-import type { Context } from "../context.ts";
-import { repeatableTransaction } from "../db/giving-way.ts";
-import { writeTogether } from "../db/together.ts";
+import { insertBoardEvents } from "../board-event/board-event.ts";
+import type { CallerContext } from "../context.ts";
+import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { oneLine } from "../wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { approvalBoardEvents } from "./board-events.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
-import { holdTasks, keepOnePending, requireNonePending } from "./pending.ts";
-import { type CreateApproval, linkedTaskIds, payloadOf } from "./request.ts";
-
-type Asking = Context<User | Agent>;
+import { lockTasks, mapPendingConflict, requireNoPendingApproval } from "./pending.ts";
+import { type CreateApproval, toLinkedTaskIds, toStoredPayload } from "./input.ts";
 
 /**
- * Asks for an approval (contract approvals-tags.md §3). Approval, links and events are one statement, so that it needs no
- * transaction unless there are tasks to hold.
+ * Requests an approval (docs/reference/approvals.md#requesting-an-approval). The approval, its links and its events are one
+ * statement, so a transaction is needed only to lock linked tasks.
  */
-export async function createApproval(ctx: Asking, board_id: string, input: CreateApproval): Promise<Approval> {
+export async function createApproval(ctx: CallerContext, board_id: string, input: CreateApproval): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
-  const agent_id = await whoAsks(ctx, board, input);
-  const approval = { id: crypto.randomUUID(), agent_id, task_ids: linkedTaskIds(input) };
+  const agent_id = await requireRequestingAgent(ctx, board, input);
+  const approval = { id: crypto.randomUUID(), agent_id, task_ids: toLinkedTaskIds(input) };
   const { task_ids } = approval;
-  if (task_ids.length === 0) return store(ctx, board, approval, input);
-  return keepOnePending(ctx, board, task_ids, () =>
-    repeatableTransaction(ctx, async (ctx) => {
-      const found = await holdTasks(ctx, board, task_ids);
-      const missing_task_ids = task_ids.filter((id) => !found.includes(id));
+  if (task_ids.length === 0) return storeApproval(ctx, board, approval, input);
+  return mapPendingConflict(ctx, board, task_ids, () =>
+    withDeadlockRetry(ctx, async (ctx) => {
+      const existing_ids = await lockTasks(ctx, board, task_ids);
+      const missing_task_ids = task_ids.filter((id) => !existing_ids.includes(id));
       if (missing_task_ids.length > 0)
         throw new DomainError("not_found", "One or more tasks do not exist on this board.", { fields: { missing_task_ids } });
-      await requireNonePending(ctx, board, task_ids);
-      return store(ctx, board, approval, input);
+      await requireNoPendingApproval(ctx, board, task_ids);
+      return storeApproval(ctx, board, approval, input);
     }),
   );
 }
 
-/** The agent that asks: the caller, or the agent of the board for which a person writes it down. */
-async function whoAsks(ctx: Asking, board: BoardRow, { agent_id }: CreateApproval): Promise<string | null> {
+/** The requesting agent: the caller, or the agent of the board on whose behalf a person makes the request. */
+async function requireRequestingAgent(ctx: CallerContext, board: BoardRow, { agent_id }: CreateApproval): Promise<string | null> {
   if (ctx.actor.type === "agent") return ctx.actor.agent_id;
   if (agent_id === null) return null;
   const [agent] = await ctx.db
@@ -57,8 +55,13 @@ interface NewApproval {
   task_ids: readonly string[];
 }
 
-async function store(ctx: Asking, board: BoardRow, asked: NewApproval, input: CreateApproval): Promise<Approval> {
-  const { id, agent_id, task_ids } = asked;
+async function storeApproval(
+  ctx: CallerContext,
+  board: BoardRow,
+  approval: NewApproval,
+  input: CreateApproval,
+): Promise<Approval> {
+  const { id, agent_id, task_ids } = approval;
   const { action_type, confidence, rubric_scores } = input;
   const task_id = task_ids[0] ?? null;
   const links = task_ids.map((task_id, position) => ({ approval_id: id, task_id, position, pending: true }));
@@ -66,19 +69,26 @@ async function store(ctx: Asking, board: BoardRow, asked: NewApproval, input: Cr
     organization_id: board.organization_id,
     board_id: board.id,
     task_id,
-    ...(ctx.actor.type === "agent" ? { agent_id: ctx.actor.agent_id } : { user_id: ctx.actor.user_id }),
+    ...actorColumns(ctx.actor),
   };
-  const what = oneLine(action_type);
-  await writeTogether(ctx, [
-    ctx.db
-      .insert(approvals)
-      .values({ id, board_id: board.id, agent_id, action_type, payload: payloadOf(input), confidence, rubric_scores, task_id }),
+  const action = oneLine(action_type);
+  await runBatch(ctx, [
+    ctx.db.insert(approvals).values({
+      id,
+      board_id: board.id,
+      agent_id,
+      action_type,
+      payload: toStoredPayload(input),
+      confidence,
+      rubric_scores,
+      task_id,
+    }),
     ...(links.length > 0 ? [ctx.db.insert(approval_task_links).values(links)] : []),
-    newEvents(ctx, [
-      { event_type: "approval.created", message: `Approval created: ${what}.`, ...event },
-      { event_type: "approval.requested", message: `Approval requested: ${what}.`, ...event },
+    insertEvents(ctx, [
+      { event_type: "approval.created", message: `Approval created: ${action}.`, ...event },
+      { event_type: "approval.requested", message: `Approval requested: ${action}.`, ...event },
     ]),
-    ...newBoardEvents(ctx, approvalBoardEvents(board, { id, status: "pending", task_ids })),
+    ...insertBoardEvents(ctx, approvalBoardEvents(board, { id, status: "pending", task_ids })),
   ]);
   return readApproval(ctx, board.id, id);
 }

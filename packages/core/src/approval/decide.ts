@@ -1,28 +1,30 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { newEvents, type TypedEvent } from "../activity/activity.ts";
+import { insertEvents } from "../activity/activity.ts";
+import type { NewActivityEvent } from "../activity/event-type.ts";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
-import { newBoardEvents } from "../board-event/board-event.ts";
+import { insertBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
-import { repeatableTransaction } from "../db/giving-way.ts";
-import { writeTogether } from "../db/together.ts";
+import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { runBatch } from "../db/batch.ts";
 import { oneLine } from "../wire.ts";
-import { type Approval, ApprovalStatus, readApproval } from "./approval.ts";
+import { type Approval, readApproval } from "./approval.ts";
+import { ApprovalStatus } from "./approval-status.ts";
 import { approvalBoardEvents } from "./board-events.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
-import { newDecisionNotices } from "./notices.ts";
-import { holdTasks, keepOnePending, requireNonePending, tasksOf } from "./pending.ts";
+import { insertDecisionNotifications } from "./notifications.ts";
+import { lockTasks, mapPendingConflict, requireNoPendingApproval, taskIdsOfApproval } from "./pending.ts";
 
 export const DecideApproval = z
-  .object({ status: ApprovalStatus.optional().describe("The decision; `pending` takes an earlier one back.") })
+  .object({ status: ApprovalStatus.optional().describe("The decision. `pending` withdraws an earlier decision.") })
   .meta({ id: "ApprovalUpdate" });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
 /**
- * Decides an approval, or takes the decision back (contract approvals-tags.md §4). Under the row's lock, so that of equal
- * decisions at once only the first is one.
+ * Decides an approval, or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). The row is locked, so
+ * that of several equal decisions at the same time only the first has effects.
  */
 export async function decideApproval(
   ctx: Context<User>,
@@ -32,9 +34,9 @@ export async function decideApproval(
 ): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
   if (status === undefined) return readApproval(ctx, board.id, approval_id);
-  return keepOnePending(ctx, board, tasksOf(approval_id), () =>
-    repeatableTransaction(ctx, async (ctx) => {
-      await holdTasks(ctx, board, tasksOf(approval_id));
+  return mapPendingConflict(ctx, board, taskIdsOfApproval(approval_id), () =>
+    withDeadlockRetry(ctx, async (ctx) => {
+      await lockTasks(ctx, board, taskIdsOfApproval(approval_id));
       const stored = await readApproval(ctx, board.id, approval_id, true);
       if (stored.status === status) return stored;
       if (status === "pending") await reopen(ctx, board, stored);
@@ -45,30 +47,30 @@ export async function decideApproval(
 }
 
 async function reopen(ctx: Context<User>, board: BoardRow, approval: Approval): Promise<void> {
-  await requireNonePending(ctx, board, approval.task_ids);
+  await requireNoPendingApproval(ctx, board, approval.task_ids);
   const message = `Approval reopened: ${oneLine(approval.action_type)}.`;
-  await writeTogether(ctx, [
-    ...newStatus(ctx, approval, { status: "pending", resolved_at: null, resolved_by_user_id: null }),
-    newEvents(ctx, [{ event_type: "approval.reviewed", ...about(ctx, board, approval), message }]),
-    ...newBoardEvents(ctx, approvalBoardEvents(board, { ...approval, status: "pending" })),
+  await runBatch(ctx, [
+    ...decisionUpdates(ctx, approval, { status: "pending", resolved_at: null, resolved_by_user_id: null }),
+    insertEvents(ctx, [{ event_type: "approval.reviewed", ...eventFields(ctx, board, approval), message }]),
+    ...insertBoardEvents(ctx, approvalBoardEvents(board, { ...approval, status: "pending" })),
   ]);
 }
 
 async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval): Promise<void> {
   const { status } = approval;
-  const event = about(ctx, board, approval);
-  const what = oneLine(approval.action_type);
-  const events: TypedEvent[] = [
-    { event_type: "approval.reviewed", ...event, message: `Approval reviewed: ${what}.` },
-    { event_type: "approval.resolved", ...event, message: `Approval ${status}: ${what}.` },
+  const event = eventFields(ctx, board, approval);
+  const action = oneLine(approval.action_type);
+  const events: NewActivityEvent[] = [
+    { event_type: "approval.reviewed", ...event, message: `Approval reviewed: ${action}.` },
+    { event_type: "approval.resolved", ...event, message: `Approval ${status}: ${action}.` },
   ];
-  await writeTogether(ctx, [
-    // The tasks' own times come from the same clock: a gate asks which of the two was later. And the moment itself, since
-    // the tasks may have been waited for.
-    ...newStatus(ctx, approval, { status, resolved_at: sql`clock_timestamp()`, resolved_by_user_id: ctx.actor.user_id }),
-    newEvents(ctx, events),
-    ...(await newDecisionNotices(ctx, board, approval)),
-    ...newBoardEvents(ctx, approvalBoardEvents(board, approval)),
+  await runBatch(ctx, [
+    // A gate compares this time with `left_done_at`, so both are the current time of the database's clock: the start of the
+    // transaction is too early when it waited for locks.
+    ...decisionUpdates(ctx, approval, { status, resolved_at: sql`clock_timestamp()`, resolved_by_user_id: ctx.actor.user_id }),
+    insertEvents(ctx, events),
+    ...(await insertDecisionNotifications(ctx, board, approval)),
+    ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
 
@@ -78,7 +80,7 @@ interface Decision {
   resolved_by_user_id: string | null;
 }
 
-const newStatus = (ctx: Context, { id, board_id }: Approval, decision: Decision) => [
+const decisionUpdates = (ctx: Context, { id, board_id }: Approval, decision: Decision) => [
   ctx.db
     .update(approvals)
     .set({ ...decision, ...changedNow })
@@ -89,7 +91,7 @@ const newStatus = (ctx: Context, { id, board_id }: Approval, decision: Decision)
     .where(eq(approval_task_links.approval_id, id)),
 ];
 
-const about = (ctx: Context<User>, { organization_id, id: board_id }: BoardRow, { task_id }: Approval) => ({
+const eventFields = (ctx: Context<User>, { organization_id, id: board_id }: BoardRow, { task_id }: Approval) => ({
   organization_id,
   board_id,
   task_id,

@@ -1,9 +1,10 @@
 import { and, count, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
-import type { Agent, User } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { User } from "../actor.ts";
+import type { CallerContext, Context } from "../context.ts";
 import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
-import { type Approval, ApprovalStatus, readApproval, readApprovals } from "./approval.ts";
+import { type Approval, readApproval, readApprovals } from "./approval.ts";
+import { ApprovalStatus } from "./approval-status.ts";
 import { approvals } from "./approval.sql.ts";
 
 export const ApprovalQuery = pageQuery().extend({
@@ -14,7 +15,7 @@ export interface ApprovalQuery extends PageQuery {
 }
 
 /** The approvals of a board, newest first. */
-export async function listApprovals(ctx: Context<User | Agent>, board_id: string, query: ApprovalQuery): Promise<Page<Approval>> {
+export async function listApprovals(ctx: CallerContext, board_id: string, query: ApprovalQuery): Promise<Page<Approval>> {
   const board = await boardFor(ctx, board_id, "read");
   const where = and(
     eq(approvals.board_id, board.id),
@@ -28,7 +29,7 @@ export async function listApprovals(ctx: Context<User | Agent>, board_id: string
   );
 }
 
-/** An approval that the caller may decide. */
+/** Needs write access: it is read before a decision. */
 export async function getApproval(ctx: Context<User>, board_id: string, approval_id: string): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
   return readApproval(ctx, board.id, approval_id);

@@ -1,7 +1,7 @@
 import { oneLine } from "../wire.ts";
 import type { Approval } from "./approval.ts";
 
-/** What agents are told of a decision (contract gateways.md §14). */
+/** The message about a decision (docs/reference/gateways.md#approval-messages). */
 export function approvalResolvedText(board: { name: string }, approval: Approval): string {
   const { id, action_type, status, confidence, task_ids } = approval;
   return [
@@ -13,7 +13,7 @@ export function approvalResolvedText(board: { name: string }, approval: Approval
     `Confidence: ${confidence}`,
     ...(task_ids.length > 0 ? [`Task ID${task_ids.length > 1 ? "s" : ""}: ${task_ids.join(", ")}`] : []),
     status === "approved"
-      ? "Take action: go on with what was approved."
-      : "Take action: leave what was rejected undone, and plan anew.",
+      ? "Take action: proceed with the approved action."
+      : "Take action: do not carry out the rejected action, and change your plan.",
   ].join("\n");
 }

@@ -2,47 +2,52 @@ import { and, asc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { violatedIndex } from "../db/conflict.ts";
+import { violatedUniqueIndex } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 
-/** Ids of tasks, or the subquery that finds them. */
+/** Ids of tasks, or a subquery for them. */
 export type TaskIds = readonly string[] | SQL;
 
-/** The tasks of an approval, for a condition on task ids. */
-export const tasksOf = (approval_id: string): SQL =>
+/** A subquery for the ids of an approval's tasks. */
+export const taskIdsOfApproval = (approval_id: string): SQL =>
   sql`(select link.task_id from ${approval_task_links} as link where link.approval_id = ${approval_id})`;
 
 /**
- * Holds tasks of a board until the transaction ends, and returns the ids of those that there are. Whoever makes an approval
- * pending or decides one does it, and whoever moves a task: none of them sees half of what another does. The board comes
- * first and the tasks by id, as everybody takes them, so that nobody waits in a circle.
+ * Locks tasks of a board until the transaction ends, and returns the ids of those that exist. Changes of approvals and moves
+ * of tasks take the same locks, so that a gate sees a decision completely or not at all. The board is locked first and
+ * tasks by id, as everywhere, so that no deadlock arises.
  */
-export async function holdTasks(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<string[]> {
-  const home = sql`(select ${boards}.id from ${boards} where ${boards}.id = ${board.id} for key share)`;
-  const held = await ctx.db
+export async function lockTasks(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<string[]> {
+  const lockedBoard = sql`(select ${boards}.id from ${boards} where ${boards}.id = ${board.id} for key share)`;
+  const locked = await ctx.db
     .select({ id: tasks.id })
     .from(tasks)
-    .where(and(eq(tasks.board_id, home), inArray(tasks.id, task_ids)))
+    .where(and(eq(tasks.board_id, lockedBoard), inArray(tasks.id, task_ids)))
     .orderBy(asc(tasks.id))
     .for("no key update");
-  return held.map(({ id }) => id);
+  return locked.map(({ id }) => id);
 }
 
-/** Throws when one of the tasks waits for another approval already. Of held tasks the answer stays true. */
-export async function requireNonePending(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<void> {
-  const conflicts = await findPending(ctx, board, task_ids);
-  if (conflicts.length > 0) throw alreadyPending(conflicts);
+/** Throws when one of the tasks already has a pending approval. The caller has locked the tasks. */
+export async function requireNoPendingApproval(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<void> {
+  const conflicts = await findPendingApprovals(ctx, board, task_ids);
+  if (conflicts.length > 0) throw alreadyPendingError(conflicts);
 }
 
-/** Runs a write that makes an approval pending. The index has the last word, also over writers who hold no tasks. */
-export async function keepOnePending<T>(ctx: Context, board: BoardRow, task_ids: TaskIds, write: () => Promise<T>): Promise<T> {
+/** Runs a write that makes an approval pending, and turns a violation of the unique index into the error of the API. */
+export async function mapPendingConflict<T>(
+  ctx: Context,
+  board: BoardRow,
+  task_ids: TaskIds,
+  write: () => Promise<T>,
+): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    if (violatedIndex(error) !== "approval_task_links_pending") throw error;
-    throw alreadyPending(await findPending(ctx, board, task_ids));
+    if (violatedUniqueIndex(error) !== "approval_task_links_pending") throw error;
+    throw alreadyPendingError(await findPendingApprovals(ctx, board, task_ids));
   }
 }
 
@@ -51,7 +56,7 @@ interface Conflict {
   approval_id: string;
 }
 
-const findPending = (ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<Conflict[]> =>
+const findPendingApprovals = (ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<Conflict[]> =>
   ctx.db
     .select({ task_id: approval_task_links.task_id, approval_id: approval_task_links.approval_id })
     .from(approval_task_links)
@@ -59,5 +64,5 @@ const findPending = (ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<
     .where(and(eq(approvals.board_id, board.id), approval_task_links.pending, inArray(approval_task_links.task_id, task_ids)))
     .orderBy(asc(approval_task_links.task_id));
 
-const alreadyPending = (conflicts: Conflict[]) =>
+const alreadyPendingError = (conflicts: Conflict[]) =>
   new DomainError("conflict", "Each task can have only one pending approval.", { fields: { conflicts } });

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type AnyPgColumn, boolean, check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
 import { id, instant, timestamps } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
@@ -10,7 +10,7 @@ export const board_groups = pgTable(
     ...id,
     organization_id: uuid()
       .notNull()
-      .references((): AnyPgColumn => organizations.id, { onDelete: "cascade" }),
+      .references(() => organizations.id, { onDelete: "cascade" }),
     name: text().notNull(),
     slug: text().notNull(),
     description: text(),
@@ -28,11 +28,14 @@ export const boards = pgTable(
     ...id,
     organization_id: uuid()
       .notNull()
-      .references((): AnyPgColumn => organizations.id, { onDelete: "cascade" }),
-    /** Checked when the transaction ends (see the migration): removing an organization takes boards and gateways by cascade, in any order. */
+      .references(() => organizations.id, { onDelete: "cascade" }),
+    /**
+     * A migration makes this key deferrable: it is checked when the transaction ends, because removing an organization
+     * cascades to its boards and gateways in any order.
+     */
     gateway_id: uuid()
       .notNull()
-      .references((): AnyPgColumn => gateways.id),
+      .references(() => gateways.id),
     board_group_id: uuid().references(() => board_groups.id, { onDelete: "set null" }),
     name: text().notNull(),
     slug: text().notNull(),

@@ -3,18 +3,18 @@ import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
-import { mapConflict } from "../db/conflict.ts";
+import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
-import { requireGatewayWithMain } from "../gateway/gateway.ts";
-import { grantBoard } from "../organization/member.ts";
+import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
+import { grantBoardAccess } from "../organization/member.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import {
-  Blankable,
+  TextOrNull,
   Id,
   Instant,
-  InstantIn,
+  InstantInput,
   Integer,
   JsonObject,
   MAX_INTEGER,
@@ -22,20 +22,30 @@ import {
   MAX_SLUG,
   MAX_TEXT,
   NonEmpty,
-  rule,
+  valueError,
 } from "../wire.ts";
+import { BoardType } from "./board-type.ts";
 import { board_groups, boards } from "./board.sql.ts";
+import { requireCompleteGoal } from "./goal.ts";
 import { lockBoard } from "./lock.ts";
-import { notifyOfChanges } from "./notices.ts";
-import { changedSlug, insertSlugged, slugConflicts } from "./slug.ts";
+import { notifyBoardUpdated } from "./notifications.ts";
+import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 
-export const BoardType = z.enum(["goal", "project", "ops", "general"]);
 const GoalSource = z.enum(["user", "ai_generated"]);
+
+/** The rules for the tasks of the board. */
+const ruleFields = {
+  require_approval_for_done: z.boolean().describe("A task must be approved before it moves to done."),
+  require_review_before_done: z.boolean().describe("A task can move to done only from review."),
+  comment_required_for_review: z.boolean().describe("A task needs a comment to move to review."),
+  block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval cannot change its status."),
+  only_lead_can_change_status: z.boolean().describe("Of the agents, only the lead can change the status of tasks."),
+};
 
 const shape = {
   id: Id.describe("Id of the board."),
   organization_id: Id.describe("Organization that the board belongs to."),
-  name: z.string().describe("Name people read."),
+  name: z.string().describe("Display name."),
   slug: z.string().describe("URL-safe name, unique in the organization."),
   description: z.string().describe("What the board is for, in Markdown."),
   gateway_id: Id.describe("Gateway that runs the board's agents."),
@@ -44,46 +54,40 @@ const shape = {
   objective: z.string().nullable().describe("What success looks like."),
   success_metrics: z.record(z.string(), z.unknown()).nullable().describe("Measurable criteria."),
   target_date: Instant.nullable().describe("When the goal should be reached."),
-  goal_confirmed: z.boolean().describe("Objective and metrics are final."),
+  goal_confirmed: z.boolean().describe("Whether objective and metrics are final."),
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
-  require_approval_for_done: z.boolean().describe("A task needs an approval before done."),
-  require_review_before_done: z.boolean().describe("A task goes to done from review only."),
-  comment_required_for_review: z.boolean().describe("A task needs a comment to enter review."),
-  block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval keeps its status."),
-  only_lead_can_change_status: z.boolean().describe("Among agents, only the lead moves tasks."),
-  max_agents: z.int().describe("How many agents the board may have, the lead not counted."),
-  created_at: Instant.describe("When the board was made."),
+  ...ruleFields,
+  max_agents: z.int().describe("How many agents the board may have, not counting the lead."),
+  created_at: Instant.describe("When the board was created."),
   updated_at: Instant.describe("When the board last changed."),
 };
-export const Board = z.object(shape).meta({ id: "Board", description: "A place where people and agents coordinate." });
+export const Board = z
+  .object(shape)
+  .meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
 export type Board = z.infer<typeof Board>;
 
 const fields = {
-  name: NonEmpty(MAX_NAME).describe("Name people read."),
-  slug: Blankable(MAX_SLUG).describe("Made from the name when blank."),
+  name: NonEmpty(MAX_NAME).describe("Display name."),
+  slug: TextOrNull(MAX_SLUG).describe("URL-safe name; made from the name when blank."),
   description: z
-    .string(rule("description is required"))
+    .string(valueError("description is required"))
     .trim()
-    .min(1, rule("description is required"))
+    .min(1, valueError("description is required"))
     .max(MAX_TEXT)
     .describe("What the board is for, in Markdown."),
   gateway_id: Id.nullable()
-    .refine((id) => id !== null, rule("gateway_id is required"))
+    .refine((id) => id !== null, valueError("gateway_id is required"))
     .transform((id) => id as string)
     .describe("Gateway that runs the board's agents."),
   board_group_id: Id.nullable().describe("Group of related boards."),
   board_type: BoardType.describe("Kind of board."),
-  objective: Blankable(MAX_TEXT).describe("What success looks like."),
+  objective: TextOrNull(MAX_TEXT).describe("What success looks like."),
   success_metrics: JsonObject.nullable().describe("Measurable criteria."),
-  target_date: InstantIn.nullable().describe("When the goal should be reached."),
-  goal_confirmed: z.boolean().describe("Objective and metrics are final."),
+  target_date: InstantInput.nullable().describe("When the goal should be reached."),
+  goal_confirmed: z.boolean().describe("Whether objective and metrics are final."),
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
-  require_approval_for_done: z.boolean().describe("A task needs an approval before done."),
-  require_review_before_done: z.boolean().describe("A task goes to done from review only."),
-  comment_required_for_review: z.boolean().describe("A task needs a comment to enter review."),
-  block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval keeps its status."),
-  only_lead_can_change_status: z.boolean().describe("Among agents, only the lead moves tasks."),
-  max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, the lead not counted."),
+  ...ruleFields,
+  max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, not counting the lead."),
 };
 
 export const CreateBoard = z
@@ -97,11 +101,11 @@ export const CreateBoard = z
     target_date: fields.target_date.default(null),
     goal_confirmed: fields.goal_confirmed.default(false),
     goal_source: fields.goal_source.default(null),
-    require_approval_for_done: fields.require_approval_for_done.default(true),
-    require_review_before_done: fields.require_review_before_done.default(false),
-    comment_required_for_review: fields.comment_required_for_review.default(false),
-    block_status_changes_with_pending_approval: fields.block_status_changes_with_pending_approval.default(false),
-    only_lead_can_change_status: fields.only_lead_can_change_status.default(false),
+    require_approval_for_done: ruleFields.require_approval_for_done.default(true),
+    require_review_before_done: ruleFields.require_review_before_done.default(false),
+    comment_required_for_review: ruleFields.comment_required_for_review.default(false),
+    block_status_changes_with_pending_approval: ruleFields.block_status_changes_with_pending_approval.default(false),
+    only_lead_can_change_status: ruleFields.only_lead_can_change_status.default(false),
     max_agents: fields.max_agents.default(1),
   })
   .meta({ id: "BoardCreate" });
@@ -115,14 +119,14 @@ export interface BoardQuery extends PageQuery {
   gateway_id?: string | undefined;
 }
 
-/** The boards the caller may read, by name. A filter that nothing matches gives an empty page. */
+/** The boards that the caller may read, by name. A filter without matches gives an empty page. */
 export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
-  const wanted = and(
+  const condition = and(
     readableBoards(ctx.actor),
     query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
     query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
   );
-  const total = ctx.db.$count(boards, wanted);
+  const total = ctx.db.$count(boards, condition);
   return readPage(
     query,
     total,
@@ -130,7 +134,7 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
       ctx.db
         .select({ item: boards, total })
         .from(boards)
-        .where(wanted)
+        .where(condition)
         .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
         .limit(limit)
         .offset(offset),
@@ -142,51 +146,45 @@ export async function getBoard(ctx: Context<User | Agent>, board_id: string): Pr
   return toBoard(await boardFor(ctx, board_id, "read"));
 }
 
-/** Creates a board. Its creator may write to it, also without an all-boards right. */
+/** Creates a board. A creator without the right to write to all boards gets the right to write to this one. */
 export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Board> {
   const { organization_id, member_id, all_boards_write } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {
-    await requireGatewayWithMain(ctx, organization_id, input.gateway_id);
+    await requireGatewayWithMainAgent(ctx, organization_id, input.gateway_id);
     await requireGroup(ctx, organization_id, input.board_group_id);
-    requireGoal(input);
+    requireCompleteGoal(input);
     const values = { ...input, organization_id };
-    const row = await insertSlugged(ctx, "board", values, (slug) =>
+    const row = await insertWithSlug(ctx, "board", values, (slug) =>
       ctx.db
         .insert(boards)
         .values({ ...values, slug })
         .onConflictDoNothing()
         .returning(),
     );
-    if (!all_boards_write) await grantBoard(ctx, member_id, row.id);
+    if (!all_boards_write) await grantBoardAccess(ctx, member_id, row.id);
     return toBoard(row);
   });
 }
 
 /**
- * Changes what was sent, and tells the agents concerned; the goal rule holds on the merged state. Renaming alone keeps the
- * slug, a blank one is made anew.
+ * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the merged state. A new name
+ * alone keeps the slug; a blank slug is made from the name again.
  */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {
     const stored = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
-    const slug = await changedSlug(ctx, "board", stored, input);
-    const changes = changesOf(stored, { ...input, slug });
+    const slug = await toUpdatedSlug(ctx, "board", stored, input);
+    const changes = changedFields(stored, { ...input, slug });
     if (isEmpty(changes)) return toBoard(stored);
-    if (changes.gateway_id) await requireMovable(ctx, stored, changes.gateway_id);
+    if (changes.gateway_id) await requireGatewayChange(ctx, stored, changes.gateway_id);
     if (changes.board_group_id) await requireGroup(ctx, stored.organization_id, changes.board_group_id);
-    requireGoal({ ...stored, ...changes });
-    const [row] = await mapConflict(slugConflicts, () =>
+    requireCompleteGoal({ ...stored, ...changes });
+    const [row] = await mapUniqueViolation(slugConflicts, () =>
       ctx.db.update(boards).set(changes).where(eq(boards.id, stored.id)).returning(),
     );
-    await notifyOfChanges(ctx, stored, row!, changes);
+    await notifyBoardUpdated(ctx, stored, row!, changes);
     return toBoard(row!);
   });
-}
-
-function requireGoal(board: Pick<CreateBoard, "goal_confirmed" | "board_type" | "objective" | "success_metrics">): void {
-  if (!board.goal_confirmed || board.board_type !== "goal") return;
-  if (!board.objective?.trim() || isEmpty(board.success_metrics ?? {}))
-    throw new DomainError("invalid", "Confirmed goal boards require objective and success_metrics");
 }
 
 async function requireGroup(ctx: Context, organization_id: string, board_group_id: string | null): Promise<void> {
@@ -199,10 +197,10 @@ async function requireGroup(ctx: Context, organization_id: string, board_group_i
   if (!group) throw new DomainError("invalid", "board_group_id is invalid");
 }
 
-async function requireMovable(ctx: Context, board: BoardRow, gateway_id: string): Promise<void> {
-  await requireGatewayWithMain(ctx, board.organization_id, gateway_id);
-  const [bound] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.board_id, board.id)).limit(1);
-  if (bound) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
+async function requireGatewayChange(ctx: Context, board: BoardRow, gateway_id: string): Promise<void> {
+  await requireGatewayWithMainAgent(ctx, board.organization_id, gateway_id);
+  const [agent] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.board_id, board.id)).limit(1);
+  if (agent) throw new DomainError("conflict", "Board has agents on its current gateway; move or delete them first.");
 }
 
 export function toBoard(row: BoardRow): Board {

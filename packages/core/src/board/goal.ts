@@ -1,35 +1,45 @@
 import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import type { BoardRow } from "../access.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
-import { Blankable, InstantIn, JsonObject, MAX_TEXT, rule } from "../wire.ts";
-import { BoardType } from "./board.ts";
+import { DomainError } from "../errors.ts";
+import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, valueError } from "../wire.ts";
+import { BoardType } from "./board-type.ts";
 import { boards } from "./board.sql.ts";
 
-/** A whole goal: what is left out, the board has not. */
+/** A goal as a whole: a field that is left out is cleared on the board. */
 export const goalFields = {
   board_type: BoardType.describe("Kind of board."),
-  objective: Blankable(MAX_TEXT).default(null).describe("What success looks like; needed of a goal board."),
-  success_metrics: JsonObject.nullable().default(null).describe("Measurable criteria; needed of a goal board."),
-  target_date: InstantIn.nullable().default(null).describe("When the goal should be reached."),
+  objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),
+  success_metrics: JsonObject.nullable().default(null).describe("Measurable criteria; required for a goal board."),
+  target_date: InstantInput.nullable().default(null).describe("When the goal should be reached."),
 };
 export type Goal = z.output<z.ZodObject<typeof goalFields>>;
 
-/** What a confirmed goal board must have, as a rule between the fields of a schema. */
-export const isWholeGoal = [
-  ({ board_type, objective, success_metrics }: Goal) =>
-    board_type !== "goal" || (objective !== null && !isEmpty(success_metrics ?? {})),
-  rule("Confirmed goal boards require objective and success_metrics"),
-] as const;
+const GOAL_INCOMPLETE = "Confirmed goal boards require objective and success_metrics";
 
-/** Gives a locked board the goal that an agent has drafted and a person agreed to. */
+type GoalRuleFields = Pick<Goal, "board_type" | "objective" | "success_metrics">;
+
+/** A goal board needs an objective and metrics before its goal is confirmed; other types of board do not. */
+const isCompleteGoal = ({ board_type, objective, success_metrics }: GoalRuleFields): boolean =>
+  board_type !== "goal" || (!!objective?.trim() && !isEmpty(success_metrics ?? {}));
+
+/** The goal rule for a schema: `schema.refine(...completeGoalRule)`. */
+export const completeGoalRule = [isCompleteGoal, valueError(GOAL_INCOMPLETE)] as const;
+
+/** The goal rule for a board, on the merged state of a change. */
+export function requireCompleteGoal(board: GoalRuleFields & { goal_confirmed: boolean }): void {
+  if (board.goal_confirmed && !isCompleteGoal(board)) throw new DomainError("invalid", GOAL_INCOMPLETE);
+}
+
+/** Stores the confirmed goal of an onboarding. The caller must hold the lock on the board. */
 export async function confirmGoal(
   ctx: Context,
   board: BoardRow,
   goal: Goal & Pick<BoardRow, "require_approval_for_done">,
 ): Promise<BoardRow> {
-  const changes = changesOf(board, { ...goal, goal_confirmed: true, goal_source: "ai_generated" });
+  const changes = changedFields(board, { ...goal, goal_confirmed: true, goal_source: "ai_generated" });
   if (isEmpty(changes)) return board;
   const [row] = await ctx.db
     .update(boards)

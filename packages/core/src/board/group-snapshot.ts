@@ -1,28 +1,32 @@
 import { and, asc, count, desc, eq, getTableColumns, inArray, lte, ne, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardGroupRow, type BoardRow, boardFor, boardsOfUser, groupFor } from "../access.ts";
+import { type BoardGroupRow, type BoardRow, boardFor, readableBoardsOfUser, groupFor } from "../access.ts";
 import type { Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
 import { tasks } from "../task/task.sql.ts";
-import { taskLabels, Task, TaskStatus } from "../task/task.ts";
+import { TaskStatus } from "../task/task-status.ts";
+import { taskTags } from "../tag/task-tags.ts";
+import { Task } from "../task/task.ts";
 import { QueryBoolean, QueryInteger } from "../wire.ts";
 import { Board, toBoard } from "./board.ts";
 import { board_groups, boards } from "./board.sql.ts";
-import { BoardGroup, toBoardGroup } from "./group.ts";
+import { BoardGroup, toBoardGroup } from "./board-group.ts";
 
 const MAX_TASKS_PER_BOARD = 100;
 
 export const GroupSnapshotQuery = z.object({
-  include_done: QueryBoolean.default(false).describe("List done tasks too; the counts always have them."),
-  per_board_task_limit: QueryInteger(0, MAX_TASKS_PER_BOARD).default(5).describe("How many tasks of each board at the most."),
+  include_done: QueryBoolean.default(false).describe("List done tasks too; the counts always include them."),
+  per_board_task_limit: QueryInteger(0, MAX_TASKS_PER_BOARD)
+    .default(5)
+    .describe("Maximum number of tasks listed for each board."),
 });
 export type GroupSnapshotQuery = z.infer<typeof GroupSnapshotQuery>;
 
-export const NeighbourSnapshotQuery = GroupSnapshotQuery.extend({
-  include_self: QueryBoolean.default(false).describe("Show the board itself among those of its group."),
+export const BoardGroupSnapshotQuery = GroupSnapshotQuery.extend({
+  include_self: QueryBoolean.default(false).describe("Include the board itself."),
 });
-export type NeighbourSnapshotQuery = z.infer<typeof NeighbourSnapshotQuery>;
+export type BoardGroupSnapshotQuery = z.infer<typeof BoardGroupSnapshotQuery>;
 
 const { id, board_id, title, status, priority, assigned_agent_id, due_at, in_progress_at, tags, created_at, updated_at } =
   Task.shape;
@@ -35,14 +39,14 @@ const GroupTask = z
     status,
     priority,
     assigned_agent_id,
-    assignee: z.string().nullable().describe("Name of the agent that works on it."),
+    assignee: z.string().nullable().describe("Name of the assigned agent."),
     due_at,
     in_progress_at,
     tags,
     created_at,
     updated_at,
   })
-  .meta({ id: "GroupTask", description: "A task as other boards of the group see it." });
+  .meta({ id: "GroupTask", description: "A task as the other boards of the group see it." });
 type GroupTask = z.infer<typeof GroupTask>;
 
 const GroupSnapshotBoard = z
@@ -50,95 +54,95 @@ const GroupSnapshotBoard = z
     board: Board.describe("The board."),
     task_counts: z
       .partialRecord(TaskStatus, z.int())
-      .describe("How many tasks there are in each state that has any, done ones included."),
-    tasks: z.array(GroupTask).describe("Its most pressing tasks: by state, then priority, then latest change."),
+      .describe("Number of tasks by status, done ones included; a status without tasks is left out."),
+    tasks: z.array(GroupTask).describe("Its most urgent tasks: by status, then priority, then latest change."),
   })
   .meta({ id: "GroupSnapshotBoard" });
 type GroupSnapshotBoard = z.infer<typeof GroupSnapshotBoard>;
 
 export const GroupSnapshot = z
   .object({
-    group: BoardGroup.nullable().describe("The group; null when the board is in none."),
+    group: BoardGroup.nullable().describe("The group; null when the board is in no group."),
     boards: z.array(GroupSnapshotBoard).describe("Its boards by name."),
   })
   .meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
 export type GroupSnapshot = z.infer<typeof GroupSnapshot>;
 
-/** The group with its boards that the caller may read. */
+/** The group with those of its boards that the caller may read. */
 export async function getGroupSnapshot(
   ctx: Context<Member>,
   group_id: string,
   query: GroupSnapshotQuery,
 ): Promise<GroupSnapshot> {
-  return showGroup(ctx, await groupFor(ctx, group_id, "read"), boardsOfUser(ctx.actor), query);
+  return readGroupSnapshot(ctx, await groupFor(ctx, group_id, "read"), readableBoardsOfUser(ctx.actor), query);
 }
 
-/** The group of a board. People see the boards they may read, agents all of them. */
-export async function getNeighbourSnapshot(
+/** The group of a board. Users see the boards that they may read, agents see all of them. */
+export async function getGroupSnapshotOfBoard(
   ctx: Context<User | Agent>,
   board_id: string,
-  { include_self, ...query }: NeighbourSnapshotQuery,
+  { include_self, ...query }: BoardGroupSnapshotQuery,
 ): Promise<GroupSnapshot> {
   const board = await boardFor(ctx, board_id, "read");
   if (!board.board_group_id) return { group: null, boards: [] };
   const [group] = await ctx.db.select().from(board_groups).where(eq(board_groups.id, board.board_group_id));
   if (!group) return { group: null, boards: [] };
-  const visible = ctx.actor.type === "user" ? boardsOfUser(ctx.actor) : undefined;
-  return showGroup(ctx, group, and(visible, include_self ? undefined : ne(boards.id, board.id)), query);
+  const isVisible = ctx.actor.type === "user" ? readableBoardsOfUser(ctx.actor) : undefined;
+  return readGroupSnapshot(ctx, group, and(isVisible, include_self ? undefined : ne(boards.id, board.id)), query);
 }
 
-async function showGroup(
+async function readGroupSnapshot(
   ctx: Context,
   group: BoardGroupRow,
-  which: SQL | undefined,
+  condition: SQL | undefined,
   query: GroupSnapshotQuery,
 ): Promise<GroupSnapshot> {
-  const shown = await ctx.db
+  const boardRows = await ctx.db
     .select()
     .from(boards)
-    .where(and(eq(boards.board_group_id, group.id), which))
+    .where(and(eq(boards.board_group_id, group.id), condition))
     .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id));
-  const [counts, pressing] = await Promise.all([countTasks(ctx, shown), readTasks(ctx, shown, query)]);
+  const [counts, topTasks] = await Promise.all([countTasks(ctx, boardRows), readTopTasks(ctx, boardRows, query)]);
   return {
     group: toBoardGroup(group),
-    boards: shown.map((board) => ({
+    boards: boardRows.map((board) => ({
       board: toBoard(board),
       task_counts: counts.get(board.id) ?? {},
-      tasks: pressing.get(board.id) ?? [],
+      tasks: topTasks.get(board.id) ?? [],
     })),
   };
 }
 
-const idsOf = (rows: BoardRow[]) => rows.map((row) => row.id);
+const toIds = (rows: BoardRow[]) => rows.map((row) => row.id);
 
-async function countTasks(ctx: Context, of: BoardRow[]): Promise<Map<string, GroupSnapshotBoard["task_counts"]>> {
+async function countTasks(ctx: Context, boardRows: BoardRow[]): Promise<Map<string, GroupSnapshotBoard["task_counts"]>> {
   const rows = await ctx.db
     .select({ board_id: tasks.board_id, status: tasks.status, total: count() })
     .from(tasks)
-    .where(inArray(tasks.board_id, idsOf(of)))
+    .where(inArray(tasks.board_id, toIds(boardRows)))
     .groupBy(tasks.board_id, tasks.status);
   const byBoard = Map.groupBy(rows, (row) => row.board_id);
   return new Map(
-    [...byBoard].map(([board_id, own]) => [board_id, Object.fromEntries(own.map(({ status, total }) => [status, total]))]),
+    [...byBoard].map(([board_id, counts]) => [board_id, Object.fromEntries(counts.map(({ status, total }) => [status, total]))]),
   );
 }
 
-const byState = sql`array_position(array['in_progress', 'review', 'inbox', 'blocked', 'done'], ${tasks.status})`;
-const byPriority = sql`coalesce(array_position(array['high', 'medium', 'low'], ${tasks.priority}), 4)`;
+const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', 'blocked', 'done'], ${tasks.status})`;
+const priorityOrder = sql`coalesce(array_position(array['high', 'medium', 'low'], ${tasks.priority}), 4)`;
 
-/** The first tasks of each board, ranked and cut by the database. */
-async function readTasks(ctx: Context, of: BoardRow[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
+/** The most urgent tasks of each board. The database ranks them and applies the limit. */
+async function readTopTasks(ctx: Context, boardRows: BoardRow[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
   const rank = sql<number>`row_number() over (partition by ${tasks.board_id} order by ${sql.join(
-    [byState, byPriority, desc(tasks.updated_at), desc(tasks.created_at), desc(tasks.id)],
+    [statusOrder, priorityOrder, desc(tasks.updated_at), desc(tasks.created_at), desc(tasks.id)],
     sql`, `,
   )})`;
   const ranked = ctx.db
     .select({ id: tasks.id, rank: rank.as("rank") })
     .from(tasks)
-    .where(and(inArray(tasks.board_id, idsOf(of)), query.include_done ? undefined : ne(tasks.status, "done")))
+    .where(and(inArray(tasks.board_id, toIds(boardRows)), query.include_done ? undefined : ne(tasks.status, "done")))
     .as("ranked");
   const rows = await ctx.db
-    .select({ ...getTableColumns(tasks), board_name: boards.name, assignee: agents.name, tags: taskLabels })
+    .select({ ...getTableColumns(tasks), board_name: boards.name, assignee: agents.name, tags: taskTags })
     .from(ranked)
     .innerJoin(tasks, eq(tasks.id, ranked.id))
     .innerJoin(boards, eq(boards.id, tasks.board_id))

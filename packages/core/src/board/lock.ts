@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { board_groups, boards } from "./board.sql.ts";
 
-/** The board, held until the transaction ends. It comes first: whoever removes a board takes it before what is on it. */
+/** Locks a board until the transaction ends. Lock it before anything on it, as its removal does, or the two can deadlock. */
 export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow): Promise<BoardRow> {
   const [row] = await ctx.db
     .select()
@@ -15,8 +15,8 @@ export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow)
   return row;
 }
 
-/** The same for a group. */
-export async function lockGroup(ctx: Context, { id, organization_id }: BoardGroupRow): Promise<BoardGroupRow> {
+/** Locks a board group until the transaction ends. */
+export async function lockBoardGroup(ctx: Context, { id, organization_id }: BoardGroupRow): Promise<BoardGroupRow> {
   const [row] = await ctx.db
     .select()
     .from(board_groups)

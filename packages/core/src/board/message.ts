@@ -2,7 +2,7 @@ import type { BoardGroupRow, BoardRow } from "../access.ts";
 import { snippet } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
-/** What the lead is told of a change (contract gateways.md §14). `changes` names the fields, `before` has their old values. */
+/** The notification of a change for the lead (docs/reference/gateways.md#board-messages). `before` has the old values. */
 export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Partial<BoardRow>): string {
   const fields = Object.keys(changes).toSorted() as (keyof BoardRow)[];
   return [
@@ -10,45 +10,45 @@ export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Par
     `Board: ${oneLine(board.name)}`,
     `Board ID: ${board.id}`,
     "Changed fields:",
-    ...fields.map((field) => `- ${field}: ${shown(before[field])} -> ${shown(board[field])}`),
+    ...fields.map((field) => `- ${field}: ${formatValue(before[field])} -> ${formatValue(board[field])}`),
     "Take action: read the board again and fit plans, tasks and assignments to the changes.",
   ].join("\n");
 }
 
-/** Descriptions and objectives may be as long as a book; the lead reads them on the board. */
+/** Descriptions and objectives can be long; the lead reads the whole text on the board. */
 const VALUE_CHARS = 497;
 
-const shown = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   snippet(
     oneLine(value instanceof Date ? value.toISOString() : typeof value === "string" ? value : JSON.stringify(value)),
     VALUE_CHARS,
   );
 
-export type Membership = "Joined" | "Left";
+export type GroupChangeKind = "Joined" | "Left";
 
 interface GroupChange {
-  what: Membership;
+  kind: GroupChangeKind;
   board: BoardRow;
   group: BoardGroupRow;
   recipient: { board_id: string; board_name: string };
 }
 
-/** What agents of a group, and of the board itself, are told when the board joins or leaves the group. */
-export function groupUpdatedText({ what, board, group, recipient }: GroupChange): string {
+/** The notification for the agents of a group, and of the board itself, when the board joins or leaves the group. */
+export function groupUpdatedText({ kind, board, group, recipient }: GroupChange): string {
   return [
     "BOARD GROUP UPDATED",
-    `${what} Board: ${oneLine(board.name)}`,
-    `${what} Board ID: ${board.id}`,
+    `${kind} Board: ${oneLine(board.name)}`,
+    `${kind} Board ID: ${board.id}`,
     `Recipient Board: ${oneLine(recipient.board_name)}`,
     `Recipient Board ID: ${recipient.board_id}`,
     `Board Group: ${oneLine(group.name)}`,
     `Board Group ID: ${group.id}`,
     "Coordination guidance:",
-    ...guidance[what](recipient.board_id),
+    ...GUIDANCE[kind](recipient.board_id),
   ].join("\n");
 }
 
-const guidance: Record<Membership, (board_id: string) => [string, string, string]> = {
+const GUIDANCE: Record<GroupChangeKind, (board_id: string) => [string, string, string]> = {
   Joined: (board_id) => [
     `1. See what the boards of the group work on: GET /api/v1/boards/${board_id}/group-snapshot`,
     `2. Share plans, hand-overs and blockers with them: POST /api/v1/boards/${board_id}/group-memory`,
@@ -56,7 +56,7 @@ const guidance: Record<Membership, (board_id: string) => [string, string, string
   ],
   Left: (board_id) => [
     "1. Stop relying on plans and hand-overs between that board and the group.",
-    "2. Find work that depends on the other side and plan it anew.",
+    "2. Find work that depends on the other side and plan it again.",
     `3. Keep what must not be forgotten in the memory of your board: POST /api/v1/agent/boards/${board_id}/memory`,
   ],
 };

@@ -2,28 +2,28 @@ import { and, asc, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { enqueueCleanup } from "../agent/cleanup.ts";
+import { enqueueCleanup } from "../agent/jobs.ts";
 import type { Context } from "../context.ts";
-import { transactionGivingWay } from "../db/giving-way.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { boards } from "./board.sql.ts";
 import { lockBoard } from "./lock.ts";
 
 /**
- * Removes a board, and by cascade everything on it (contract boards.md §4). The host is not waited for: it forgets the
- * agents by jobs of the same transaction.
+ * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). It does not wait for the
+ * host: jobs of the same transaction remove the agents there.
  */
 export function removeBoard(ctx: Context<User>, board_id: string): Promise<void> {
-  return transactionGivingWay(ctx, async (ctx) => {
+  return withLockTimeoutRetry(ctx, async (ctx) => {
     const board = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
-    const bound = await ctx.db
+    const boardAgents = await ctx.db
       .select({ agent: agents, gateway: gateways })
       .from(agents)
       .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
       .where(eq(agents.board_id, board.id))
       .orderBy(asc(agents.created_at), asc(agents.id));
-    // A clean-up that is given up is told to the organization: its board has no events any more.
-    for (const { agent, gateway } of bound)
+    // Events of a clean-up belong to the organization, because the board and its events are removed.
+    for (const { agent, gateway } of boardAgents)
       await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
     await ctx.db.delete(boards).where(and(eq(boards.id, board.id), eq(boards.organization_id, board.organization_id)));
   });

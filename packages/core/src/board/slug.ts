@@ -4,12 +4,12 @@ import { DomainError } from "../errors.ts";
 import { MAX_SLUG, slugify } from "../wire.ts";
 import { board_groups, boards } from "./board.sql.ts";
 
-/** What has a slug that is unique in its organization. The name is also the slug of what has no letter or digit in its name. */
-const slugged = { board: boards, group: board_groups };
-type Kind = keyof typeof slugged;
+/** Tables with a slug that is unique in the organization. The key is the slug for names without any letter or digit. */
+const SLUG_TABLES = { board: boards, group: board_groups };
+type Kind = keyof typeof SLUG_TABLES;
 
-interface Named {
-  /** Absent of what is yet to be made. */
+interface SluggedRow {
+  /** Absent before the row is inserted. */
   id?: string | undefined;
   organization_id: string;
   name: string;
@@ -20,45 +20,45 @@ const slugTaken: Record<Kind, () => DomainError> = {
   group: () => new DomainError("conflict", "Board group slug already exists in this organization."),
 };
 
-/** For `mapConflict`: the unique indexes of slugs. */
+/** The unique indexes of slugs with their errors, for `mapUniqueViolation`. */
 export const slugConflicts = { boards_slug: slugTaken.board, board_groups_slug: slugTaken.group };
 
 /**
- * Inserts a row under the slug that was given, or under the first free one made from its name. `insert` does nothing, and
- * returns nothing, when the slug is taken.
+ * Inserts a row with the slug that was sent, or with the first free slug made from its name. `insert` must insert nothing
+ * and return no row when the slug is taken.
  */
-export async function insertSlugged<Row>(
+export async function insertWithSlug<Row>(
   ctx: Context,
   kind: Kind,
-  { slug: given, ...named }: Named & { slug: string | null },
+  { slug: sent, ...fields }: SluggedRow & { slug: string | null },
   insert: (slug: string) => Promise<Row[]>,
 ): Promise<Row> {
   for (;;) {
-    const slug = given === null ? await freeSlug(ctx, kind, named) : slugify(given, kind);
+    const slug = sent === null ? await findFreeSlug(ctx, kind, fields) : slugify(sent, kind);
     const [row] = await insert(slug);
     if (row) return row;
-    // A made one was free a moment ago: another request took it, so look again.
-    if (given !== null) throw slugTaken[kind]();
+    // Another request has taken the free slug in the meantime, so find the next one.
+    if (sent !== null) throw slugTaken[kind]();
   }
 }
 
-/** The slug that a change leads to: what was sent, made from the name when that is blank, undefined when nothing was sent. */
-export async function changedSlug(
+/** The new slug of a row: the one that was sent, or made from the name when that is blank. Undefined when none was sent. */
+export async function toUpdatedSlug(
   ctx: Context,
   kind: Kind,
-  stored: Named,
+  stored: SluggedRow,
   sent: { name?: string | undefined; slug?: string | null | undefined },
 ): Promise<string | undefined> {
-  if (sent.slug === null) return freeSlug(ctx, kind, { ...stored, name: sent.name ?? stored.name });
+  if (sent.slug === null) return findFreeSlug(ctx, kind, { ...stored, name: sent.name ?? stored.name });
   return sent.slug === undefined ? undefined : slugify(sent.slug, kind);
 }
 
-/** A number and its hyphen take no more than this of a slug. */
+/** Space in a slug for a hyphen and a number. */
 const NUMBER_CHARS = 10;
 
-/** A slug made from the name: with `-2`, `-3`, … when another of the organization has it. */
-async function freeSlug(ctx: Context, kind: Kind, { id, organization_id, name }: Named): Promise<string> {
-  const table = slugged[kind];
+/** A slug made from the name, with `-2`, `-3` and so on when the organization has it already. */
+async function findFreeSlug(ctx: Context, kind: Kind, { id, organization_id, name }: SluggedRow): Promise<string> {
+  const table = SLUG_TABLES[kind];
   const base = slugify(name, kind);
   const others = await ctx.db
     .select({ slug: table.slug })
@@ -72,12 +72,12 @@ async function freeSlug(ctx: Context, kind: Kind, { id, organization_id, name }:
     );
   const taken = new Set(others.map((other) => other.slug));
   for (let number = 1; ; number++) {
-    const slug = numbered(base, number);
+    const slug = toNumberedSlug(base, number);
     if (!taken.has(slug)) return slug;
   }
 }
 
-function numbered(base: string, number: number): string {
+function toNumberedSlug(base: string, number: number): string {
   const suffix = number === 1 ? "" : `-${number}`;
   return base.slice(0, MAX_SLUG - suffix.length).replace(/-$/, "") + suffix;
 }

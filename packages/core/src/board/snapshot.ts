@@ -7,8 +7,9 @@ import { AgentRead, toAgent } from "../agent/agent.ts";
 import { approval_task_links, approvals } from "../approval/approval.sql.ts";
 import { Approval, readApprovals } from "../approval/approval.ts";
 import type { Context } from "../context.ts";
+import { isNotBlank } from "../db/blank.ts";
 import { board_memory } from "../memory/memory.sql.ts";
-import { MemoryEntry, toEntry } from "../memory/memory.ts";
+import { MemoryEntry, toMemoryEntry } from "../memory/memory.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Task, taskColumns, toTask } from "../task/task.ts";
 import { Board, toBoard } from "./board.ts";
@@ -20,29 +21,29 @@ const MAX_CHAT_MESSAGES = 200;
 const SnapshotTask = z
   .object({
     ...Task.shape,
-    assignee: z.string().nullable().describe("Name of the agent that works on it."),
-    approvals_count: z.int().describe("How many approvals are linked to it."),
-    approvals_pending_count: z.int().describe("How many of them are pending."),
+    assignee: z.string().nullable().describe("Name of the assigned agent."),
+    approvals_count: z.int().describe("Number of approvals that are linked to the task."),
+    approvals_pending_count: z.int().describe("Number of these approvals that are pending."),
   })
-  .meta({ id: "SnapshotTask", description: "A task as a board's overview shows it." });
+  .meta({ id: "SnapshotTask", description: "A task in a board's snapshot." });
 type SnapshotTask = z.infer<typeof SnapshotTask>;
 
 export const BoardSnapshot = z
   .object({
     board: Board.describe("The board."),
-    tasks: z.array(SnapshotTask).describe(`Its tasks, newest first, ${MAX_TASKS} at the most.`),
+    tasks: z.array(SnapshotTask).describe(`Its tasks, newest first, at most ${MAX_TASKS}.`),
     agents: z.array(AgentRead).describe("Its agents, newest first."),
     approvals: z.array(Approval).describe(`Its latest ${MAX_APPROVALS} approvals, newest first.`),
     chat_messages: z.array(MemoryEntry).describe(`The latest ${MAX_CHAT_MESSAGES} messages of its chat, oldest first.`),
-    pending_approvals_count: z.int().describe("How many approvals of the board are pending."),
+    pending_approvals_count: z.int().describe("Number of pending approvals of the board."),
   })
-  .meta({ id: "BoardSnapshot", description: "Everything a board's overview shows, at once." });
+  .meta({ id: "BoardSnapshot", description: "A board with everything on it." });
 export type BoardSnapshot = z.infer<typeof BoardSnapshot>;
 
-/** A board with all that is on it: one statement for each part, however much there is. */
+/** A board with everything on it, read with one statement for each part. */
 export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: string): Promise<BoardSnapshot> {
   const board = await boardFor(ctx, board_id, "read");
-  const [own, team, asked, chat, pending_approvals_count] = await Promise.all([
+  const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await Promise.all([
     readTasks(ctx, board.id),
     ctx.db.select().from(agents).where(eq(agents.board_id, board.id)).orderBy(desc(agents.created_at), desc(agents.id)),
     readApprovals(ctx, eq(approvals.board_id, board.id), { limit: MAX_APPROVALS }),
@@ -51,17 +52,17 @@ export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: str
   ]);
   return {
     board: toBoard(board),
-    tasks: own,
-    agents: team.map((row) => toAgent(row, ctx.now())),
-    approvals: asked,
-    chat_messages: chat,
+    tasks: boardTasks,
+    agents: boardAgents.map((row) => toAgent(row, ctx.now())),
+    approvals: boardApprovals,
+    chat_messages: chatMessages,
     pending_approvals_count,
   };
 }
 
-const linked = sql`select count(*) from ${approval_task_links} as link where link.task_id = ${tasks}.id`;
-const approvals_count = sql`(${linked})`.mapWith(Number);
-const approvals_pending_count = sql`(${linked} and link.pending)`.mapWith(Number);
+const linkCount = sql`select count(*) from ${approval_task_links} as link where link.task_id = ${tasks}.id`;
+const approvals_count = sql`(${linkCount})`.mapWith(Number);
+const approvals_pending_count = sql`(${linkCount} and link.pending)`.mapWith(Number);
 
 async function readTasks(ctx: Context, board_id: string): Promise<SnapshotTask[]> {
   const rows = await ctx.db
@@ -83,16 +84,16 @@ async function readChat(ctx: Context, board_id: string): Promise<MemoryEntry[]> 
   const rows = await ctx.db
     .select()
     .from(board_memory)
-    .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), sql`${board_memory.content} ~ '\\S'`))
+    .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), isNotBlank(board_memory.content)))
     .orderBy(desc(board_memory.created_at), desc(board_memory.id))
     .limit(MAX_CHAT_MESSAGES);
-  return rows.toReversed().map(toEntry);
+  return rows.toReversed().map(toMemoryEntry);
 }
 
 async function countPending(ctx: Context, board_id: string): Promise<number> {
-  const [found] = await ctx.db
+  const [row] = await ctx.db
     .select({ total: count() })
     .from(approvals)
     .where(and(eq(approvals.board_id, board_id), eq(approvals.status, "pending")));
-  return found!.total;
+  return row!.total;
 }

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { bigint, customType, timestamp, uuid } from "drizzle-orm/pg-core";
 
-/** An instant with millisecond precision, which is also what JSON shows: nothing is lost between the two. */
+/** A time with millisecond precision, the same as in JSON, so that no digits are lost between the two. */
 export const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
 
 export const id = { id: uuid().primaryKey().defaultRandom() };
@@ -9,8 +9,8 @@ export const id = { id: uuid().primaryKey().defaultRandom() };
 export const created = { created_at: instant().notNull().defaultNow() };
 
 /**
- * Both stamps come from the database's clock, so that a row never seems updated before it was created.
- * `updated_at` moves with every UPDATE; code that must leave it alone sets it to itself.
+ * Both times come from the database's clock, so that a row is never updated before it was created. Every UPDATE sets
+ * `updated_at`; code that must not change it sets the column to itself.
  */
 export const timestamps = {
   ...created,
@@ -23,20 +23,20 @@ export const timestamps = {
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
- * Any JSON, a bare string too. Drivers hand it over parsed, and Drizzle's own jsonb parses strings once more: the text "5"
- * would come back as a number.
+ * Any JSON value, including a bare string. Drivers return it parsed, and Drizzle's own jsonb type parses strings a second
+ * time: the text "5" would come back as a number.
  */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => "jsonb",
   toDriver: (value) => JSON.stringify(value),
 });
 
-/** A transaction id that never wraps; drivers hand it over as text. */
+/** A 64-bit transaction id, which never wraps around. Drivers return it as text. */
 export const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 
 /**
- * Where a row stands in commit order. A reader takes rows with (tx, seq) beyond its cursor and tx below the oldest
- * transaction still open: `created_at` and a sequence alone both lose rows that commit late.
+ * The position of a row in commit order. A reader selects rows with (tx, seq) after its cursor and tx below the oldest open
+ * transaction. Ordering by `created_at` or a sequence alone would lose rows that commit late.
  */
 export const commitOrder = {
   tx: transactionId().notNull().default(sql`pg_current_xact_id()`),
@@ -44,12 +44,17 @@ export const commitOrder = {
 };
 
 /**
- * The same for rows that change in place: set again by every visible change, so that a stream sees the row once per change.
+ * The position of a row that is updated in place. Every visible change sets it again, so that a stream sends the row once
+ * per change.
  */
 export const changeOrder = {
   change_tx: transactionId().notNull().default(sql`pg_current_xact_id()`),
   change_seq: bigint({ mode: "bigint" }).notNull().default(sql`nextval('change_seq')`),
 };
 
-/** What an UPDATE sets to move a row to the end of the change order. */
+/** The values with which an UPDATE moves a row to the end of the change order. */
 export const changedNow = { change_tx: sql`pg_current_xact_id()`, change_seq: sql`nextval('change_seq')` };
+
+/** The condition of a check that a column holds one of these values, which must be plain words: they become literals. */
+export const isOneOf = (column: SQLWrapper, values: readonly string[]): SQL =>
+  sql`${column} in (${sql.raw(values.map((value) => `'${value}'`).join(", "))})`;

@@ -1,28 +1,30 @@
 import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
 import type { Log } from "../log.ts";
-import { type Database, migrateAlone, migrationsFolder } from "./database.ts";
-import { prepareOften } from "./prepare-often.ts";
+import { type Database, withMigrationLock, migrationsFolder } from "./database.ts";
+import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
+import { cacheStatements } from "./statement-cache.ts";
 
-const IDLE_TRUSTED_MS = 1_000;
-const PROBE_MS = 2_000;
+const CHECK_AFTER_IDLE_MS = 1_000;
+const PING_TIMEOUT_MS = 2_000;
 
-type Connected = PoolClient;
-type Callback = (error: Error | undefined, client: Connected | undefined, done: (release?: unknown) => void) => void;
+type NeonClient = PoolClient;
+type ConnectCallback = (error: Error | undefined, client: NeonClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
- * A pool for processes that are frozen between requests. Their sockets die unseen and no idle timer runs, so a connection
- * that was not used just now is asked for a sign of life before work, and replaced without the request noticing.
+ * A pool for processes that are frozen between requests, in which sockets die unnoticed and idle timers do not run. It pings
+ * a connection that was idle before it is used, and replaces a dead one transparently.
  */
-class SandboxPool extends Pool {
+class FreezeSafePool extends Pool {
+  /** Of any connection. With at most two of them, one may count as fresh because the other was used; a ping is skipped then. */
   #lastUse = 0;
 
-  override connect(): Promise<Connected>;
-  override connect(callback: Callback): void;
-  override connect(callback?: Callback): Promise<Connected> | void {
-    const connected = this.#alive();
+  override connect(): Promise<NeonClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<NeonClient> | void {
+    const connected = this.#connectAlive();
     if (!callback) return connected;
-    // The pool's own query() takes connections by callback.
+    // Pool.query() itself calls connect() with a callback.
     // oxlint-disable promise/no-callback-in-promise
     connected.then(
       (client) => callback(undefined, client, (release) => client.release(release as boolean)),
@@ -31,12 +33,14 @@ class SandboxPool extends Pool {
     // oxlint-enable promise/no-callback-in-promise
   }
 
-  async #alive(): Promise<Connected> {
+  async #connectAlive(): Promise<NeonClient> {
     for (;;) {
-      const before = this.idleCount;
-      const client = await super.connect();
-      const fresh = before === 0 || Date.now() - this.#lastUse < IDLE_TRUSTED_MS;
-      if (fresh || (await answers(client))) {
+      const idleBefore = this.idleCount;
+      const client = await super.connect().catch((error: unknown) => {
+        throw new DatabaseConnectError(error);
+      });
+      const isFresh = idleBefore === 0 || Date.now() - this.#lastUse < CHECK_AFTER_IDLE_MS;
+      if (isFresh || (await isAlive(client))) {
         this.#lastUse = Date.now();
         return client;
       }
@@ -45,8 +49,8 @@ class SandboxPool extends Pool {
   }
 }
 
-async function answers(client: Connected): Promise<boolean> {
-  const deadline = new Promise<false>((resolve) => setTimeout(resolve, PROBE_MS, false).unref());
+async function isAlive(client: NeonClient): Promise<boolean> {
+  const deadline = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
   return Promise.race([
     client.query("select 1").then(
       () => true,
@@ -57,33 +61,38 @@ async function answers(client: Connected): Promise<boolean> {
 }
 
 /**
- * Neon over WebSocket: the HTTP driver has no interactive transactions. `max` stays at 1 or 2 in a Lambda, which serves
- * one request at a time. `proxy` (host:port/path) stands in for Neon's own edge in front of an ordinary server.
+ * Neon over WebSocket, since Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in a Lambda, which serves one
+ * request at a time. `proxy` (host:port/path) replaces Neon's edge in front of an ordinary server. `prepare` as in postgres.ts.
  */
-export function openNeon(url: string, options: { max?: number; proxy?: string; prepare?: boolean; log: Log }): Database {
+export function openNeon(
+  url: string,
+  options: { max?: number; proxy?: string; prepare?: boolean; timeouts?: DatabaseTimeouts; log: Log },
+): Database {
+  const timeouts = options.timeouts ?? NO_SESSION_TIMEOUTS;
   if (options.proxy) {
     const proxy = options.proxy;
     neonConfig.wsProxy = () => proxy;
     neonConfig.useSecureWebSocket = false;
     neonConfig.pipelineTLS = false;
   }
-  const pool = new SandboxPool({
+  const pool = new FreezeSafePool({
     connectionString: url,
     max: options.max ?? 2,
     idleTimeoutMillis: 5_000,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: timeouts.connect_ms,
   });
-  // A sandbox is frozen with its sockets open; they are dead when it thaws, and an unheard error would end the process.
-  pool.on("error", (error: Error) => options.log.warn("database.connection_lost", error.message));
-  if (options.prepare ?? true) prepareOften(pool);
+  guardConnections(pool, options.log);
+  // A failure ends the connection too, which is logged.
+  pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));
+  if (options.prepare ?? true) cacheStatements(pool);
   const db = drizzle(pool);
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Loaded here: the functions that answer requests never migrate.
+      // Imported here, because the functions that serve requests never migrate.
       const { migrate } = await import("drizzle-orm/neon-serverless/migrator");
       const client = await pool.connect();
-      await migrateAlone(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
+      await withMigrationLock(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
     },
     close: () => pool.end(),
   };

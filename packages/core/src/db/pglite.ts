@@ -4,8 +4,8 @@ import { migrate } from "drizzle-orm/pglite/migrator";
 import { type Database, migrationsFolder } from "./database.ts";
 
 /**
- * PostgreSQL inside this process, on a folder or in memory. It is one connection, and a folder belongs to one process:
- * the owner takes a lock file first.
+ * PostgreSQL inside this process, stored in a folder or in memory. It has a single connection, and only one process may use a
+ * folder: the caller takes a lock file first.
  */
 export async function openPglite(
   options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void } = {},

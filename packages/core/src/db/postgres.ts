@@ -1,26 +1,52 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import type { Log } from "../log.ts";
-import { type Database, migrateAlone, migrationsFolder } from "./database.ts";
-import { prepareOften } from "./prepare-often.ts";
+import { type Database, withMigrationLock, migrationsFolder } from "./database.ts";
+import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
+import { cacheStatements } from "./statement-cache.ts";
+
+type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
+
+/** Marks errors of connecting, which look like those of any other server. */
+class MarkingPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (callback) return super.connect((error, client, done) => callback(error && new DatabaseConnectError(error), client, done));
+    return super.connect().catch((error: unknown) => {
+      throw new DatabaseConnectError(error);
+    });
+  }
+}
 
 /**
- * A PostgreSQL server through node-postgres. `max` is the number of connections of this process; `prepare` is false for
- * a pooler that does not carry prepared statements over.
+ * A PostgreSQL server through node-postgres. `max` is the number of connections of this process; `prepare` must be false
+ * with a pooler that does not support prepared statements.
  */
-export function openPostgres(url: string, options: { max?: number; prepare?: boolean; log: Log }): Database {
-  const pool = new pg.Pool({ connectionString: url, max: options.max ?? 10, connectionTimeoutMillis: 10_000 });
-  // Without a listener a connection that dies while idle would end the process.
-  pool.on("error", (error) => options.log.warn("database.connection_lost", error.message));
-  if (options.prepare ?? true) prepareOften(pool);
+export function openPostgres(
+  url: string,
+  options: { max?: number; prepare?: boolean; timeouts?: DatabaseTimeouts; log: Log },
+): Database {
+  const timeouts = options.timeouts ?? NO_SESSION_TIMEOUTS;
+  const pool = new MarkingPool({
+    connectionString: url,
+    max: options.max ?? 10,
+    connectionTimeoutMillis: timeouts.connect_ms,
+    keepAlive: true,
+    // The pool awaits the promise, although its types do not say so.
+    // oxlint-disable-next-line typescript/no-misused-promises
+    onConnect: (client) => limitSession(client, timeouts),
+  });
+  guardConnections(pool, options.log);
+  if (options.prepare ?? true) cacheStatements(pool);
   const db = drizzle(pool);
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Loaded here: the functions that answer requests never migrate.
+      // Imported here, because the functions that serve requests never migrate.
       const { migrate } = await import("drizzle-orm/node-postgres/migrator");
       const client = await pool.connect();
-      await migrateAlone(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
+      await withMigrationLock(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
     },
     close: () => pool.end(),
   };

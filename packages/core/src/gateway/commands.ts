@@ -1,20 +1,20 @@
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { GatewayError, type GatewayHello } from "./client.ts";
+import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { findTarget, type TargetQuery } from "./resolve-target.ts";
 
 export const GatewayCommands = z
   .object({
-    protocol_version: z.int().describe("Wire protocol."),
-    methods: z.array(z.string()).describe("Methods of the host; those this service uses when no host answers."),
-    events: z.array(z.string()).describe("Events of the host; those this service handles when no host answers."),
+    protocol_version: z.int().describe("Version of the wire protocol."),
+    methods: z.array(z.string()).describe("Methods of the host, or those that this service uses when no host answers."),
+    events: z.array(z.string()).describe("Events of the host, or those that this service handles when no host answers."),
   })
-  .meta({ id: "GatewayCommands", description: "What a host understands." });
+  .meta({ id: "GatewayCommands", description: "Methods and events that a host supports." });
 export type GatewayCommands = z.infer<typeof GatewayCommands>;
 
-/** What every host is expected to have (contract gateways.md §8). */
-const KNOWN: GatewayCommands = {
+/** What every host is expected to support (docs/reference/gateways.md#host-methods). */
+const DEFAULT_COMMANDS: GatewayCommands = {
   protocol_version: 4,
   methods: [
     "health",
@@ -38,19 +38,14 @@ const KNOWN: GatewayCommands = {
   events: ["connect.challenge", "shutdown"],
 };
 
-/** A list that is the same anyway is not waited for. */
-const HELLO_MS = 5_000;
+/** Short, because the defaults are usually the same list. */
+const HELLO_TIMEOUT_MS = 5_000;
 
-/** What the host says of itself, else what this service knows. Needs no gateway: only one that is named must be there. */
+/** What the host reports, else the defaults. Only a gateway that the query names must exist. */
 export async function getGatewayCommands(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayCommands> {
   const host = await findTarget(ctx, query);
-  const hello = host && (await ctx.gateways.hello(host.target, { timeout_ms: HELLO_MS }).catch(noHello));
-  if (!hello) return KNOWN;
+  const hello = host && (await ctx.gateways.hello(host.target, { timeout_ms: HELLO_TIMEOUT_MS }).catch(asGatewayError));
+  // A failure is not recorded as the gateway's connectivity, because 5 s are too short to call a host unreachable.
+  if (!hello || hello instanceof GatewayError) return DEFAULT_COMMANDS;
   return { protocol_version: hello.protocol, methods: [...hello.methods], events: [...hello.events] };
-}
-
-/** Not noted as the gateway's state: 5 s are too few to call a host away. */
-function noHello(error: unknown): GatewayHello | null {
-  if (error instanceof GatewayError) return null;
-  throw error;
 }

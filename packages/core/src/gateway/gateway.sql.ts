@@ -20,9 +20,9 @@ export const gateways = pgTable(
     connected: boolean().notNull().default(false),
     last_error: text(),
     checked_at: instant(),
-    /** How often the templates are synced without being asked; null is never. */
+    /** Interval of the scheduled template sync; null when it is off. */
     sync_interval_minutes: integer(),
-    /** When they are next; null while no interval is set. */
+    /** Time of the next scheduled sync; null while no interval is set. */
     sync_due_at: instant(),
     ...timestamps,
   },

@@ -1,58 +1,63 @@
 import { and, desc, eq, or } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
-import { createMainAgent, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
+import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
-import { transactionGivingWay } from "../db/giving-way.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { Blankable, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, rule } from "../wire.ts";
+import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, valueError } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
-import { firstSyncDue } from "./sync-due.ts";
+import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
-import { probeGateway, type Reach, recordFlip } from "./reach.ts";
-import { type GatewayRow, openToken, sealToken } from "./target.ts";
-import { isGatewayUrl } from "./url.ts";
+import { probeGateway, type Connectivity, recordConnectivityChange } from "./connectivity.ts";
+import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
+import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
 
 export const Gateway = z
   .object({
     id: Id.describe("Id of the gateway."),
     organization_id: Id.describe("Organization that the gateway belongs to."),
-    name: z.string().describe("Name people read."),
-    url: z.string().describe("Address of the host's WebSocket."),
-    workspace_root: z.string().describe("Folder on the host that holds the agents' workspaces."),
-    disable_device_pairing: z.boolean().describe("Connect as control UI, without a device identity."),
-    allow_insecure_tls: z.boolean().describe("Accept any certificate of a wss host."),
-    token: z.string().nullable().describe("The gateway token, masked: stars and its last four characters."),
+    name: z.string().describe("Display name."),
+    url: z.string().describe("WebSocket address of the host."),
+    workspace_root: z.string().describe("Folder on the host that contains the agents' workspaces."),
+    disable_device_pairing: z.boolean().describe("Connects as control UI, without a device identity."),
+    allow_insecure_tls: z.boolean().describe("Accepts any TLS certificate of a wss host."),
+    token: z.string().nullable().describe("The masked gateway token: stars and its last four characters."),
     has_token: z.boolean().describe("Whether a token is stored."),
     version: z.string().nullable().describe("Version the host last reported."),
     connected: z.boolean().describe("Whether the last call reached the host."),
-    last_error: z.string().nullable().describe("Why not, or a warning."),
-    sync_interval_minutes: z.int().nullable().describe("How often the templates are synced by themselves; null is never."),
+    last_error: z.string().nullable().describe("Why the host is not connected, or a warning about its version."),
+    sync_interval_minutes: z
+      .int()
+      .nullable()
+      .describe("Interval of the scheduled template sync in minutes; null when it is off."),
     created_at: Instant.describe("When the gateway was registered."),
-    updated_at: Instant.describe("When it last changed."),
+    updated_at: Instant.describe("When the gateway was last changed."),
   })
-  .meta({ id: "Gateway", description: "An OpenClaw host that runs agents." });
+  .meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents." });
 export type Gateway = z.infer<typeof Gateway>;
 
 const MIN_SYNC_MINUTES = 5;
 const MAX_SYNC_MINUTES = 525_600;
 
 const fields = {
-  name: NonEmpty(MAX_NAME).describe("Name people read."),
+  name: NonEmpty(MAX_NAME).describe("Display name."),
   url: NonEmpty(MAX_URL)
-    .refine(isGatewayUrl, rule("url must be ws, wss, http or https with a host"))
-    .describe("Address of the host: ws, wss, http or https."),
-  workspace_root: NonEmpty(MAX_URL).describe("Folder on the host for workspaces; `~` stays as it is."),
-  token: Blankable(MAX_SECRET).describe("Gateway token; blank removes it, the masked form keeps it."),
-  disable_device_pairing: z.boolean().describe("Connect as control UI, without a device identity."),
-  allow_insecure_tls: z.boolean().describe("Accept any certificate of a wss host."),
+    .refine(isGatewayUrl, valueError("url must be ws, wss, http or https with a host"))
+    .describe("Address of the host, with the scheme ws, wss, http or https."),
+  workspace_root: NonEmpty(MAX_URL).describe("Folder on the host for the agents' workspaces. The host expands `~`."),
+  token: TextOrNull(MAX_SECRET).describe(
+    "Gateway token. A blank token removes the stored one; the masked form keeps it. Required with a url of another host.",
+  ),
+  disable_device_pairing: z.boolean().describe("Connects as control UI, without a device identity."),
+  allow_insecure_tls: z.boolean().describe("Accepts any TLS certificate of a wss host."),
   sync_interval_minutes: Integer(MIN_SYNC_MINUTES, MAX_SYNC_MINUTES)
     .nullable()
-    .describe("How often the templates are synced by themselves; null is never."),
+    .describe("Interval of the scheduled template sync in minutes; null when it is off."),
 };
 
 export const CreateGateway = z
@@ -69,13 +74,10 @@ export type CreateGateway = z.infer<typeof CreateGateway>;
 export const UpdateGateway = z.object(fields).partial().meta({ id: "GatewayUpdate" });
 export type UpdateGateway = z.infer<typeof UpdateGateway>;
 
-const own = (ctx: Context<Admin>, gateway_id: string) =>
-  and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id));
-
 /** The organization's gateways, newest first. */
 export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
-  const wanted = eq(gateways.organization_id, ctx.actor.active.organization_id);
-  const total = ctx.db.$count(gateways, wanted);
+  const filter = eq(gateways.organization_id, ctx.actor.active.organization_id);
+  const total = ctx.db.$count(gateways, filter);
   return readPage(
     query,
     total,
@@ -83,7 +85,7 @@ export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Pag
       ctx.db
         .select({ item: gateways, total })
         .from(gateways)
-        .where(wanted)
+        .where(filter)
         .orderBy(desc(gateways.created_at), desc(gateways.id))
         .limit(limit)
         .offset(offset),
@@ -92,87 +94,92 @@ export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Pag
 }
 
 export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promise<Gateway> {
-  const [row] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id));
-  if (!row) throw notFound();
-  return toGateway(ctx, row);
+  return toGateway(ctx, await getGatewayRow(ctx, gateway_id));
 }
 
-/** Registers a gateway with its main agent. A host that cannot be reached is registered too, and says why it is not connected. */
+/** Registers a gateway and creates its main agent. An unreachable host is registered as not connected, with the error. */
 export async function createGateway(ctx: Context<Admin>, input: CreateGateway): Promise<Gateway> {
   const { token, ...values } = input;
-  const reach = await probeGateway(ctx, { ...input });
-  const sync_due_at = firstSyncDue(ctx.now(), input.sync_interval_minutes);
+  const connectivity = await probeGateway(ctx, { ...input });
+  const sync_due_at = initialSyncDue(ctx.now(), input.sync_interval_minutes);
   return transaction(ctx, async (ctx) => {
     const [row] = await ctx.db
       .insert(gateways)
       .values({
         ...values,
-        ...reach,
+        ...connectivity,
         sync_due_at,
         token_sealed: sealToken(ctx, token),
         organization_id: ctx.actor.active.organization_id,
       })
       .returning();
-    await createMainAgent(ctx, row!);
+    await createMainAgentIfMissing(ctx, row!);
     return toGateway(ctx, row!);
   });
 }
 
 /**
- * Changes what was sent; a changed connection is tried first, as at registration. A missing main agent is made again; one
- * that is there gets its files anew when they say something else now.
+ * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is
+ * created; the files of an existing one are updated when the change affects their content. A stored token is never sent to
+ * another host than the one for which it was given.
  */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
-  const [stored] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id));
-  if (!stored) throw notFound();
+  const stored = await getGatewayRow(ctx, gateway_id);
   const { token: sentToken, ...sent } = input;
-  const storedToken = openToken(ctx, stored);
+  const storedToken = unsealToken(ctx, stored);
   const keepsToken =
     sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === maskToken(storedToken));
   const token = keepsToken ? storedToken : sentToken;
-  const changes = changesOf(stored, sent);
+  const changes = changedFields(stored, sent);
+  const keepsUnsentToken = keepsToken && storedToken !== null && sentToken !== storedToken;
+  if (keepsUnsentToken && changes.url !== undefined && gatewayOrigin(changes.url) !== gatewayOrigin(stored.url))
+    throw new DomainError("invalid", "token must be sent again when url changes its host, port or scheme.");
   const { url, disable_device_pairing, allow_insecure_tls, sync_interval_minutes } = changes;
-  const reconnects = !keepsToken || url !== undefined || disable_device_pairing !== undefined || allow_insecure_tls !== undefined;
-  const reach: Partial<Reach> = reconnects ? await probeGateway(ctx, { ...stored, ...changes, token }) : {};
+  const isConnectionChanged =
+    !keepsToken || url !== undefined || disable_device_pairing !== undefined || allow_insecure_tls !== undefined;
+  const connectivity: Partial<Connectivity> = isConnectionChanged
+    ? await probeGateway(ctx, { ...stored, ...changes, token })
+    : {};
   const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, token) };
-  const syncChange = sync_interval_minutes === undefined ? {} : { sync_due_at: firstSyncDue(ctx.now(), sync_interval_minutes) };
+  const syncChange = sync_interval_minutes === undefined ? {} : { sync_due_at: initialSyncDue(ctx.now(), sync_interval_minutes) };
   return transaction(ctx, async (ctx) => {
-    const written = { ...changes, ...tokenChange, ...syncChange, ...reach };
-    // Locked also when nothing is written: its main agent must not be made while it is being removed.
-    const [row] = isEmpty(written)
-      ? await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("key share")
-      : await ctx.db.update(gateways).set(written).where(own(ctx, gateway_id)).returning();
+    const values = { ...changes, ...tokenChange, ...syncChange, ...connectivity };
+    // The row is locked even when nothing is written, so that no main agent is created while the gateway is removed.
+    const [row] = isEmpty(values)
+      ? await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id)).for("key share")
+      : await ctx.db.update(gateways).set(values).where(isOwnGateway(ctx, gateway_id)).returning();
     if (!row) throw notFound();
-    if (reach.connected !== undefined && reach.connected !== stored.connected) await recordFlip(ctx, row);
-    const isRetold = reconnects || changes.name !== undefined || changes.workspace_root !== undefined;
-    if (!(await createMainAgent(ctx, row)) && isRetold) await updateMainAgent(ctx, stored, row);
+    if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)
+      await recordConnectivityChange(ctx, row);
+    const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;
+    if (!(await createMainAgentIfMissing(ctx, row)) && affectsMainAgent) await updateMainAgent(ctx, stored, row);
     return toGateway(ctx, row);
   });
 }
 
-/** Removes a gateway that no board and no board agent uses any more. */
+/** Removes a gateway and its main agent. Throws `conflict` while a board or a board's agent uses the gateway. */
 export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
-  return transactionGivingWay(ctx, async (ctx) => {
-    const [row] = await ctx.db.select().from(gateways).where(own(ctx, gateway_id)).for("update");
+  return withLockTimeoutRetry(ctx, async (ctx) => {
+    const [row] = await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id)).for("update");
     if (!row) throw notFound();
     const [board] = await ctx.db.select({ id: boards.id }).from(boards).where(eq(boards.gateway_id, gateway_id)).limit(1);
-    const [bound] = await ctx.db
+    const [boardAgent] = await ctx.db
       .select({ id: agents.id })
       .from(agents)
       .innerJoin(boards, eq(boards.id, agents.board_id))
       .where(or(eq(agents.gateway_id, gateway_id), eq(boards.gateway_id, gateway_id)))
       .limit(1);
-    if (board || bound) throw new DomainError("conflict", "Gateway is still used by boards or agents.");
+    if (board || boardAgent) throw new DomainError("conflict", "Gateway is still used by boards or agents.");
     await removeMainAgent(ctx, row);
-    await ctx.db.delete(gateways).where(own(ctx, gateway_id));
+    await ctx.db.delete(gateways).where(isOwnGateway(ctx, gateway_id));
   });
 }
 
 /**
- * For boards: the gateway is the organization's and has the main agent that boards depend on. Until the caller's
- * transaction ends it cannot be removed.
+ * Checks for a board that the gateway belongs to the organization and has the main agent that boards depend on. Locks the
+ * gateway, so that it cannot be removed before the caller's transaction ends.
  */
-export async function requireGatewayWithMain(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
+export async function requireGatewayWithMainAgent(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
   const [row] = await ctx.db
     .select({ main: agents.id })
     .from(gateways)
@@ -185,10 +192,10 @@ export async function requireGatewayWithMain(ctx: Context, organization_id: stri
 }
 
 function toGateway(ctx: Context, row: GatewayRow): Gateway {
-  const { token_sealed, checked_at, sync_due_at, created_at, updated_at, ...shown } = row;
+  const { token_sealed, checked_at, sync_due_at, created_at, updated_at, ...visible } = row;
   return {
-    ...shown,
-    token: maskToken(openToken(ctx, row)),
+    ...visible,
+    token: maskToken(unsealToken(ctx, row)),
     has_token: token_sealed !== null,
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),

@@ -1,8 +1,8 @@
-const STARS = "********";
-const MASKED_FROM = 8;
+const MASK = "********";
+const MIN_PARTIAL_LENGTH = 8;
 
-/** A token as it is shown: eight stars and the last four characters; only stars when it is too short to show a part of. */
+/** The form in which a token is shown: eight stars and its last four characters, or only stars when it is short. */
 export function maskToken(token: string | null): string | null {
   if (token === null) return null;
-  return token.length < MASKED_FROM ? STARS : STARS + token.slice(-4);
+  return token.length < MIN_PARTIAL_LENGTH ? MASK : MASK + token.slice(-4);
 }

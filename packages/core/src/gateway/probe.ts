@@ -1,53 +1,58 @@
 import { asc, gt } from "drizzle-orm";
 import type { Context } from "../context.ts";
-import { writeTogether } from "../db/together.ts";
-import type { JobHandler } from "../deliver.ts";
-import { newJob } from "../job/job.ts";
-import { GatewayError } from "./client.ts";
+import { runBatch } from "../db/batch.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { insertJob } from "../job/job.ts";
+import { GatewayError } from "../openclaw/gateway-error.ts";
 import { gateways } from "./gateway.sql.ts";
-import { askVersion, recordReach, storeReach } from "./reach.ts";
+import { probeVersion, recordConnectivity, storeConnectivity } from "./connectivity.ts";
 import { findUsableGateway } from "./send.ts";
 import { toTarget } from "./target.ts";
-import { checkVersion } from "./version.ts";
+import { checkVersion } from "../openclaw/version.ts";
 
-/** The probes of one run are spread over this time, so that not all hosts are dialled at once. */
-const SPREAD_MS = 60_000;
-/** Jobs in one statement. */
+/** The probes of one run are spread over this time, so that the service does not connect to all hosts at once. */
+const PROBE_SPREAD_MS = 60_000;
+/** Number of jobs that one statement creates. */
 const BATCH = 50;
 
-/** Has every host tried, one job each. A host whose last probe still waits gets no second one. */
+/** Creates a probe job for each gateway, unless the gateway's last probe job is still pending. */
 export async function enqueueProbes(ctx: Context): Promise<void> {
   let after: string | undefined;
   do {
-    const found = await ctx.db
+    const page = await ctx.db
       .select({ id: gateways.id, organization_id: gateways.organization_id })
       .from(gateways)
       .where(after === undefined ? undefined : gt(gateways.id, after))
       .orderBy(asc(gateways.id))
       .limit(BATCH);
-    if (found.length > 0)
-      await writeTogether(
+    if (page.length > 0)
+      await runBatch(
         ctx,
-        found.map((gateway) => newProbe(ctx, gateway)),
+        page.map((gateway) => insertProbe(ctx, gateway)),
       );
-    after = found.length < BATCH ? undefined : found.at(-1)!.id;
+    after = page.length < BATCH ? undefined : page.at(-1)!.id;
   } while (after !== undefined);
 }
 
-function newProbe(ctx: Context, { id: gateway_id, organization_id }: { id: string; organization_id: string }) {
-  const run_at = new Date(ctx.now().getTime() + Math.random() * SPREAD_MS);
-  return newJob(ctx, "gateway.probe", { gateway_id }, { organization_id, gateway_id, dedupe_key: `probe/${gateway_id}`, run_at });
+function insertProbe(ctx: Context, { id: gateway_id, organization_id }: { id: string; organization_id: string }) {
+  const run_at = new Date(ctx.now().getTime() + Math.random() * PROBE_SPREAD_MS);
+  return insertJob(
+    ctx,
+    "gateway.probe",
+    { gateway_id },
+    { organization_id, gateway_id, dedupe_key: `probe/${gateway_id}`, run_at },
+  );
 }
 
-/** Tries a host and keeps what is shown of it true. That a host is away is what there is to find out, and no failure of the job. */
+/** Connects to a host and records its connectivity. An unreachable host is a result of the job and not a failure. */
 export const probeHost: JobHandler<"gateway.probe"> = {
   async run(ctx, { gateway_id }) {
     const gateway = await findUsableGateway(ctx, gateway_id);
     if (!gateway) return;
-    const version = await askVersion(ctx, toTarget(ctx, gateway));
-    if (version instanceof GatewayError) return recordReach(ctx, gateway, version);
+    const version = await probeVersion(ctx, toTarget(ctx, gateway));
+    if (version instanceof GatewayError) return recordConnectivity(ctx, gateway, version);
     const verdict = checkVersion(version, ctx.settings.gateway_min_version);
     const last_error = verdict.kind === "ok" ? null : verdict.message;
-    await storeReach(ctx, gateway, { connected: true, version, last_error });
+    await storeConnectivity(ctx, gateway, { connected: true, version, last_error });
   },
 };

@@ -4,67 +4,76 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { MAX_TEXT, NonEmpty, QueryInteger } from "../wire.ts";
-import { record } from "./frame.ts";
-import { type NamedHost, resolveTarget, TargetQuery } from "./resolve-target.ts";
-import { ensureSession } from "./session.ts";
-import { agentsOf, bounded, GatewaySession, type HostSession, toHostSessions, toPatchedSession } from "./session-entry.ts";
-import { requestSession } from "./waiting.ts";
+import { asRecord } from "../openclaw/frame.ts";
+import { type ResolvedHost, resolveTarget, TargetQuery } from "./resolve-target.ts";
+import {
+  ensureSession,
+  type HostSession,
+  limitDepth,
+  sendChat,
+  type SessionChat,
+  toHostSessions,
+  toPatchedSession,
+} from "../host/session.ts";
+import { parseHostCommand } from "../openclaw/chat-text.ts";
+import { createSessionMapper, GatewaySession } from "./session-entry.ts";
+import { callInteractively } from "./interactive-call.ts";
 
 export const GatewaySessions = z
   .object({
-    sessions: z.array(GatewaySession).describe("The host's sessions, in its order."),
-    main_session: GatewaySession.nullable().describe("That of the gateway's main agent, when there is one."),
+    sessions: z.array(GatewaySession).describe("The host's sessions, in the host's order."),
+    main_session: GatewaySession.nullable().describe("Session of the gateway's main agent; null when it does not exist."),
   })
   .meta({ id: "GatewaySessions", description: "Sessions of a host." });
 export type GatewaySessions = z.infer<typeof GatewaySessions>;
 
-export const OneGatewaySession = z
+export const GatewaySessionRead = z
   .object({ session: GatewaySession.describe("The session.") })
   .meta({ id: "GatewaySessionRead", description: "One session of a host." });
-export type OneGatewaySession = z.infer<typeof OneGatewaySession>;
+export type GatewaySessionRead = z.infer<typeof GatewaySessionRead>;
 
 export const GatewaySessionHistory = z
-  .object({ history: z.array(z.unknown()).describe("Messages as the host keeps them, oldest first.") })
-  .meta({ id: "GatewaySessionHistory", description: "What was said in a session." });
+  .object({ history: z.array(z.unknown()).describe("Messages as the host stores them, oldest first.") })
+  .meta({ id: "GatewaySessionHistory", description: "Messages of a session." });
 export type GatewaySessionHistory = z.infer<typeof GatewaySessionHistory>;
 
-/** As many as hosts give to a client that does not say. */
+/** The default of the hosts themselves. */
 const DEFAULT_HISTORY = 200;
 const MAX_HISTORY = 1_000;
 
 export const HistoryQuery = TargetQuery.extend({
-  limit: QueryInteger(1, MAX_HISTORY).default(DEFAULT_HISTORY).describe("How many of the latest messages."),
+  limit: QueryInteger(1, MAX_HISTORY).default(DEFAULT_HISTORY).describe("Number of latest messages to return."),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
 export const SendSessionMessage = z
-  .object({ content: NonEmpty(MAX_TEXT).describe("What is said into the session.") })
+  .object({ content: NonEmpty(MAX_TEXT).describe("Text of the message.") })
   .meta({ id: "GatewaySessionMessageCreate" });
 export type SendSessionMessage = z.infer<typeof SendSessionMessage>;
 
-/** Everything the host lists. With a board named, the main session is there: made when it is missing. */
+/** All sessions of a host. If the query names a board, a missing main session is created. */
 export async function listSessions(ctx: Context<Admin>, query: TargetQuery): Promise<GatewaySessions> {
   const host = await resolveTarget(ctx, query);
-  const [listed, main] = await requestSession(ctx, host, "sessions.list", async () => {
-    const sessions = await readSessions(ctx, host);
+  const [listed, main] = await callInteractively(ctx, host, "sessions.list", async () => {
+    const sessions = await listHostSessions(ctx, host);
     const present = sessions.find(({ key }) => key === host.main_session_key) ?? null;
-    return [sessions, present ?? (query.board_id === undefined ? null : await ensureMain(ctx, host))] as const;
+    return [sessions, present ?? (query.board_id === undefined ? null : await ensureMainSession(ctx, host))] as const;
   });
-  const describe = await agentsOf(ctx, [...listed, main]);
-  return { sessions: listed.map(describe), main_session: main && describe(main) };
+  const toGatewaySession = await createSessionMapper(ctx, [...listed, main]);
+  return { sessions: listed.map(toGatewaySession), main_session: main && toGatewaySession(main) };
 }
 
-/** One session by its exact key. Asked for the main session, the host is made to have it first. */
-export async function getSession(ctx: Context<Admin>, session_key: string, query: TargetQuery): Promise<OneGatewaySession> {
+/** One session by its exact key. If it is the main session, a missing one is created first. */
+export async function getSession(ctx: Context<Admin>, session_key: string, query: TargetQuery): Promise<GatewaySessionRead> {
   const host = await resolveTarget(ctx, query);
-  const found = await requestSession(ctx, host, "sessions.list", async () => {
-    const ensured = session_key === host.main_session_key ? await ensureMain(ctx, host) : null;
-    // Hosts hide the sessions of agents they do not have yet.
-    return (await readSessions(ctx, host)).find(({ key }) => key === session_key) ?? ensured;
+  const session = await callInteractively(ctx, host, "sessions.list", async () => {
+    const ensured = session_key === host.main_session_key ? await ensureMainSession(ctx, host) : null;
+    // Hosts do not list the sessions of agents that they do not have yet.
+    return (await listHostSessions(ctx, host)).find(({ key }) => key === session_key) ?? ensured;
   });
-  if (!found) throw notFound();
-  const describe = await agentsOf(ctx, [found]);
-  return { session: describe(found) };
+  if (!session) throw notFound();
+  const toGatewaySession = await createSessionMapper(ctx, [session]);
+  return { session: toGatewaySession(session) };
 }
 
 export async function getSessionHistory(
@@ -73,14 +82,17 @@ export async function getSessionHistory(
   query: HistoryQuery,
 ): Promise<GatewaySessionHistory> {
   const host = await resolveTarget(ctx, query);
-  const payload = await requestSession(ctx, host, "chat.history", () =>
+  const payload = await callInteractively(ctx, host, "chat.history", () =>
     ctx.gateways.request(host.target, "chat.history", { sessionKey: session_key, limit: query.limit }),
   );
-  const messages = Array.isArray(payload) ? payload : record(payload)?.messages;
-  return { history: Array.isArray(messages) ? messages.map((message) => bounded(message)) : [] };
+  const messages = Array.isArray(payload) ? payload : asRecord(payload)?.messages;
+  return { history: Array.isArray(messages) ? messages.map((message) => limitDepth(message)) : [] };
 }
 
-/** Says something into a session; the answer stays in it. Naming a board takes the right to write to it. */
+/**
+ * Sends a message to a session; the agent's reply stays in the session. A command alone is sent as such. A board in the
+ * query requires write access.
+ */
 export async function sendSessionMessage(
   ctx: Context<Admin>,
   session_key: string,
@@ -88,16 +100,18 @@ export async function sendSessionMessage(
   { content }: SendSessionMessage,
 ): Promise<void> {
   const host = await resolveTarget(ctx, query, "write");
-  const message = { sessionKey: session_key, message: content, deliver: false, idempotencyKey: `session-${randomUUID()}` };
-  await requestSession(ctx, host, "chat.send", () => ctx.gateways.request(host.target, "chat.send", message));
+  const command = parseHostCommand(content);
+  const fields = { session_key, deliver: false, idempotency_key: `session-${randomUUID()}` };
+  const chat: SessionChat = command ? { ...fields, command } : { ...fields, message: content };
+  await callInteractively(ctx, host, "chat.send", () => sendChat(ctx.gateways, host.target, chat));
 }
 
-async function readSessions(ctx: Context, { target }: NamedHost): Promise<HostSession[]> {
+async function listHostSessions(ctx: Context, { target }: ResolvedHost): Promise<HostSession[]> {
   return toHostSessions(await ctx.gateways.request(target, "sessions.list", {}));
 }
 
-/** The session of the main agent, made when it is missing; its label stays. Null for a host that is not saved. */
-export async function ensureMain(ctx: Context, { target, main_session_key }: NamedHost): Promise<HostSession | null> {
+/** The session of the main agent, which is created if it does not exist. Null for a host that is not stored. */
+export async function ensureMainSession(ctx: Context, { target, main_session_key }: ResolvedHost): Promise<HostSession | null> {
   if (main_session_key === null) return null;
   return toPatchedSession(await ensureSession(ctx.gateways, target, main_session_key, null), main_session_key);
 }

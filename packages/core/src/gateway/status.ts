@@ -1,36 +1,37 @@
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { GatewayError } from "./client.ts";
-import { within } from "./deadline.ts";
-import { cleanText, toGatewayMessage } from "./failure.ts";
-import { recordReach, storeReach } from "./reach.ts";
-import { type NamedHost, resolveTarget, type TargetQuery } from "./resolve-target.ts";
-import { agentsOf, GatewaySession, type HostSession, toHostSessions } from "./session-entry.ts";
-import { ensureMain } from "./sessions.ts";
-import { checkVersion, readVersion, type VersionVerdict } from "./version.ts";
+import { asGatewayError, catchGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
+import { type HostSession, toHostSessions } from "../host/session.ts";
+import { withTimeout } from "../openclaw/timeout.ts";
+import { cleanText, toGatewayMessage } from "../openclaw/failure.ts";
+import { recordConnectivity, storeConnectivity } from "./connectivity.ts";
+import { type ResolvedHost, resolveTarget, type TargetQuery } from "./resolve-target.ts";
+import { createSessionMapper, GatewaySession } from "./session-entry.ts";
+import { ensureMainSession } from "./sessions.ts";
+import { checkVersion, fetchVersion, type VersionVerdict } from "../openclaw/version.ts";
 
 export const GatewayStatus = z
   .object({
-    connected: z.boolean().describe("Whether the host answers, and its version is one this service works with."),
+    connected: z.boolean().describe("Whether the host answers and its version is supported."),
     gateway_url: z.string().describe("Address of the host."),
     version: z.string().nullable().describe("Version the host reports."),
-    sessions_count: z.int().nullable().describe("How many sessions it has; null when not connected."),
-    sessions: z.array(GatewaySession).nullable().describe("Its sessions; null when not connected."),
-    main_session: GatewaySession.nullable().describe("That of the gateway's main agent, when a board was named."),
-    main_session_error: z.string().nullable().describe("Why there is none although a board was named."),
-    error: z.string().nullable().describe("Why the host is not connected; a warning when it is."),
+    sessions_count: z.int().nullable().describe("Number of sessions; null when not connected."),
+    sessions: z.array(GatewaySession).nullable().describe("The host's sessions; null when not connected."),
+    main_session: GatewaySession.nullable().describe("Session of the gateway's main agent, if the query names a board."),
+    main_session_error: z.string().nullable().describe("Why there is no main session although the query names a board."),
+    error: z.string().nullable().describe("Why the host is not connected, or a warning if it is connected."),
   })
-  .meta({ id: "GatewayStatus", description: "Whether a host can be worked with, asked of the host itself." });
+  .meta({ id: "GatewayStatus", description: "State of a host, as the host itself reports it now." });
 export type GatewayStatus = z.infer<typeof GatewayStatus>;
 
-/** For everything together: somebody looks at a screen. */
-const LIMIT_MS = 10_000;
-/** For the main session alone, without which there is still something to show. */
-const MAIN_LIMIT_MS = 5_000;
+/** For all calls together; short, because a person waits for the result. */
+const TIMEOUT_MS = 10_000;
+/** For the main session alone; without it the other results are still shown. */
+const MAIN_SESSION_TIMEOUT_MS = 5_000;
 
-/** What a host showed, as far as it came. */
-interface Sight {
+/** What a host has reported so far. */
+interface HostObservation {
   version: string | null;
   verdict: VersionVerdict | null;
   sessions: HostSession[];
@@ -39,86 +40,80 @@ interface Sight {
 }
 
 /**
- * Asks the host how it is, at most 10 s and without patience: a host that is away is told as it is now. Whatever the
- * host does is an answer and no error.
+ * Reads the host's current state within 10 s and does not wait for a host that restarts. A failure of the host is part of
+ * the result and not an error (docs/reference/gateways.md#status-answers).
  */
 export async function getGatewayStatus(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayStatus> {
   const host = await resolveTarget(ctx, query);
-  const wants_main = query.board_id !== undefined;
-  const seen: Sight = { version: null, verdict: null, sessions: [], main: null, main_error: null };
-  const failed = await lookAt(ctx, host, wants_main, seen);
-  const { main, main_error } = seen;
-  const version = seen.version && cleanText(seen.version);
-  const told = { gateway_url: host.target.url, version };
-  if (failed) {
-    if (host.saved) await recordReach(ctx, host.saved, failed);
-    return { ...told, ...UNCONNECTED, error: toGatewayMessage(failed) };
+  const include_main = query.board_id !== undefined;
+  const observed: HostObservation = { version: null, verdict: null, sessions: [], main: null, main_error: null };
+  const failure = await observeHost(ctx, host, include_main, observed);
+  const { main, main_error } = observed;
+  const version = observed.version && cleanText(observed.version);
+  const common = { gateway_url: host.target.url, version };
+  if (failure) {
+    if (host.stored) await recordConnectivity(ctx, host.stored, failure);
+    return { ...common, ...NOT_CONNECTED, error: toGatewayMessage(failure) };
   }
-  const objection = !seen.verdict || seen.verdict.kind === "ok" ? null : cleanText(seen.verdict.message);
-  if (host.saved) await storeReach(ctx, host.saved, { connected: true, version, last_error: objection });
-  if (seen.verdict?.kind === "incompatible") return { ...told, ...UNCONNECTED, error: objection };
-  const describe = await agentsOf(ctx, [...seen.sessions, main]);
+  const version_warning = !observed.verdict || observed.verdict.kind === "ok" ? null : cleanText(observed.verdict.message);
+  if (host.stored) await storeConnectivity(ctx, host.stored, { connected: true, version, last_error: version_warning });
+  if (observed.verdict?.kind === "incompatible") return { ...common, ...NOT_CONNECTED, error: version_warning };
+  const toGatewaySession = await createSessionMapper(ctx, [...observed.sessions, main]);
   return {
-    ...told,
+    ...common,
     connected: true,
-    sessions_count: seen.sessions.length,
-    sessions: seen.sessions.map(describe),
-    main_session: main && describe(main),
+    sessions_count: observed.sessions.length,
+    sessions: observed.sessions.map(toGatewaySession),
+    main_session: main && toGatewaySession(main),
     main_session_error: main_error && toGatewayMessage(main_error),
-    error: objection,
+    error: version_warning,
   };
 }
 
-const UNCONNECTED = { connected: false, sessions_count: null, sessions: null, main_session: null, main_session_error: null };
+const NOT_CONNECTED = { connected: false, sessions_count: null, sessions: null, main_session: null, main_session_error: null };
 
-/** Fills `seen`; returns why it could not. */
-async function lookAt(ctx: Context, host: NamedHost, wants_main: boolean, seen: Sight): Promise<GatewayError | null> {
-  const looking = () =>
-    within(
-      once().catch((error: unknown) => (wasLost(error) ? once() : Promise.reject(error))),
-      LIMIT_MS,
+/** Fills `observed`. Returns the host's error, or null. */
+async function observeHost(
+  ctx: Context,
+  host: ResolvedHost,
+  include_main: boolean,
+  observed: HostObservation,
+): Promise<GatewayError | null> {
+  const observeWithRetry = () =>
+    withTimeout(
+      observeOnce().catch((error: unknown) => (isConnectionLost(error) ? observeOnce() : Promise.reject(error))),
+      TIMEOUT_MS,
       "answer",
     );
 
-  async function once(): Promise<void> {
+  async function observeOnce(): Promise<void> {
     const { target } = host;
-    const options = { timeout_ms: LIMIT_MS };
-    seen.version = await readVersion(ctx.gateways, target, options);
-    seen.verdict = checkVersion(seen.version, ctx.settings.gateway_min_version);
-    if (seen.verdict.kind === "incompatible") return;
-    seen.main_error = null;
+    const options = { timeout_ms: TIMEOUT_MS };
+    observed.version = await fetchVersion(ctx.gateways, target, options);
+    observed.verdict = checkVersion(observed.version, ctx.settings.gateway_min_version);
+    if (observed.verdict.kind === "incompatible") return;
+    observed.main_error = null;
     const [, listed] = await Promise.all([
       ctx.gateways.request(target, "health", {}, options),
       ctx.gateways.request(target, "sessions.list", {}, options),
-      wants_main ? main() : undefined,
+      include_main ? observeMainSession() : undefined,
     ]);
-    seen.sessions = toHostSessions(listed);
+    observed.sessions = toHostSessions(listed);
   }
 
-  async function main(): Promise<void> {
+  async function observeMainSession(): Promise<void> {
     try {
-      seen.main = await within(ensureMain(ctx, host), MAIN_LIMIT_MS, "answer sessions.patch");
+      observed.main = await withTimeout(ensureMainSession(ctx, host), MAIN_SESSION_TIMEOUT_MS, "answer sessions.patch");
     } catch (error) {
-      seen.main_error = failure(error);
+      observed.main_error = asGatewayError(error);
     }
   }
 
-  try {
-    await looking();
-    return null;
-  } catch (error) {
-    return failure(error);
-  }
+  return catchGatewayError(observeWithRetry);
 }
 
-/** A failure of the host is a value here; any other is passed on. */
-function failure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  throw error;
-}
-
-/** An open connection broke: it may have died long before, while nobody used it. A fresh one tells how the host is now. */
-function wasLost(error: unknown): boolean {
+/** An open connection was lost, perhaps long ago while it was idle. A fresh connection shows the host's current state. */
+function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { unconnected, close_code, system_code } = error.failure;
   return !unconnected && (close_code ?? system_code ?? null) !== null;

@@ -3,18 +3,18 @@ import type { Context } from "../context.ts";
 import { gateways } from "./gateway.sql.ts";
 import type { GatewayRow } from "./target.ts";
 
-/** How far from its interval a sync may be, either way, so that gateways which were set at once do not stay together. */
+/** Random deviation of each interval in both directions, so that gateways set up at the same time drift apart. */
 const JITTER = 0.1;
 
-/** When a gateway whose interval was set just now is synced first: any time within it. */
-export const firstSyncDue = (now: Date, interval_minutes: number | null): Date | null =>
+/** The time of the first sync after the interval was set: a random time within it. */
+export const initialSyncDue = (now: Date, interval_minutes: number | null): Date | null =>
   interval_minutes === null ? null : new Date(now.getTime() + Math.random() * interval_minutes * 60_000);
 
 /**
- * Takes gateways that are due for a sync, and moves them on, in the caller's transaction, which begins their syncs. However
- * late a gateway is, it is taken once. Several takers share them.
+ * Claims gateways that are due for a sync and sets their next time, in the caller's transaction, which starts their syncs.
+ * A gateway that is several intervals late is claimed once. Concurrent callers claim different gateways.
  */
-export function takeDueForSync(ctx: Context, limit: number): Promise<GatewayRow[]> {
+export function claimGatewaysDueForSync(ctx: Context, limit: number): Promise<GatewayRow[]> {
   const now = ctx.now();
   const due = ctx.db
     .select({ id: gateways.id })
@@ -28,7 +28,7 @@ export function takeDueForSync(ctx: Context, limit: number): Promise<GatewayRow[
     .update(gateways)
     .set({
       sync_due_at: sql`${now.toISOString()}::timestamptz + make_interval(secs => 60 * ${gateways.sync_interval_minutes} * ${factor})`,
-      // That a sync is due changes nothing that people set.
+      // A claim does not change the gateway's settings, so `updated_at` stays.
       updated_at: sql`${gateways.updated_at}`,
     })
     .where(inArray(gateways.id, due))

@@ -1,23 +1,52 @@
-import { asc } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
+import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { DomainError, notFound } from "../errors.ts";
+import type { GatewayTarget } from "../openclaw/client.ts";
 import { seal, unseal } from "../seal.ts";
-import type { GatewayTarget } from "./client.ts";
 import { gateways } from "./gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
 
-/** The gateways of all organizations, oldest first, for the operator's eye. */
+/** Selects a gateway of the caller's organization. */
+export const isOwnGateway = (ctx: Context<Admin>, gateway_id: string) =>
+  and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id));
+
+/** A gateway of the caller's organization. Throws `not_found`. */
+export async function getGatewayRow(ctx: Context<Admin>, gateway_id: string): Promise<GatewayRow> {
+  const [row] = await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id));
+  if (!row) throw notFound();
+  return row;
+}
+
+/** The gateways of all organizations, oldest first, for the operator's tools. */
 export const listAllGateways = (ctx: Pick<Context, "db">): Promise<GatewayRow[]> =>
   ctx.db.select().from(gateways).orderBy(asc(gateways.created_at), asc(gateways.id));
 
-/** What the client needs to reach a stored gateway, the token opened. */
+type GatewayLocation = Pick<GatewayRow, "url" | "workspace_root">;
+
+/** Whether the gateway's host can be connected to and, if asked for, whether it has a folder for workspaces. */
+export const isUsableGateway = ({ url, workspace_root }: GatewayLocation, { needs_workspace = false } = {}): boolean =>
+  url.trim() !== "" && (!needs_workspace || workspace_root.trim() !== "");
+
+/** Throws `invalid` when the gateway of a board is missing or not usable. */
+export function requireUsableGateway<T extends GatewayLocation>(
+  gateway: T | null | undefined,
+  { needs_workspace = false } = {},
+): asserts gateway is T {
+  if (!gateway) throw new DomainError("invalid", "Board gateway_id is invalid");
+  if (!isUsableGateway(gateway)) throw new DomainError("invalid", "Gateway url is required");
+  if (!isUsableGateway(gateway, { needs_workspace })) throw new DomainError("invalid", "Gateway workspace_root is required");
+}
+
+/** What the client needs to connect to a stored gateway, with the token in plain text. */
 export function toTarget(ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget {
   const { url, disable_device_pairing, allow_insecure_tls } = row;
-  return { url, token: openToken(ctx, row), disable_device_pairing, allow_insecure_tls };
+  return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls };
 }
 
 export const sealToken = (ctx: Context, token: string | null) =>
   token === null ? null : seal(ctx.settings.encryption_key, token);
 
-export const openToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
+export const unsealToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
   row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;

@@ -4,32 +4,34 @@ import { bytes, created, id, instant } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
-/** The transactional outbox, and the one owner of retry: due time, attempts, lane order, lease and end state. */
+export const JOB_STATUSES = ["queued", "running", "done", "dead"] as const;
+
+/** The transactional outbox and the state of all background work; docs/job-states.md describes its life cycle. */
 export const jobs = pgTable(
   "jobs",
   {
     ...id,
     ...created,
     kind: text().notNull(),
-    /** Jobs of one lane run strictly one after the other; null stands in no lane. */
+    /** Jobs of one lane run one at a time, in their order; a job without a lane runs at any time. */
     lane: text(),
-    /** Fairness between tenants in the queue. Null once the organization is gone: clean-up jobs outlive it. */
+    /** The queue's fairness group. Null once the organization is deleted: clean-up jobs outlive it. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     gateway_id: uuid().references(() => gateways.id, { onDelete: "set null" }),
     payload: jsonb().$type<unknown>().notNull(),
     secret_sealed: bytes(),
     dedupe_key: text(),
     run_at: instant().notNull(),
-    /** Of the request that the job comes from. */
+    /** Trace of the request that enqueued the job. */
     trace_id: text(),
-    /** When a wake-up was sent to the queue; null while none is on its way. */
+    /** When a wake-up was sent to the queue; null while a wake-up still has to be sent. */
     sent_at: instant(),
     attempts: integer().notNull().default(0),
     max_attempts: integer().notNull(),
-    /** Attempts that ended in an unexpected error, or without a word: those of a host that is down do not count. */
+    /** Attempts that ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
-    status: text().$type<"queued" | "running" | "done" | "dead">().notNull().default("queued"),
+    status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
     finished_at: instant(),
     seq: bigint({ mode: "bigint" }).notNull().generatedAlwaysAsIdentity(),

@@ -1,37 +1,40 @@
 import { and, count, desc, eq, inArray, lt, ne, or, type SQL, sql } from "drizzle-orm";
-import { type Context, inTransaction } from "../context.ts";
+import { type Context, isInTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
-import { createOutbox, note, type Outbox } from "../outbox.ts";
-import { inPlan } from "../page.ts";
+import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
+import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
-import { type JobKind, type JobPayloads, POLICIES, type QueueName, queueOf } from "./kinds.ts";
+import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
 
-/** SQS delays a message by at most 15 minutes; what is due later waits for the sweep. */
-const HORIZON_MS = 15 * 60_000;
-/** A wake-up that led to nothing for this long is taken as lost, and another one is sent. */
-const LOST_MS = 30 * 60_000;
-const KEEP_DONE_MS = 7 * 86_400_000;
-const KEEP_DEAD_MS = 30 * 86_400_000;
+/** How long a worker holds a job without renewing its lease. */
+export const LEASE_MS = 60_000;
+
+/** SQS delays a message by at most 15 minutes. For jobs due later, the scheduled relay sends a wake-up when it is time. */
+const MAX_DELAY_MS = 15 * 60_000;
+/** A wake-up that had no effect for this long counts as lost, and the relay sends another one. */
+const WAKE_UP_LOST_MS = 30 * 60_000;
+const DONE_RETENTION_MS = 7 * 86_400_000;
+const DEAD_RETENTION_MS = 30 * 86_400_000;
 
 export interface EnqueueOptions {
   organization_id: string;
   gateway_id?: string | null;
   /** Jobs of one lane run one after the other, in the order of enqueueing. */
   lane?: string;
-  /** At most one live job has this key; a second one is dropped. */
+  /** At most one queued or running job has this key; a second one is dropped. */
   dedupe_key?: string;
   run_at?: Date;
-  /** Kept sealed, and erased when the job ends. */
+  /** Stored encrypted, and erased when the job ends. */
   secret?: string;
 }
 
 /**
- * Stores a job in the caller's transaction: it exists exactly when the change it belongs to does. Refuses to run outside
- * of one, because a job enqueued "after commit" is lost by a crash in between.
+ * Stores a job in the caller's transaction, so that the job and the change it belongs to are committed together. Throws
+ * outside a transaction: a crash between a commit and a later enqueue would lose the job.
  */
 export async function enqueue<K extends JobKind>(
   ctx: Context,
@@ -39,37 +42,40 @@ export async function enqueue<K extends JobKind>(
   payload: JobPayloads[K],
   options: EnqueueOptions,
 ): Promise<void> {
-  if (!inTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
-  await newJob(ctx, kind, payload, options);
+  if (!isInTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
+  await insertJob(ctx, kind, payload, options);
 }
 
-/** The same for several, in one statement: within a lane they run in this order. */
-export async function enqueueAll(ctx: Context, wanted: readonly NewJob[]): Promise<void> {
-  if (!inTransaction(ctx)) throw new Error("enqueueAll outside a transaction");
-  if (wanted.length > 0) await newJobs(ctx, wanted);
+/** Enqueues several jobs in one statement. Within a lane they run in this order. */
+export async function enqueueAll(ctx: Context, new_jobs: readonly NewJob[]): Promise<void> {
+  if (!isInTransaction(ctx)) throw new Error("enqueueAll outside a transaction");
+  if (new_jobs.length > 0) await insertJobs(ctx, new_jobs);
 }
 
-/** A job that is still to be put. */
+/** A job that is not stored yet. */
 export interface NewJob<K extends JobKind = JobKind> {
   kind: K;
   payload: JobPayloads[K];
   options: EnqueueOptions;
 }
 
-/** The insert of a job, for `writeTogether`. Nothing is stored before it runs. */
-export const newJob = <K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) =>
-  newJobs(ctx, [{ kind, payload, options }]);
+/** Builds the insert of one job; see `insertJobs`. */
+export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) =>
+  insertJobs(ctx, [{ kind, payload, options }]);
 
-/** The same for several: within a lane they run in this order. */
-export const newJobs = (ctx: Context, wanted: readonly NewJob[]) =>
+/**
+ * Builds the insert of several jobs, to be awaited or run in a batch. Within a lane they run in this order. Building it
+ * already adds their wake-ups to `ctx.pendingWakeups`.
+ */
+export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]) =>
   ctx.db
     .insert(jobs)
-    .values(wanted.map((job) => toRow(ctx, job)))
+    .values(new_jobs.map((job) => toJobRow(ctx, job)))
     .onConflictDoNothing();
 
-function toRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
+function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
   const id = crypto.randomUUID();
-  note(ctx.outbox, { id, lane: options.lane ?? null });
+  addPendingWakeup(ctx.pendingWakeups, { id, lane: options.lane ?? null });
   return {
     id,
     kind,
@@ -81,12 +87,12 @@ function toRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$i
     secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
     run_at: options.run_at ?? ctx.now(),
     trace_id: ctx.trace_id,
-    max_attempts: POLICIES[kind].attempts,
+    max_attempts: RETRY_POLICIES[kind].attempts,
   };
 }
 
-/** Gives a secret to the live jobs of a kind that need a gateway which is about to go. */
-export async function sealIntoJobs(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
+/** Sets the secret of a gateway's queued and running jobs of a kind, because the gateway's row is about to be deleted. */
+export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
   await ctx.db
     .update(jobs)
     .set({ secret_sealed: seal(ctx.settings.encryption_key, secret) })
@@ -94,108 +100,113 @@ export async function sealIntoJobs(ctx: Context, kind: JobKind, gateway_id: stri
 }
 
 /**
- * Removes what an organization that is going has in the table. Clean-ups on its hosts are still to be done, and what runs
- * just now ends by itself.
+ * Removes the jobs of an organization that is being deleted. Queued clean-ups stay, because they still have work on hosts,
+ * and running jobs end by themselves.
  */
-export async function dropJobs(ctx: Context, organization_id: string): Promise<void> {
+export async function removeOrganizationJobs(ctx: Context, organization_id: string): Promise<void> {
   const waiting = and(eq(jobs.status, "queued"), ne(jobs.kind, "agent.cleanup" satisfies JobKind));
   await ctx.db
     .delete(jobs)
     .where(and(eq(jobs.organization_id, organization_id), or(waiting, inArray(jobs.status, ["done", "dead"]))));
 }
 
-/** A wake-up for the queue: the id of a job, nothing of its content. */
+/** A queue message that makes a consumer try a job. It carries the job's id and none of its content. */
 export interface WakeUp {
   id: string;
-  /** Fairness between tenants in the queue; null for what belongs to none any more. */
+  /** The queue's fairness group; null when the organization is deleted. */
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
 }
 
 /**
- * The job that a lane is at: the one that runs, else the first that waits. One can get in front of a running one, since
- * numbers are drawn before their transactions commit and dead jobs come back by redriving; it waits all the same.
+ * The head of a lane: its running job, else the queued job with the lowest `seq`. A queued job can have a lower `seq` than
+ * the running one, because `seq` is drawn before commit and dead jobs are redriven; it still waits.
  */
-export const headOf = (lane: SQL) => sql`coalesce(
+export const laneHead = (lane: SQL) => sql`coalesce(
   (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'running'),
   (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'queued' order by other.seq limit 1))`;
 
-/** The job is the one that its lane is at, or stands in none. */
-export const headOfLane = sql`(${jobs.lane} is null or ${jobs.id} = ${headOf(sql`${jobs}.lane`)})`;
+/** The job is the head of its lane, or has no lane. */
+export const isLaneHead = sql`(${jobs.lane} is null or ${jobs.id} = ${laneHead(sql`${jobs}.lane`)})`;
 
-/** When the job can next be taken: a running one once its lease is over. */
+/** When the job can be leased next: a running job when its lease expires. */
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
 
-/** How many wake-ups a relay takes at a time: as many as the queue takes in one batch. */
+/** Wake-ups of one relay batch: the maximum of an SQS batch. */
 const RELAY_BATCH = 10;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 
 /**
- * Relays until there is nothing left in the outbox's scope, the queue takes no more, or so many batches were sent: what is
- * left is found by the sweep.
+ * Relays until the scope has nothing left, the queue refuses wake-ups, or `max_batches` were sent. The scheduled relay
+ * sends the rest.
  */
-export async function relayAll(ctx: Context, send: Send, scope: Outbox, most_batches = Number.POSITIVE_INFINITY): Promise<void> {
-  for (let batch = 0; batch < most_batches; batch++) if ((await relay(ctx, send, scope)) < RELAY_BATCH) return;
+export async function relayAll(
+  ctx: Context,
+  send: Send,
+  scope: PendingWakeups,
+  max_batches = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  for (let batch = 0; batch < max_batches; batch++) if ((await relay(ctx, send, scope)) < RELAY_BATCH) return;
 }
 
 /**
- * Sends wake-ups for due jobs that have none on the way; returns how many the queue took. The stamp is committed before
- * sending, so that no transaction waits for the queue: what the queue refuses is unstamped, what a crash swallows is
- * found by the sweep. Several relays at once share the work.
+ * Sends wake-ups for due jobs without one; returns how many the queue accepted. `sent_at` is committed before sending, so
+ * that no transaction waits for the queue. A refusal clears it again; after a crash, the scheduled relay sends another
+ * wake-up once this one counts as lost. Concurrent relays share the work.
  */
-export async function relay(ctx: Context, send: Send, scope: Outbox = createOutbox(true)): Promise<number> {
+export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
   const now = ctx.now();
-  const found = await ctx.db.execute(sql`
+  const result = await ctx.db.execute(sql`
     update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
     where id in (
       select id from ${jobs}
       where status in ('queued', 'running')
-        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - LOST_MS).toISOString()}::timestamptz)
-        and ${dueAt} <= ${new Date(now.getTime() + HORIZON_MS).toISOString()}::timestamptz
-        and ${scope.everything ? headOfLane : inScope(scope)}
-      order by seq limit ${inPlan(RELAY_BATCH)} for update skip locked)
+        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString()}::timestamptz)
+        and ${dueAt} <= ${new Date(now.getTime() + MAX_DELAY_MS).toISOString()}::timestamptz
+        and ${scope.everything ? isLaneHead : inScope(scope)}
+      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
     returning id, kind, organization_id,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
-  const rows = rowsOf<Omit<WakeUp, "queue"> & { kind: string }>(found);
+  const rows = rowsOf<Omit<WakeUp, "queue"> & { kind: string }>(result);
   const wakeUps = rows.map(({ kind, ...wakeUp }): WakeUp => ({ ...wakeUp, queue: queueOf(kind) }));
   if (wakeUps.length === 0) return 0;
   const failed = await send(wakeUps).then(
     (result) => result.failed,
     (error: unknown) => {
-      ctx.log.warn("jobs.relay_failed", "The queue did not take wake-ups; they are sent again later", {
+      ctx.log.warn("jobs.relay_failed", "The queue refused wake-ups; the scheduled relay sends them again", {
         error: errorText(error),
       });
       return wakeUps.map((wakeUp) => wakeUp.id);
     },
   );
-  if (failed.length > 0) await unsend(ctx, inArray(jobs.id, failed));
+  if (failed.length > 0) await markUnsent(ctx, inArray(jobs.id, failed));
   return wakeUps.length - failed.length;
 }
 
-/** The jobs of the scope: those it names, and the head of each lane. */
-const inScope = ({ ids, lanes }: Outbox) =>
+/** The jobs of the scope: those with the given ids, and the head of each lane. */
+const inScope = ({ ids, lanes }: PendingWakeups) =>
   ids.size === 1 && lanes.size === 0
     ? sql`id = ${[...ids][0]}`
     : sql`id in (
   select unnest(${sql.param([...ids])}::uuid[])
   union all
-  select ${headOf(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
+  select ${laneHead(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
 
-/** Forgets that wake-ups were sent, for the matching live jobs, and notes them for the next relay. */
-export async function unsend(ctx: Context, which: SQL): Promise<void> {
+/** Clears `sent_at` of the matching queued and running jobs, so that the next relay sends them a new wake-up. */
+export async function markUnsent(ctx: Context, which: SQL): Promise<void> {
   const live = await ctx.db
     .update(jobs)
     .set({ sent_at: null })
     .where(and(which, inArray(jobs.status, ["queued", "running"])))
     .returning({ id: jobs.id, lane: jobs.lane });
-  for (const job of live) note(ctx.outbox, job);
+  for (const job of live) addPendingWakeup(ctx.pendingWakeups, job);
 }
 
 /**
- * For a process whose queue is its own memory: what an earlier run had sent is gone. `alone` says that no other process
- * works on this database, so that the leases of the earlier run end at once instead of running out.
+ * Clears `sent_at` of all live jobs at the start of a process with an in-memory queue, whose earlier messages are lost.
+ * `alone` means that no other process uses the database, so leases of the previous run expire at once.
  */
 export async function recoverJobs(ctx: Context, options: { alone: boolean }): Promise<void> {
   await ctx.db
@@ -204,42 +215,42 @@ export async function recoverJobs(ctx: Context, options: { alone: boolean }): Pr
     .where(inArray(jobs.status, ["queued", "running"]));
 }
 
-/** How many jobs there are in each state that has any. */
+/** Number of jobs by status, without the statuses that no job has. */
 export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db.select({ status: jobs.status, total: count() }).from(jobs).groupBy(jobs.status);
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
-/** Jobs for the operator's eye, newest first. */
+/** Jobs with a status, newest first, for operators. */
 export function listJobs(ctx: Pick<Context, "db">, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
   return ctx.db.select().from(jobs).where(eq(jobs.status, status)).orderBy(desc(jobs.seq)).limit(limit);
 }
 
-/** Gives dead jobs a new life with all their attempts; returns their ids. Without `ids`: every dead one. */
-export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "outbox">, ids?: string[]): Promise<string[]> {
-  // A key that a live job holds, or that several dead ones share, is given to one of them only.
-  const keyIsFree = sql`(${jobs}.dedupe_key is null or not exists (
+/** Queues dead jobs again with all their attempts; returns their ids. Without `ids` it takes every dead job. */
+export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "pendingWakeups">, ids?: string[]): Promise<string[]> {
+  // A dedupe key may belong to one live job only. Of several dead jobs with the same key, the latest is queued again.
+  const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
     select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
       and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
-  const revived = await ctx.db
+  const redriven = await ctx.db
     .update(jobs)
     .set({ status: "queued", attempts: 0, crashes: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
-    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, keyIsFree))
+    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, isKeyFree))
     .returning({ id: jobs.id });
-  if (revived.length === 0) return [];
-  ctx.outbox.everything = true;
-  return revived.map((job) => job.id);
+  if (redriven.length === 0) return [];
+  ctx.pendingWakeups.everything = true;
+  return redriven.map((job) => job.id);
 }
 
-/** Removes ended jobs whose time is over. */
+/** Deletes done and dead jobs after their retention period. */
 export async function removeOldJobs(ctx: Context): Promise<void> {
   const before = (age: number) => new Date(ctx.now().getTime() - age);
   await ctx.db
     .delete(jobs)
     .where(
       or(
-        and(eq(jobs.status, "done"), lt(jobs.finished_at, before(KEEP_DONE_MS))),
-        and(eq(jobs.status, "dead"), lt(jobs.finished_at, before(KEEP_DEAD_MS))),
+        and(eq(jobs.status, "done"), lt(jobs.finished_at, before(DONE_RETENTION_MS))),
+        and(eq(jobs.status, "dead"), lt(jobs.finished_at, before(DEAD_RETENTION_MS))),
       ),
     );
 }

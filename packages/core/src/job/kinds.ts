@@ -1,24 +1,25 @@
-import type { TypedEvent } from "../activity/activity.ts";
-import type { BoardEventPayload } from "../board-event/board-event.ts";
+import type { NewActivityEvent } from "../activity/event-type.ts";
+import type { BoardEventPayload } from "../event-bus/board-event.ts";
+import type { ChatContent } from "../openclaw/chat-text.ts";
 
-/** An event to record when a job ends. */
-export type JobEvent = TypedEvent;
+/** An activity event to record when a job ends. */
+export type JobEvent = NewActivityEvent;
 
-/** A text for one agent's session. */
-export interface NoticePayload {
+/** A text or a command to send to an agent's session. */
+export type NotificationPayload = ChatContent & {
   gateway_id: string;
   session_key: string;
   /** Name of the agent. */
   label: string;
-  message: string;
-  /** True lets the agent's reply leave on its own channel. */
+  /** True lets the host deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
-  /** Recorded when the text was sent, or when it is given up. */
+  /** Recorded when the host has accepted the text. */
   sent?: JobEvent;
+  /** Recorded when the job is dead. */
   failed?: JobEvent;
-}
+};
 
-/** Removal of an agent from its host. When the gateway is removed too, the job's secret holds the connection as JSON. */
+/** Removes an agent from its host. When the gateway is deleted too, the job's secret holds the connection as JSON. */
 export interface CleanupPayload {
   gateway_id: string;
   session_key: string;
@@ -27,22 +28,22 @@ export interface CleanupPayload {
   board_id: string | null;
 }
 
-/** Bringing an agent onto its host, or its files there up to date. */
+/** Creates an agent on its host, or updates its files there. */
 export interface ProvisionPayload {
   agent_id: string;
-  /** Of the agent's life; a job of an earlier one has nothing left to do. */
+  /** The agent's lifecycle generation; a job of an earlier generation does nothing. */
   generation: number;
-  /** Whose profile the files show; null for the oldest owner's. */
+  /** The user whose profile appears in the files; null for the organization's oldest owner. */
   user_id: string | null;
-  /** The session starts anew. */
+  /** True resets the agent's session. */
   reset: boolean;
-  /** The agent is told to read its files and to begin. */
+  /** True sends the agent a text that makes it read its files and start. */
   wake: boolean;
-  /** True lets the answer to that leave on the agent's own channel. */
+  /** True lets the host deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
 }
 
-/** A look whether an agent that was woken has answered; if not, it is woken again in the same words. */
+/** Checks whether a woken agent has checked in; if not, sends it the same text again. */
 export interface WakeCheckPayload {
   agent_id: string;
   generation: number;
@@ -53,13 +54,13 @@ export interface WakeCheckPayload {
 /** One agent of a template sync. */
 export interface SyncAgentPayload {
   run_id: string;
-  /** Its row in the run. */
+  /** Id of the agent's row in the run. */
   run_agent_id: string;
-  /** The host had nothing of the agent when the run began, so that every file of its role is written. */
+  /** The host had no entry of the agent when the run started, so every file of its role is written. */
   first: boolean;
 }
 
-/** What each kind of job carries. Ids and small facts only: the handler reads the rest, so that it acts on the truth of the moment. */
+/** The payload of each kind of job: ids and small facts only. The handler reads the rest, so that it acts on current data. */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
@@ -67,63 +68,63 @@ export interface JobPayloads {
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
   "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
-  /** What happened as it was: read anew it would be another state. */
+  /** A snapshot: reading the data at delivery would show a later state. */
   "event.publish": BoardEventPayload;
   "gateway.probe": { gateway_id: string };
-  notice: NoticePayload;
-  /** Reads a pack of skills whose request did not wait for it. */
+  notice: NotificationPayload;
+  /** Syncs a skill pack whose request did not wait for the result. */
   "pack.sync": { run_id: string };
-  /** Looks which agents a template sync is for, and makes a job for each. */
+  /** Selects the agents of a template sync and creates a job for each. */
   "sync.start": { run_id: string };
-  /** The job's secret is the agent's new token, if it gets one. */
+  /** The job's secret is the agent's new token, or null when it keeps its token. */
   "sync.agent": SyncAgentPayload;
-  /** What is done once for all agents of a template sync. */
+  /** Updates the host's configuration once for all agents of a template sync, and ends the run. */
   "sync.finish": { run_id: string };
   "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
 }
 export type JobKind = keyof JobPayloads;
 
-export interface RetryPolicy {
+export interface JobRetryPolicy {
   attempts: number;
   first_seconds: number;
   max_seconds: number;
-  /** Also a failure that a host calls final is tried again; otherwise it ends the job. */
-  stubborn?: true;
+  /** Retries permanent failures too. Without it, a failure that the host calls permanent ends the job. */
+  retry_permanent?: true;
 }
 
-/** Contract gateways.md §13. */
-export const POLICIES: Readonly<Record<JobKind, RetryPolicy>> = {
+/** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
+export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300 },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
-  // Others who write to the host's configuration at the same time make it refuse for good what may pass a moment later.
-  "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, stubborn: true },
-  // Nothing of an event is wrong for good; a bus that refuses it for want of a permission takes it once that is given.
-  "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, stubborn: true },
+  // While others write to its configuration, a host may call a failure permanent that passes a moment later.
+  "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
+  // No refusal is permanent: a bus that refuses an event for a missing permission accepts it once that is granted.
+  "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, retry_permanent: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
-  // What fails is told by the run, and whoever waits for it syncs again.
+  // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
-  // A restart of the host is sat out within an attempt. Four of them span minutes: whoever waits for a run should rather
-  // be told that the host is away, and sync again later, than wait on.
+  // Each attempt already waits for a host to restart, and four of them span minutes. After that, reporting that the host is
+  // unreachable helps the user more than further waiting.
   "sync.start": { attempts: 4, first_seconds: 5, max_seconds: 60 },
   "sync.agent": { attempts: 4, first_seconds: 5, max_seconds: 60 },
-  // As for config.heartbeat; and hosts that count such calls ask for a minute's wait.
-  "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, stubborn: true },
-  "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, stubborn: true },
+  // As for config.heartbeat. Hosts that limit such calls ask for a wait of a minute.
+  "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, retry_permanent: true },
+  "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, retry_permanent: true },
 };
 
 const JITTER = 0.1;
 
-/** Milliseconds to wait after the given attempt failed (the first is 1): doubling, capped, ±10 %. */
-export function backoff(policy: RetryPolicy, attempt: number, random: () => number = Math.random): number {
+/** Milliseconds to wait after the given failed attempt (the first is 1): exponential backoff with a cap and ±10 % jitter. */
+export function backoff(policy: JobRetryPolicy, attempt: number, random: () => number = Math.random): number {
   const seconds = Math.min(policy.first_seconds * 2 ** (attempt - 1), policy.max_seconds);
   return Math.round(seconds * 1000 * (1 + JITTER * (2 * random() - 1)));
 }
 
-/** The queues, each with consumers of its own: a sync of many agents must not hold up what agents are told. */
+/** Each queue has separate consumers, so that a sync of many agents does not delay notifications. */
 export type QueueName = "deliveries" | "syncs";
 
-/** The queue that wakes up for jobs of a kind. */
+/** The queue that carries the wake-ups of a kind. */
 export const queueOf = (kind: string): QueueName => (/^(sync\.|pack\.sync$)/.test(kind) ? "syncs" : "deliveries");

@@ -1,43 +1,47 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, groupFor } from "../access.ts";
-import type { Agent, Member, User } from "../actor.ts";
-import { mentionsOf } from "../agent/mention.ts";
+import { actorName, type Member } from "../actor.ts";
 import { board_groups } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import type { CallerContext, Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
-import { cursorOf } from "../stream/cursor.ts";
-import { inOrder, type Source, within } from "../stream/source.ts";
-import { Blankable, Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, QueryBoolean } from "../wire.ts";
-import { announceInGroup, nameOf } from "./chat.ts";
+import { parseMentions } from "../mention.ts";
+import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import type { Source } from "../stream/source.ts";
+import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull } from "../wire.ts";
+import { notifyGroupChat } from "./chat-notifications.ts";
 import { board_group_memory } from "./group-memory.sql.ts";
-import { Tags } from "./memory.ts";
+import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 
 export const GroupMemoryEntry = z
   .object({
     id: Id.describe("Id of the entry."),
-    board_group_id: Id.describe("Group that remembers."),
+    board_group_id: Id.describe("Board group that the memory belongs to."),
     content: z.string().describe("The entry as text."),
-    tags: z.array(z.string()).nullable().describe("Labels; `chat` makes it a chat message, `broadcast` reaches every agent."),
-    source: z.string().nullable().describe("Where it comes from."),
+    tags: z
+      .array(z.string())
+      .nullable()
+      .describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
+    source: z.string().nullable().describe("Where the entry comes from."),
     is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
     created_at: Instant.describe("When it was written."),
   })
-  .meta({ id: "BoardGroupMemoryEntry", description: "Something the boards of a group remember together." });
+  .meta({ id: "BoardGroupMemoryEntry", description: "An entry of the memory that the boards of a group share." });
 export type GroupMemoryEntry = z.infer<typeof GroupMemoryEntry>;
 
-export const WriteGroupMemory = z
+export const CreateGroupMemoryEntry = z
   .object({
-    content: NonEmpty(MAX_TEXT).describe("Text of the entry; `@all` reaches every agent of the group."),
-    tags: Tags.describe("Labels; `chat` makes it a chat message, `broadcast` reaches every agent."),
-    source: Blankable(MAX_NAME).default(null).describe("Where it comes from; the author's name when agents are told."),
+    content: NonEmpty(MAX_TEXT).describe("Text of the entry; `@all` notifies every agent of the group."),
+    tags: MemoryTags.describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
+    source: TextOrNull(MAX_NAME)
+      .default(null)
+      .describe("Where the entry comes from; defaults to the author's name when agents are notified."),
   })
   .meta({ id: "BoardGroupMemoryWrite" });
-export type WriteGroupMemory = z.infer<typeof WriteGroupMemory>;
+export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
 
 export const GroupMemoryQuery = pageQuery().extend({
-  is_chat: QueryBoolean.optional().describe("Only chat messages, or only notes."),
+  is_chat: ChatFilter,
 });
 export interface GroupMemoryQuery extends PageQuery {
   is_chat?: boolean | undefined;
@@ -47,40 +51,45 @@ export const GroupMemoryEvent = z
   .object({ memory: GroupMemoryEntry.describe("The new entry.") })
   .meta({ id: "BoardGroupMemoryEvent", description: "The data of a `memory` event." });
 
-type OnBoard = Context<User | Agent>;
+const groupMemory = createMemoryLog({
+  table: board_group_memory,
+  owner: board_group_memory.board_group_id,
+  key: "group-memory",
+  toEntry: toGroupMemoryEntry,
+});
 
-/** What the boards of a group remember, newest first. */
+/** The memory of a board group, newest entry first. */
 export async function listGroupMemory(
   ctx: Context<Member>,
   group_id: string,
   query: GroupMemoryQuery,
 ): Promise<Page<GroupMemoryEntry>> {
-  return list(ctx, (await groupFor(ctx, group_id, "read")).id, query);
+  return groupMemory.list(ctx, (await groupFor(ctx, group_id, "read")).id, query);
 }
 
-/** The same for the group of a board; without a group there is nothing. */
-export async function listMemoryOfBoardsGroup(
-  ctx: OnBoard,
+/** The memory of the board's group; an empty page when the board is in no group. */
+export async function listGroupMemoryOfBoard(
+  ctx: CallerContext,
   board_id: string,
   query: GroupMemoryQuery,
 ): Promise<Page<GroupMemoryEntry>> {
   const { limit, offset } = query;
   const { board_group_id } = await boardFor(ctx, board_id, "read");
-  return board_group_id === null ? { items: [], total: 0, limit, offset } : list(ctx, board_group_id, query);
+  return board_group_id === null ? { items: [], total: 0, limit, offset } : groupMemory.list(ctx, board_group_id, query);
 }
 
-export async function writeGroupMemory(
+export async function createGroupMemoryEntry(
   ctx: Context<Member>,
   group_id: string,
-  input: WriteGroupMemory,
+  input: CreateGroupMemoryEntry,
 ): Promise<GroupMemoryEntry> {
-  return write(ctx, await groupFor(ctx, group_id, "write"), input);
+  return createEntry(ctx, await groupFor(ctx, group_id, "write"), input);
 }
 
-export async function writeMemoryOfBoardsGroup(
-  ctx: OnBoard,
+export async function createGroupMemoryEntryOfBoard(
+  ctx: CallerContext,
   board_id: string,
-  input: WriteGroupMemory,
+  input: CreateGroupMemoryEntry,
 ): Promise<GroupMemoryEntry> {
   const { board_group_id, organization_id } = await boardFor(ctx, board_id, "write");
   if (board_group_id === null) throw new DomainError("invalid", "Board is not in a board group");
@@ -89,85 +98,40 @@ export async function writeMemoryOfBoardsGroup(
     .from(board_groups)
     .where(and(eq(board_groups.id, board_group_id), eq(board_groups.organization_id, organization_id)));
   if (!group) throw notFound();
-  return write(ctx, group, input);
+  return createEntry(ctx, group, input);
 }
 
-/** What is written into a group's memory from now on. */
+/** A stream of the entries that are written to a group's memory from now on. */
 export async function followGroupMemory(ctx: Context<Member>, group_id: string, is_chat?: boolean): Promise<Source> {
-  return sourceOf((await groupFor(ctx, group_id, "read")).id, is_chat);
+  return groupMemory.follow((await groupFor(ctx, group_id, "read")).id, is_chat);
 }
 
-/** The same for the group of a board, whichever that is at the moment. */
-export async function followMemoryOfBoardsGroup(ctx: OnBoard, board_id: string, is_chat?: boolean): Promise<Source | null> {
+/** The same for the group that the board is in now; null, an open and silent stream, when it is in none. */
+export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {
   const { board_group_id } = await boardFor(ctx, board_id, "read");
-  return board_group_id === null ? null : sourceOf(board_group_id, is_chat);
+  return board_group_id === null ? null : groupMemory.follow(board_group_id, is_chat);
 }
 
-function list(ctx: Context, group_id: string, query: GroupMemoryQuery): Promise<Page<GroupMemoryEntry>> {
-  const where = and(
-    eq(board_group_memory.board_group_id, group_id),
-    query.is_chat === undefined ? undefined : eq(board_group_memory.is_chat, query.is_chat),
-  );
-  const total = ctx.db.$count(board_group_memory, where);
-  return readPage(
-    query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: board_group_memory, total })
-        .from(board_group_memory)
-        .where(where)
-        .orderBy(desc(board_group_memory.created_at), desc(board_group_memory.id))
-        .limit(limit)
-        .offset(offset),
-    toEntry,
-  );
-}
-
-/** Agents are told of chat and of broadcasts, in the transaction of the entry. */
-async function write(ctx: OnBoard, group: { id: string; name: string }, input: WriteGroupMemory): Promise<GroupMemoryEntry> {
-  const { content, tags } = input;
+/** Agents are notified of chat and of broadcasts. */
+async function createEntry(
+  ctx: CallerContext,
+  group: { id: string; name: string },
+  { content, tags, source }: CreateGroupMemoryEntry,
+): Promise<GroupMemoryEntry> {
   const is_chat = tags?.includes("chat") ?? false;
-  const broadcast = tags?.includes("broadcast") === true || mentionsOf(content).has("all");
-  const told = is_chat || broadcast;
-  const source = input.source ?? (told ? nameOf(ctx.actor) : null);
-  const entry = { board_group_id: group.id, content, tags, source, is_chat };
-  if (!told) return remember(ctx, entry);
-  return transaction(ctx, async (ctx) => {
-    const said = await remember(ctx, entry);
-    await announceInGroup(ctx, group, { content, broadcast });
-    return said;
-  });
-}
-
-async function remember(ctx: Context, entry: typeof board_group_memory.$inferInsert): Promise<GroupMemoryEntry> {
-  const [row] = await ctx.db.insert(board_group_memory).values(entry).returning();
-  return toEntry(row!);
-}
-
-const order = { tx: board_group_memory.tx, seq: board_group_memory.seq, at: board_group_memory.created_at };
-
-function sourceOf(group_id: string, is_chat?: boolean): Source {
-  const wanted = and(
-    eq(board_group_memory.board_group_id, group_id),
-    is_chat === undefined ? undefined : eq(board_group_memory.is_chat, is_chat),
-  );
-  return {
-    key: `group-memory ${group_id} ${is_chat}`,
-    event: "memory",
-    async read(ctx, window) {
-      const rows = await ctx.db
-        .select()
-        .from(board_group_memory)
-        .where(and(wanted, within(window, order)))
-        .orderBy(...inOrder(window, order))
-        .limit(window.limit);
-      return rows.map((row) => ({ id: row.id, cursor: cursorOf(row.tx, row.seq), data: { memory: toEntry(row) } }));
-    },
+  const broadcast = tags?.includes("broadcast") === true || parseMentions(content).has("all");
+  const notifies = is_chat || broadcast;
+  const entry = {
+    board_group_id: group.id,
+    content,
+    tags,
+    source: source ?? (notifies ? actorName(ctx.actor) : null),
+    is_chat,
   };
+  return groupMemory.create(ctx, entry, notifies ? (ctx) => notifyGroupChat(ctx, group, { content, broadcast }) : undefined);
 }
 
-function toEntry(row: typeof board_group_memory.$inferSelect): GroupMemoryEntry {
+function toGroupMemoryEntry(row: typeof board_group_memory.$inferSelect): GroupMemoryEntry {
   const { id, board_group_id, content, tags, source, is_chat, created_at } = row;
   return { id, board_group_id, content, tags, source, is_chat, created_at: created_at.toISOString() };
 }

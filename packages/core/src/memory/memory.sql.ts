@@ -3,7 +3,13 @@ import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { commitOrder, created, id, json } from "../db/columns.ts";
 
-/** Append-only: the newest entry of a key is its value. */
+/** Chat messages that pause and resume a board, in any case and with only spaces around them. */
+export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
+
+/** The commands as an SQL list. The index and the queries that use it must have the same text. */
+export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${command}'`).join(", "));
+
+/** Entries are only appended: the newest entry of a key holds its value. */
 export const board_memory = pgTable(
   "board_memory",
   {
@@ -26,7 +32,7 @@ export const board_memory = pgTable(
     index("board_memory_by_key").on(t.board_id, t.memory_key, t.created_at, t.id).where(sql`memory_key is not null`),
     index("board_memory_commands")
       .on(t.board_id, t.created_at, t.id)
-      .where(sql`is_chat and lower(trim(content)) in ('/pause', '/resume')`),
+      .where(sql`is_chat and lower(trim(content)) in (${pauseCommandList})`),
     index("board_memory_in_commit_order").on(t.board_id, t.tx, t.seq),
   ],
 );

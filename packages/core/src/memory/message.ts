@@ -1,39 +1,42 @@
-import { abridge, quote } from "../text.ts";
+import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
 const SNIPPET_CHARS = 800;
-const BODY = 'Body: {"content":"...","tags":["chat"]}';
+const REPLY_BODY = 'Body: {"content":"...","tags":["chat"]}';
 
-interface Said {
+interface ChatMessage {
   header: string;
-  /** Who says it. */
+  /** Name of the author. */
   from: string;
   content: string;
 }
 
-/** What an agent is told of its board's chat (contract gateways.md §14). */
-export function boardChatText(said: Said, board: { id: string; name: string }, service_url: string): string {
+/** The notification of a message in the board's chat (docs/reference/gateways.md#chat-messages). */
+export function boardChatText(message: ChatMessage, board: { id: string; name: string }, service_url: string): string {
   return [
-    said.header,
+    message.header,
     `Board: ${oneLine(board.name)}`,
-    ...words(said),
+    ...messageLines(message),
     "Reply in the board chat when an answer is due:",
     `POST ${service_url}/api/v1/agent/boards/${board.id}/memory`,
-    BODY,
+    REPLY_BODY,
   ].join("\n");
 }
 
-/** What an agent is told of its board group's chat. It answers from its own board. */
-export function groupChatText(said: Said, group: { name: string }, board_id: string, service_url: string): string {
+/** The notification of a message in the chat of a board group. The agent replies through its own board. */
+export function groupChatText(message: ChatMessage, group: { name: string }, board_id: string, service_url: string): string {
   return [
-    said.header,
+    message.header,
     `Group: ${oneLine(group.name)}`,
-    ...words(said),
+    ...messageLines(message),
     "Reply in the group chat when an answer is due:",
     `POST ${service_url}/api/v1/boards/${board_id}/group-memory`,
-    BODY,
+    REPLY_BODY,
   ].join("\n");
 }
 
-/** The words of others end where their quotation ends, so that no line after it can be theirs. */
-const words = ({ from, content }: Said) => [`From: ${oneLine(from)}`, quote(abridge(content.trim(), SNIPPET_CHARS))];
+/** The fence around the content keeps its author from forging the lines that follow. */
+const messageLines = ({ from, content }: ChatMessage) => [
+  `From: ${oneLine(from)}`,
+  fenceMessage(ellipsize(content.trim(), SNIPPET_CHARS)),
+];

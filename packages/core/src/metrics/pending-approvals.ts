@@ -5,23 +5,23 @@ import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
-import { among } from "./scope.ts";
+import { anyOf } from "./scope.ts";
 
 const MAX_ITEMS = 10;
 
 export const PendingApprovals = z
   .object({
-    total: z.int().describe("How many approvals wait for a decision."),
+    total: z.int().describe("Number of approvals that wait for a decision."),
     items: z
       .array(
         z.object({
           approval_id: Id.describe("Id of the approval."),
-          board_id: Id.describe("Board that it belongs to."),
-          board_name: z.string().describe("Name of that board."),
-          action_type: z.string().describe("What is to be approved."),
-          confidence: z.number().describe("How sure the agent is, 0 to 100; 0 when it did not say."),
-          created_at: Instant.describe("When it was asked for."),
-          task_title: z.string().nullable().describe("Title of the first task it is about."),
+          board_id: Id.describe("Board of the approval."),
+          board_name: z.string().describe("Name of the board."),
+          action_type: z.string().describe("Kind of action to approve."),
+          confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when it gave none."),
+          created_at: Instant.describe("When the approval was requested."),
+          task_title: z.string().nullable().describe("Title of the first linked task."),
         }),
       )
       .describe(`The newest ${MAX_ITEMS} of them, newest first.`),
@@ -29,13 +29,13 @@ export const PendingApprovals = z
   .meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
 export type PendingApprovals = z.infer<typeof PendingApprovals>;
 
-/** Which are the newest is told by an index alone, however many wait; only those are read. */
+/** Finds the newest approvals with an index alone, and then reads only these, even when thousands are pending. */
 export async function readPendingApprovals(ctx: Context, board_ids: readonly string[]): Promise<PendingApprovals> {
   const newestFirst = [desc(approvals.created_at), desc(approvals.id)];
   const newest = ctx.db
     .select({ id: approvals.id, total: sql<number>`count(*) over ()`.mapWith(Number).as("total") })
     .from(approvals)
-    .where(and(eq(approvals.board_id, among(board_ids)), eq(approvals.status, "pending")))
+    .where(and(eq(approvals.board_id, anyOf(board_ids)), eq(approvals.status, "pending")))
     .orderBy(...newestFirst)
     .limit(MAX_ITEMS)
     .as("newest");

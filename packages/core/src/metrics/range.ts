@@ -1,13 +1,11 @@
 import * as z from "zod";
+import { addMs, DAY_MS, HOUR_MS, startOfHour } from "../time.ts";
 
 export const RangeKey = z.enum(["24h", "3d", "7d", "14d", "1m", "3m", "6m", "1y"]);
 export type RangeKey = z.infer<typeof RangeKey>;
 
 export const BucketSize = z.enum(["hour", "day", "week", "month"]);
 export type BucketSize = z.infer<typeof BucketSize>;
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 const RANGES: Readonly<Record<RangeKey, { length_ms: number; size: BucketSize }>> = {
   "24h": { length_ms: DAY_MS, size: "hour" },
@@ -20,7 +18,7 @@ const RANGES: Readonly<Record<RangeKey, { length_ms: number; size: BucketSize }>
   "1y": { length_ms: 365 * DAY_MS, size: "month" },
 };
 
-/** An hour, UTC day, week from Monday or month, as far as it lies in its window: [start, end). */
+/** The part of an hour, day, week (from Monday) or month, all in UTC, that lies in the window: [start, end). */
 export interface Bucket {
   /** Start of the whole hour, day, week or month. */
   period: Date;
@@ -28,7 +26,7 @@ export interface Bucket {
   end: Date;
 }
 
-/** The window of a range, [start, now), the one of the same length before it, and their buckets from old to new. */
+/** The window of a range, [start, now), and the buckets of it and of the window of the same length before it, oldest first. */
 export interface Timeline {
   range: RangeKey;
   size: BucketSize;
@@ -40,38 +38,36 @@ export interface Timeline {
 
 export function toTimeline(range: RangeKey, now: Date): Timeline {
   const { length_ms, size } = RANGES[range];
-  const start = before(now, length_ms);
-  const comparison = toBuckets(size, before(start, length_ms), start);
+  const start = addMs(now, -length_ms);
+  const comparison = toBuckets(size, addMs(start, -length_ms), start);
   return { range, size, start, now, comparison, primary: toBuckets(size, start, now) };
 }
 
-/** All buckets of a timeline follow each other without a gap: bucket i is [edges[i], edges[i + 1]). */
-export function edgesOf({ comparison, primary }: Timeline): Date[] {
+/** The edges of all buckets of a timeline, which has no gaps: bucket i is [edges[i], edges[i + 1]). */
+export function toEdges({ comparison, primary }: Timeline): Date[] {
   return [comparison[0]!.start, ...[...comparison, ...primary].map(({ end }) => end)];
 }
 
-export const before = (time: Date, ms: number): Date => new Date(time.getTime() - ms);
-
 /**
- * From the bucket that holds the start to the one that holds the end. A window that ends where a bucket starts has that
- * bucket as its last, with nothing in it.
+ * The buckets from the one that contains the start to the one that contains the end. When the window ends where a bucket
+ * starts, that bucket is the last one, and it is empty.
  */
 function toBuckets(size: BucketSize, start: Date, end: Date): Bucket[] {
   const buckets: Bucket[] = [];
-  for (let period = periodOf(size, start); period <= end; ) {
-    const next = periodAfter(size, period);
+  for (let period = toPeriod(size, start); period <= end; ) {
+    const next = toNextPeriod(size, period);
     buckets.push({ period, start: period > start ? period : start, end: next < end ? next : end });
     period = next;
   }
   return buckets;
 }
 
-function periodOf(size: BucketSize, time: Date): Date {
+function toPeriod(size: BucketSize, time: Date): Date {
   const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
   const sinceMonday = (time.getUTCDay() + 6) % 7;
   switch (size) {
     case "hour":
-      return new Date(Date.UTC(year, month, day, time.getUTCHours()));
+      return startOfHour(time);
     case "day":
       return new Date(Date.UTC(year, month, day));
     case "week":
@@ -81,14 +77,14 @@ function periodOf(size: BucketSize, time: Date): Date {
   }
 }
 
-function periodAfter(size: BucketSize, period: Date): Date {
+function toNextPeriod(size: BucketSize, period: Date): Date {
   switch (size) {
     case "hour":
-      return before(period, -HOUR_MS);
+      return addMs(period, HOUR_MS);
     case "day":
-      return before(period, -DAY_MS);
+      return addMs(period, DAY_MS);
     case "week":
-      return before(period, -7 * DAY_MS);
+      return addMs(period, 7 * DAY_MS);
     case "month":
       return new Date(Date.UTC(period.getUTCFullYear(), period.getUTCMonth() + 1));
   }

@@ -12,9 +12,8 @@ export interface Scope {
 }
 
 /**
- * Ids of the boards that figures are about: those the member may read in the active organization, narrowed by board and
- * by group. A board that the member may not read does not exist. A group of the organization does, also for a member who
- * reads none of its boards and therefore gets none.
+ * The ids of the boards in scope: those that the member may read in the active organization, filtered by board and by group.
+ * An unreadable board is not found. A group of the organization is found even when the member may read none of its boards.
  */
 export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
   const readable = readableBoards(ctx.actor);
@@ -31,10 +30,5 @@ export async function readScope(ctx: Context<Member>, { board_id, group_id }: Sc
   return row!.board_ids;
 }
 
-/** Condition on a board's id in statements about a scope. */
-export const among = (board_ids: readonly string[]) => sql`any(${sql.param([...board_ids])}::uuid[])`;
-
-/** Times as an array for `width_bucket`, which tells how many of them a time has reached. No time zone plays a part. */
-export const timesOf = (times: readonly Date[]) => sql`${sql.param(times.map((time) => time.toISOString()))}::timestamptz[]`;
-
-export const timeOf = (time: Date) => sql`${time.toISOString()}::timestamptz`;
+/** The right side of `board_id =` for the boards of a scope. */
+export const anyOf = (board_ids: readonly string[]) => sql`any(${sql.param([...board_ids])}::uuid[])`;

@@ -4,35 +4,35 @@ import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { ensureLead } from "../agent/lead.ts";
 import { type Board, toBoard } from "../board/board.ts";
-import { confirmGoal, goalFields, isWholeGoal } from "../board/goal.ts";
+import { confirmGoal, goalFields, completeGoalRule } from "../board/goal.ts";
 import { lockBoard } from "../board/lock.ts";
-import { isEmpty } from "../change.ts";
+import { isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { updateUser } from "../organization/profile.ts";
-import { Completion, isFullyAutonomous, leadWishes, learnedOf } from "./draft.ts";
+import { Completion, isFullyAutonomous, toLeadOptions, toUserUpdate } from "./draft.ts";
 import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
-import { lockLatest } from "./session.ts";
+import { lockLatestSession } from "./session.ts";
 
 export const ConfirmOnboarding = z
   .object(goalFields)
-  .refine(...isWholeGoal)
+  .refine(...completeGoalRule)
   .meta({ id: "OnboardingConfirm" });
 export type ConfirmOnboarding = z.infer<typeof ConfirmOnboarding>;
 
 /**
- * Ends the onboarding of a board with the goal that the user agreed to. What the agent learned beside it, about the user
- * and the lead they want, is taken from its last completion, if there was one.
+ * Ends the onboarding of a board with the goal that the user confirmed. The user profile and the options of the lead come from
+ * the agent's last completion, if there is one.
  */
 export function confirmOnboarding(ctx: Context<User>, board_id: string, goal: ConfirmOnboarding): Promise<Board> {
   return transaction(ctx, async (ctx) => {
     const board = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
-    const session = await lockLatest(ctx, board.id);
+    const session = await lockLatestSession(ctx, board.id);
     const draft = Completion.safeParse(session.draft_goal).data ?? null;
     const confirmed = await confirmGoal(ctx, board, { ...goal, require_approval_for_done: !isFullyAutonomous(draft) });
     await ctx.db.update(sessions).set({ status: "confirmed" }).where(eq(sessions.id, session.id));
-    const learned = learnedOf(draft);
-    if (!isEmpty(learned)) await updateUser(ctx, learned);
-    await ensureLead(ctx, confirmed, leadWishes(draft));
+    const userUpdate = toUserUpdate(draft);
+    if (!isEmpty(userUpdate)) await updateUser(ctx, userUpdate);
+    await ensureLead(ctx, confirmed, toLeadOptions(draft));
     return toBoard(confirmed);
   });
 }

@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import type { BoardRow } from "../access.ts";
-import { BoardType } from "../board/board.ts";
+import { BoardType } from "../board/board-type.ts";
 import { fence } from "../text.ts";
 import { oneLine } from "../wire.ts";
 import { AutonomyLevel, type Completion, OutputFormat, type Question, UpdateCadence, Verbosity } from "./draft.ts";
 
-const QUESTION: z.input<typeof Question> = {
+const EXAMPLE_QUESTION: z.input<typeof Question> = {
   question: "What should this board achieve first?",
   options: [
     { id: "1", label: "Ship a first version" },
@@ -14,7 +14,7 @@ const QUESTION: z.input<typeof Question> = {
   ],
 };
 
-const COMPLETION: z.input<typeof Completion> = {
+const EXAMPLE_COMPLETION: z.input<typeof Completion> = {
   status: "complete",
   board_type: "goal",
   objective: "Ship the first version to ten pilot customers",
@@ -40,7 +40,7 @@ const COMPLETION: z.input<typeof Completion> = {
 
 const oneOf = (choices: { options: readonly string[] }) => choices.options.join(", ");
 
-/** What the main agent of a gateway is asked to do for a new board (contract boards.md §10). The description comes last, in a fence. */
+/** The first message to the main agent (docs/reference/boards.md#onboarding-prompt). The description comes last, inside a fence. */
 export function onboardingPrompt(board: BoardRow, service_url: string): string {
   return [
     "BOARD ONBOARDING REQUEST",
@@ -48,7 +48,7 @@ export function onboardingPrompt(board: BoardRow, service_url: string): string {
     `Board ID: ${board.id}`,
     "",
     "Interview the user about this board, then hand in the result. The user sees each of your questions on the board and",
-    "chooses an option or adds words of their own; every answer comes to you as a message in this session.",
+    "chooses an option or adds free text; every answer comes to you as a message in this session.",
     "",
     "How to reply:",
     `POST ${service_url}/api/v1/agent/boards/${board.id}/onboarding`,
@@ -63,10 +63,10 @@ export function onboardingPrompt(board: BoardRow, service_url: string): string {
     "4. Last an open one: anything else that the lead or the other agents should know.",
     "",
     "A question:",
-    JSON.stringify(QUESTION),
+    JSON.stringify(EXAMPLE_QUESTION),
     "",
     "The result, once you have the answers; send it again when the user wants it changed:",
-    JSON.stringify(COMPLETION),
+    JSON.stringify(EXAMPLE_COMPLETION),
     "",
     "Allowed values:",
     `board_type: ${oneOf(BoardType)}`,
@@ -75,7 +75,7 @@ export function onboardingPrompt(board: BoardRow, service_url: string): string {
     `lead_agent.output_format: ${oneOf(OutputFormat)}`,
     `lead_agent.update_cadence: ${oneOf(UpdateCadence)}`,
     "With board_type goal, objective and success_metrics are required. Leave out what you were not told; never invent it.",
-    "With autonomy_level autonomous, tasks are done without anybody's approval: only when the user asked for that.",
+    "With autonomy_level autonomous, tasks are done without approval: choose it only when the user asked for that.",
     "",
     "Description of the board:",
     fence(board.description),

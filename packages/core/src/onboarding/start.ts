@@ -7,26 +7,26 @@ import { DomainError } from "../errors.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
 import { onboardingPrompt } from "./prompt.ts";
-import { messageOf, type OnboardingSession, type SessionRow, tellMain, toSession } from "./session.ts";
+import { toMessage, type OnboardingSession, type SessionRow, notifyMainAgent, toSession } from "./session.ts";
 
 export const StartOnboarding = z.object({}).meta({ id: "OnboardingStart" });
 
 /**
- * The active session of a board, made when there is none; a unique index lets there be one. An agent that still owes a
- * reply is told again what it was told last.
+ * Starts the onboarding of a board, or returns its active session; a unique index allows one. If the agent has not replied to
+ * the last message, that message is sent again.
  */
 export function startOnboarding(ctx: Context<User>, board_id: string): Promise<OnboardingSession> {
   return transaction(ctx, async (ctx) => {
     const board = await boardFor(ctx, board_id, "write");
     if (!(await findUsableGateway(ctx, board.gateway_id))) throw new DomainError("invalid", "Gateway url is required");
-    const session = await makeOrLockActive(ctx, board);
+    const session = await lockOrCreateActiveSession(ctx, board);
     const last = session.messages.at(-1);
-    if (last?.role === "user") await tellMain(ctx, board, last.content);
+    if (last?.role === "user") await notifyMainAgent(ctx, board, last.content);
     return toSession(session);
   });
 }
 
-async function makeOrLockActive(ctx: Context, board: BoardRow): Promise<SessionRow> {
+async function lockOrCreateActiveSession(ctx: Context, board: BoardRow): Promise<SessionRow> {
   for (;;) {
     const [active] = await ctx.db
       .select()
@@ -34,16 +34,16 @@ async function makeOrLockActive(ctx: Context, board: BoardRow): Promise<SessionR
       .where(and(eq(sessions.board_id, board.id), eq(sessions.status, "active")))
       .for("update");
     if (active) return active;
-    const [made] = await ctx.db
+    const [created] = await ctx.db
       .insert(sessions)
       .values({
         board_id: board.id,
         session_key: mainSessionKey(board.gateway_id),
-        messages: [messageOf(ctx, "user", onboardingPrompt(board, ctx.settings.service_url))],
+        messages: [toMessage(ctx, "user", onboardingPrompt(board, ctx.settings.service_url))],
       })
       .onConflictDoNothing()
       .returning();
-    if (made) return made;
-    // Another request was faster: look again.
+    if (created) return created;
+    // A concurrent request created the session; read it.
   }
 }

@@ -4,9 +4,8 @@ import { notFound, unauthenticated } from "../errors.ts";
 import { organizations, users } from "./organization.sql.ts";
 
 /**
- * Changes of members, roles and invites run one after the other, each under the lock of its organization. Rows that only
- * refer to the organization (boards, events) are written meanwhile. A change that needs a user's lock as well takes that
- * one first, so that no two changes wait for each other.
+ * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to
+ * it (boards, events) do not wait. Lock a user before the organization, or two changes can deadlock.
  */
 export async function lockOrganization(
   ctx: Context,
@@ -21,7 +20,7 @@ export async function lockOrganization(
   if (!row) throw notFound();
 }
 
-/** What organizations a user has and works in changes under the user's own lock. */
+/** Locks a user. Changes of the user's memberships and active organization need this lock. */
 export async function lockUser(ctx: Context, user_id: string) {
   const [row] = await ctx.db
     .select({ email: users.email, active_organization_id: users.active_organization_id })

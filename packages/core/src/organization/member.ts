@@ -6,16 +6,17 @@ import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
-import { organization_board_access, organization_members, users } from "./organization.sql.ts";
+import { organization_members, users } from "./organization.sql.ts";
+import { organization_board_access } from "./board-access.sql.ts";
 
 const BoardAccess = z
   .object({
-    id: Id.describe("Id of the override."),
-    board_id: Id.describe("Board it speaks of."),
+    id: Id.describe("Id of the access row."),
+    board_id: Id.describe("Board of the rights."),
     can_read: z.boolean().describe("The member may read the board."),
     can_write: z.boolean().describe("The member may write to the board."),
-    created_at: Instant.describe("When it was given."),
-    updated_at: Instant.describe("When it last changed."),
+    created_at: Instant.describe("When the rights were given."),
+    updated_at: Instant.describe("When the rights last changed."),
   })
   .meta({ id: "BoardAccess", description: "Rights of a member on one board." });
 
@@ -38,48 +39,48 @@ export const Member = z
       })
       .nullable()
       .describe("The user."),
-    board_access: z.array(BoardAccess).describe("Rights on single boards, beside the two flags."),
+    board_access: z.array(BoardAccess).describe("Rights on single boards, in addition to the two flags."),
   })
   .meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
 
-const memberWithUser = {
+const memberColumns = {
   member: organization_members,
   user: { id: users.id, email: users.email, name: users.name, preferred_name: users.preferred_name },
 };
 type Row = { member: typeof organization_members.$inferSelect; user: NonNullable<Member["user"]> };
 type AccessRow = typeof organization_board_access.$inferSelect;
 
-const inOrderOfGrant = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
+const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
-/** The organization's members by e-mail address; those without one come last. */
+/** The organization's members by e-mail address; members without an address come last. */
 export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
-  const wanted = eq(organization_members.organization_id, ctx.actor.active.organization_id);
+  const condition = eq(organization_members.organization_id, ctx.actor.active.organization_id);
   return readPageAndCount(
     query,
     async (limit, offset) =>
-      withAccess(
+      readBoardAccess(
         ctx,
         await ctx.db
-          .select(memberWithUser)
+          .select(memberColumns)
           .from(organization_members)
           .innerJoin(users, eq(users.id, organization_members.user_id))
-          .where(wanted)
+          .where(condition)
           .orderBy(asc(sql`lower(${users.email})`), asc(users.name), asc(organization_members.id))
           .limit(limit)
           .offset(offset),
       ),
-    async () => (await ctx.db.select({ total: count() }).from(organization_members).where(wanted))[0]!.total,
+    async () => (await ctx.db.select({ total: count() }).from(organization_members).where(condition))[0]!.total,
     (member) => member,
   );
 }
 
-/** Any member to admins, to all others their own membership. */
+/** A member of the organization. Admins may read every member, other members only their own membership. */
 export async function getMember(ctx: Context<MemberActor>, member_id: string): Promise<Member> {
   const { organization_id, member_id: own_id, role } = ctx.actor.active;
-  const found = await readMember(ctx, organization_id, member_id);
+  const member = await readMember(ctx, organization_id, member_id);
   if (role === "member" && member_id !== own_id) throw new DomainError("forbidden", "Forbidden");
-  return found;
+  return member;
 }
 
 /** The caller's own membership in the active organization. */
@@ -89,12 +90,12 @@ export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
 /** A member of the organization with its board rights, in one statement. */
 export async function readMember(ctx: Context, organization_id: string, member_id: string): Promise<Member> {
   const rows = await ctx.db
-    .select({ ...memberWithUser, access: organization_board_access })
+    .select({ ...memberColumns, access: organization_board_access })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
     .leftJoin(organization_board_access, eq(organization_board_access.organization_member_id, organization_members.id))
     .where(and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id)))
-    .orderBy(...inOrderOfGrant);
+    .orderBy(...oldestFirst);
   const [first] = rows;
   if (!first) throw notFound();
   return toMember(
@@ -103,19 +104,19 @@ export async function readMember(ctx: Context, organization_id: string, member_i
   );
 }
 
-/** Gives a member both rights on one board. */
-export async function grantBoard(ctx: Context, organization_member_id: string, board_id: string): Promise<void> {
+/** Gives a member the rights to read and to write one board. */
+export async function grantBoardAccess(ctx: Context, organization_member_id: string, board_id: string): Promise<void> {
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
-async function withAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
+async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
   const ids = rows.map(({ member }) => member.id);
   const access = await ctx.db
     .select()
     .from(organization_board_access)
     .where(inArray(organization_board_access.organization_member_id, ids))
-    .orderBy(...inOrderOfGrant);
-  const byMember = Map.groupBy(access, (one) => one.organization_member_id);
+    .orderBy(...oldestFirst);
+  const byMember = Map.groupBy(access, ({ organization_member_id }) => organization_member_id);
   return rows.map((row) => toMember(row, byMember.get(row.member.id) ?? []));
 }
 
@@ -125,10 +126,10 @@ function toMember({ member, user }: Row, access: AccessRow[]): Member {
     created_at: member.created_at.toISOString(),
     updated_at: member.updated_at.toISOString(),
     user,
-    board_access: access.map(({ organization_member_id: _, ...one }) => ({
-      ...one,
-      created_at: one.created_at.toISOString(),
-      updated_at: one.updated_at.toISOString(),
+    board_access: access.map(({ organization_member_id: _, ...row }) => ({
+      ...row,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
     })),
   };
 }

@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type AnyPgColumn, boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
-import { boards } from "../board/board.sql.ts";
+import { boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
 import { id, timestamps } from "../db/columns.ts";
 
 export const organizations = pgTable("organizations", { ...id, name: text().notNull(), ...timestamps });
@@ -17,7 +16,7 @@ export const users = pgTable(
     timezone: text(),
     notes: text(),
     context: text(),
-    active_organization_id: uuid().references((): AnyPgColumn => organizations.id, { onDelete: "set null" }),
+    active_organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     ...timestamps,
   },
   (t) => [index("users_email").on(sql`lower(${t.email})`), index("users_active_organization").on(t.active_organization_id)],
@@ -42,26 +41,5 @@ export const organization_members = pgTable(
     unique("organization_members_user").on(t.organization_id, t.user_id),
     index("organization_members_by_user").on(t.user_id, t.created_at, t.id),
     check("organization_members_role", sql`${t.role} in ('owner', 'admin', 'member')`),
-  ],
-);
-
-/** Board rights of one member beyond the two all-boards flags; rights add up. */
-export const organization_board_access = pgTable(
-  "organization_board_access",
-  {
-    ...id,
-    organization_member_id: uuid()
-      .notNull()
-      .references(() => organization_members.id, { onDelete: "cascade" }),
-    board_id: uuid()
-      .notNull()
-      .references(() => boards.id, { onDelete: "cascade" }),
-    can_read: boolean().notNull(),
-    can_write: boolean().notNull(),
-    ...timestamps,
-  },
-  (t) => [
-    unique("organization_board_access_board").on(t.organization_member_id, t.board_id),
-    index("organization_board_access_by_board").on(t.board_id),
   ],
 );

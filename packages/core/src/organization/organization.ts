@@ -6,13 +6,13 @@ import { DomainError, notFound } from "../errors.ts";
 import { Id, Instant, MAX_NAME, NonEmpty } from "../wire.ts";
 import { lockUser } from "./lock.ts";
 import { organization_members, organizations } from "./organization.sql.ts";
-import { ensureActiveOrganization, foundOrganization, workIn } from "./user.ts";
+import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
 
 export const Organization = z
   .object({
     id: Id.describe("Id of the organization."),
     name: z.string().describe("Name of the organization."),
-    created_at: Instant.describe("When it was made."),
+    created_at: Instant.describe("When it was created."),
     updated_at: Instant.describe("When it last changed."),
   })
   .meta({ id: "Organization", description: "A tenant." });
@@ -25,13 +25,13 @@ export const OrganizationListItem = z
     id: Id.describe("Id of the organization."),
     name: z.string().describe("Name of the organization."),
     role: MemberRole.describe("The caller's role in it."),
-    is_active: z.boolean().describe("Whether the caller works in it now."),
+    is_active: z.boolean().describe("Whether it is the caller's active organization."),
   })
   .meta({ id: "OrganizationListItem", description: "An organization of the caller." });
 export type OrganizationListItem = z.infer<typeof OrganizationListItem>;
 
 export const CreateOrganization = z
-  .object({ name: NonEmpty(MAX_NAME).describe("Name, unlike those of the caller's other organizations.") })
+  .object({ name: NonEmpty(MAX_NAME).describe("Name; the caller's organizations have different names.") })
   .meta({ id: "OrganizationCreate" });
 export type CreateOrganization = z.infer<typeof CreateOrganization>;
 
@@ -46,37 +46,36 @@ export async function getOrganization(ctx: Context<MemberActor>): Promise<Organi
   return toOrganization(row);
 }
 
-/** The caller's organizations by name; a caller without any gets a personal one. */
-export async function listOrganizations(ctx: Context<User>): Promise<OrganizationListItem[]> {
-  const active = ctx.actor.active ?? (await ensureActiveOrganization(ctx));
+/** The caller's organizations, by name. */
+export async function listOrganizations(ctx: Context<MemberActor>): Promise<OrganizationListItem[]> {
   const rows = await ctx.db
     .select({ id: organizations.id, name: organizations.name, role: organization_members.role })
     .from(organization_members)
     .innerJoin(organizations, eq(organizations.id, organization_members.organization_id))
     .where(eq(organization_members.user_id, ctx.actor.user_id))
     .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id));
-  return rows.map((row) => ({ ...row, is_active: row.id === active.organization_id }));
+  return rows.map((row) => ({ ...row, is_active: row.id === ctx.actor.active.organization_id }));
 }
 
-/** Makes an organization that the caller owns and from now on works in. Names of others' organizations play no part. */
+/** Creates an organization that the caller owns, and activates it. Other users may have organizations with the same name. */
 export function createOrganization(ctx: Context<User>, { name }: CreateOrganization): Promise<Organization> {
   const { user_id } = ctx.actor;
   return transaction(ctx, async (ctx) => {
     await lockUser(ctx, user_id);
-    const [namesake] = await ctx.db
+    const [existing] = await ctx.db
       .select({ id: organizations.id })
       .from(organizations)
       .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
       .where(and(eq(organization_members.user_id, user_id), sql`lower(${organizations.name}) = lower(${name})`))
       .limit(1);
-    if (namesake) throw new DomainError("conflict", "You already belong to an organization with this name");
-    const { organization } = await foundOrganization(ctx, user_id, name);
-    await workIn(ctx, user_id, organization.id);
+    if (existing) throw new DomainError("conflict", "You already belong to an organization with this name");
+    const { organization } = await createOrganizationWithOwner(ctx, user_id, name);
+    await setActiveOrganization(ctx, user_id, organization.id);
     return toOrganization(organization);
   });
 }
 
-/** Has the caller work in another of its organizations. */
+/** Makes one of the caller's organizations the active one. */
 export async function activateOrganization(ctx: Context<User>, { organization_id }: ActivateOrganization): Promise<Organization> {
   const { user_id, active } = ctx.actor;
   const [row] = await ctx.db
@@ -85,7 +84,7 @@ export async function activateOrganization(ctx: Context<User>, { organization_id
     .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
     .where(and(eq(organizations.id, organization_id), eq(organization_members.user_id, user_id)));
   if (!row) throw notFound();
-  if (active?.organization_id !== organization_id) await workIn(ctx, user_id, organization_id);
+  if (active?.organization_id !== organization_id) await setActiveOrganization(ctx, user_id, organization_id);
   return toOrganization(row);
 }
 

@@ -1,12 +1,10 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../actor.ts";
-import { type Context, type Db, transaction } from "../context.ts";
-import { builtOnce } from "../db/built-once.ts";
+import type { Context, Db } from "../context.ts";
+import { preparedQuery } from "../db/statement-cache.ts";
 import { unauthenticated } from "../errors.ts";
-import { seedPacks } from "../skill/pack.ts";
 import { Id } from "../wire.ts";
-import { lockUser } from "./lock.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
@@ -14,12 +12,12 @@ const nullable = (text: string) => z.string().nullable().describe(text);
 export const User = z
   .object({
     id: Id.describe("Id of the user."),
-    clerk_user_id: z.string().describe("The identity provider's key of the user."),
+    clerk_user_id: z.string().describe("The identity provider's id of the user."),
     email: nullable("E-mail address."),
     name: nullable("Full name."),
     preferred_name: nullable("What the user wants to be called."),
     pronouns: nullable("Pronouns."),
-    timezone: nullable("IANA time zone. Onboarding is complete once name and timezone are set."),
+    timezone: nullable("IANA time zone. Onboarding of a user is complete once `name` and `timezone` are set."),
     notes: nullable("Notes for agents about the user."),
     context: nullable("Background for agents about the user."),
     is_super_admin: z.literal(false).describe("Always false."),
@@ -27,17 +25,17 @@ export const User = z
   .meta({ id: "User", description: "A person." });
 export type User = z.infer<typeof User>;
 
-/** Who signed in, as the credential tells it. `email` and `name` are null where it says nothing. */
+/** The person that a verified credential names. `email` and `name` are null when the credential has no such claim. */
 export interface Identity {
   subject: string;
   email: string | null;
   name: string | null;
 }
 
-/** The one person of local mode. */
+/** The only user of local mode. */
 export const LOCAL_IDENTITY: Identity = { subject: "local-auth-user", email: "admin@home.local", name: "Local User" };
 
-/** Without the long texts: this is read with every request, and of many people at once for open streams. */
+/** Leaves out the long texts, because every request reads these columns, and open streams read them for many users at once. */
 const identityColumns = {
   id: users.id,
   auth_subject: users.auth_subject,
@@ -55,32 +53,32 @@ const membershipColumns = {
 };
 
 /**
- * The user of an identity with the membership in the active organization, in one statement; made on first sight. The
- * e-mail follows the credential, the name is only filled when empty.
+ * Reads the user of an identity and the membership in the active organization in one statement, and creates the user at
+ * the first request. The e-mail address follows the credential; the name is only set when it is empty.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
-  const found = await readBySubject(ctx, identity.subject);
-  if (!found) return toActor(await createUser(ctx, identity), null);
-  const { user } = found;
+  const stored = await findUserBySubject(ctx, identity.subject);
+  if (!stored) return toActor(await createUser(ctx, identity), null);
+  const { user, active } = stored;
   const email = identity.email ?? user.email;
   const name = user.name ?? identity.name;
   if (email !== user.email || name !== user.name) await ctx.db.update(users).set({ email, name }).where(eq(users.id, user.id));
-  return toActor({ ...user, email, name }, found.active);
+  return toActor({ ...user, email, name }, active);
 }
 
 /**
- * The same for connections that are already open, by subject: one statement for all of them. Nothing is written, and
- * whoever was deleted is nobody.
+ * Reads the users of open connections again, by subject and in one statement. It writes nothing, and the result lacks
+ * users that were deleted.
  */
 export async function recheckUsers(ctx: Context, subjects: readonly string[]): Promise<Map<string, UserActor>> {
   if (subjects.length === 0) return new Map();
-  const found = await selectUsers(ctx.db).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
-  return new Map(found.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
+  const rows = await selectUsers(ctx.db).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
+  return new Map(rows.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
 }
 
-async function readBySubject(ctx: Context, auth_subject: string) {
-  const [found] = await bySubject(ctx.db).execute({ auth_subject });
-  return found ?? null;
+async function findUserBySubject(ctx: Context, auth_subject: string) {
+  const [row] = await selectUserBySubject(ctx.db).execute({ auth_subject });
+  return row ?? null;
 }
 
 const selectUsers = (db: Db) =>
@@ -92,53 +90,32 @@ const selectUsers = (db: Db) =>
       and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
     );
 
-const bySubject = builtOnce((db) => selectUsers(db).where(eq(users.auth_subject, sql.placeholder("auth_subject"))));
+const selectUserBySubject = preparedQuery((db) => selectUsers(db).where(eq(users.auth_subject, sql.placeholder("auth_subject"))));
 
 async function createUser(ctx: Context, identity: Identity) {
   const values = { auth_subject: identity.subject, email: identity.email, name: identity.name };
-  const [made] = await ctx.db.insert(users).values(values).onConflictDoNothing().returning();
-  if (made) return made;
-  // Two first requests at once: the other one made the row.
-  const [other] = await ctx.db.select().from(users).where(eq(users.auth_subject, identity.subject));
-  if (!other) throw unauthenticated();
-  return other;
+  const [inserted] = await ctx.db.insert(users).values(values).onConflictDoNothing().returning();
+  if (inserted) return inserted;
+  // Another first request of this user inserted the row at the same time.
+  const [existing] = await ctx.db.select().from(users).where(eq(users.auth_subject, identity.subject));
+  if (!existing) throw unauthenticated();
+  return existing;
 }
 
 function toActor(user: Pick<typeof users.$inferSelect, keyof typeof identityColumns>, active: Membership | null): UserActor {
   return { type: "user", user_id: user.id, display_name: user.preferred_name || user.name || "User", active };
 }
 
-const PERSONAL = "Personal";
+/** The memberships of a user, oldest first. */
+export const readMemberships = (ctx: Context, user_id: string): Promise<Membership[]> =>
+  ctx.db
+    .select(membershipColumns)
+    .from(organization_members)
+    .where(eq(organization_members.user_id, user_id))
+    .orderBy(asc(organization_members.created_at), asc(organization_members.id));
 
-/**
- * The membership a request acts with when the stored one is missing: the oldest other membership, else a new
- * organization of the user's own. Under a lock on the user, so that two first requests make one organization.
- */
-export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
-  return transaction(ctx, async (ctx) => {
-    const { user_id } = ctx.actor;
-    const { active_organization_id } = await lockUser(ctx, user_id);
-    const memberships = await ctx.db
-      .select(membershipColumns)
-      .from(organization_members)
-      .where(eq(organization_members.user_id, user_id))
-      .orderBy(asc(organization_members.created_at), asc(organization_members.id));
-    const current = memberships.find((one) => one.organization_id === active_organization_id);
-    if (current) return current;
-    const next = memberships[0] ?? (await createPersonalOrganization(ctx, user_id));
-    await workIn(ctx, user_id, next.organization_id);
-    return next;
-  });
-}
-
-async function createPersonalOrganization(ctx: Context, user_id: string): Promise<Membership> {
-  const { organization, membership } = await foundOrganization(ctx, user_id, PERSONAL);
-  await seedPacks(ctx, organization.id);
-  return membership;
-}
-
-/** A new organization with its first owner, who has a right to all boards. */
-export async function foundOrganization(ctx: Context, user_id: string, name: string) {
+/** Creates an organization with its first owner, who may read and write every board. */
+export async function createOrganizationWithOwner(ctx: Context, user_id: string, name: string) {
   const [organization] = await ctx.db.insert(organizations).values({ name }).returning();
   const [membership] = await ctx.db
     .insert(organization_members)
@@ -147,8 +124,8 @@ export async function foundOrganization(ctx: Context, user_id: string, name: str
   return { organization: organization!, membership: membership! };
 }
 
-/** Sets the organization a user works in. The user's own fields stay as they are, and so does the stamp of their change. */
-export async function workIn(ctx: Context, user_id: string, organization_id: string): Promise<void> {
+/** Sets the user's active organization. It keeps `updated_at`, because that is the time of the last profile change. */
+export async function setActiveOrganization(ctx: Context, user_id: string, organization_id: string): Promise<void> {
   await ctx.db
     .update(users)
     .set({ active_organization_id: organization_id, updated_at: sql`${users.updated_at}` })
@@ -159,12 +136,6 @@ export async function getUser(ctx: Context<UserActor>): Promise<User> {
   const [row] = await ctx.db.select().from(users).where(eq(users.id, ctx.actor.user_id));
   if (!row) throw unauthenticated();
   return toUser(row);
-}
-
-/** The caller, with an organization to work in made when there is none. */
-export async function bootstrap(ctx: Context<UserActor>): Promise<User> {
-  if (!ctx.actor.active) await ensureActiveOrganization(ctx);
-  return getUser(ctx);
 }
 
 export function toUser(row: typeof users.$inferSelect): User {

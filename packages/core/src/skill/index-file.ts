@@ -1,39 +1,41 @@
+import { trimEndOf } from "../text.ts";
 import { MAX_URL } from "../wire.ts";
 import {
-  type FoundSkill,
+  type DiscoveredSkill,
   folderName,
   INDEX_FILE,
-  type Place,
-  storable,
+  type PackSource,
+  toStorableText,
   toDescription,
   toName,
-  urlOf,
+  folderUrl,
   type Warnings,
-} from "./found.ts";
-import { decoded } from "./url.ts";
+} from "./discovered-skill.ts";
+import { decodeUriOrKeep } from "./url.ts";
 
 /**
- * The skills that a pack's index lists (contract skills-souls.md §2), in its order, at most `max`. Null, with a warning,
- * when it is no index: then the pack is looked through file by file.
+ * The skills that a pack's index lists, in its order and at most `max` (docs/reference/skills.md#pack-index). Returns null,
+ * with a warning, when the text is not an index; the caller then reads the SKILL.md files.
  */
-export function readIndex(text: string, place: Place, max: number, warnings: Warnings): FoundSkill[] | null {
+export function parseIndex(text: string, source: PackSource, max: number, warnings: Warnings): DiscoveredSkill[] | null {
   const entries = toEntries(text);
   if (!entries) {
-    warnings.add(`${INDEX_FILE} cannot be read as JSON with a list of skills; the pack was looked through instead`);
+    warnings.add(`${INDEX_FILE} cannot be read as JSON with a list of skills; the SKILL.md files were read instead`);
     return null;
   }
-  const found = new Map<string, FoundSkill>();
+  const skills = new Map<string, DiscoveredSkill>();
   for (const [position, entry] of entries.entries()) {
-    const skill = toSkill(entry, place);
-    if (typeof skill === "string") warnings.add(`Entry ${position + 1} of ${INDEX_FILE} was left out: ${skill}`);
-    else if (found.has(skill.source_url)) warnings.add(`Entry ${position + 1} of ${INDEX_FILE} was left out: listed before`);
-    else if (found.size < max) found.set(skill.source_url, skill);
+    const skill = toSkill(entry, source);
+    if (typeof skill === "string") warnings.add(`Entry ${position + 1} of ${INDEX_FILE} was skipped: ${skill}`);
+    else if (skills.has(skill.source_url))
+      warnings.add(`Entry ${position + 1} of ${INDEX_FILE} was skipped: it is listed before`);
+    else if (skills.size < max) skills.set(skill.source_url, skill);
     else {
-      warnings.add(`${INDEX_FILE} lists more than ${max} skills; the others were left out`);
+      warnings.add(`${INDEX_FILE} lists more than ${max} skills; the others were skipped`);
       break;
     }
   }
-  return [...found.values()];
+  return [...skills.values()];
 }
 
 function toEntries(text: string): unknown[] | null {
@@ -46,20 +48,21 @@ function toEntries(text: string): unknown[] | null {
   }
 }
 
-/** The skill of an entry, or why it is none. */
-function toSkill(entry: unknown, place: Place): FoundSkill | string {
+/** The skill of an entry, or the reason why the entry is invalid. */
+function toSkill(entry: unknown, source: PackSource): DiscoveredSkill | string {
   if (typeof entry !== "object" || entry === null) return "not an object";
   const { path, source_url, name, description, category, risk } = entry as Record<string, unknown>;
-  const at = isText(path)
-    ? fromPath(path, place)
+  if ([path, source_url].some((text) => isText(text) && text.length > MAX_URL)) return "its address is too long";
+  const location = isText(path)
+    ? locateByPath(path, source)
     : isText(source_url)
-      ? fromUrl(source_url, place)
+      ? locateByUrl(source_url, source)
       : "neither path nor source_url";
-  if (typeof at === "string") return at;
-  if (at.source_url.length > MAX_URL) return "its address is too long";
+  if (typeof location === "string") return location;
+  if (location.source_url.length > MAX_URL) return "its address is too long";
   return {
-    ...at,
-    name: toName(name) ?? toName(at.fallback_name) ?? "Skill",
+    ...location,
+    name: toName(name) ?? toName(location.fallback_name) ?? "Skill",
     description: toDescription(description),
     category: toName(category),
     risk: toName(risk),
@@ -68,10 +71,10 @@ function toSkill(entry: unknown, place: Place): FoundSkill | string {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "";
 
-type At = Pick<FoundSkill, "source_url" | "source_label" | "metadata"> & { fallback_name: string };
+type SkillLocation = Pick<DiscoveredSkill, "source_url" | "source_label" | "metadata"> & { fallback_name: string };
 
-function fromPath(text: string, place: Place): At | string {
-  const parts = storable(text)
+function locateByPath(text: string, source: PackSource): SkillLocation | string {
+  const parts = toStorableText(text)
     .trim()
     .split("/")
     .filter((part) => part !== "" && part !== ".");
@@ -79,32 +82,32 @@ function fromPath(text: string, place: Place): At | string {
   if (parts.includes("..")) return "its path leaves the repository";
   const path = parts.join("/");
   return {
-    source_url: urlOf(place, path),
+    source_url: folderUrl(source, path),
     source_label: path || null,
-    metadata: { discovery_mode: "skills_index", pack_branch: place.branch, resolved_path: path },
-    fallback_name: folderName(place, path),
+    metadata: { discovery_mode: "skills_index", pack_branch: source.branch, resolved_path: path },
+    fallback_name: folderName(source, path),
   };
 }
 
-function fromUrl(text: string, place: Place): At | string {
-  const given = storable(text).trim();
-  const url = URL.parse(given);
-  const own = new URL(place.source_url);
-  const rest = url && restOf(url.pathname, own.pathname);
-  const is_inside = url?.origin === own.origin && url.username === "" && url.password === "" && rest !== null;
-  if (!url || !is_inside) return "its source_url is not in the pack's repository";
+function locateByUrl(text: string, source: PackSource): SkillLocation | string {
+  const address = toStorableText(text).trim();
+  const url = URL.parse(address);
+  const repository = new URL(source.source_url);
+  const path = url && pathBelow(url.pathname, repository.pathname);
+  const isInside = url?.origin === repository.origin && url.username === "" && url.password === "" && path !== null;
+  if (!url || !isInside) return "its source_url is not in the pack's repository";
   return {
-    source_url: place.source_url + rest,
+    source_url: source.source_url + path,
     source_label: null,
-    metadata: { discovery_mode: "skills_index", pack_branch: place.branch, source_url: given },
-    fallback_name: folderName(place, decoded(rest)),
+    metadata: { discovery_mode: "skills_index", pack_branch: source.branch, source_url: address },
+    fallback_name: folderName(source, decodeUriOrKeep(path)),
   };
 }
 
-/** The path below the repository's, without closing slashes; null for another repository. The code host ignores case. */
-function restOf(path: string, repository: string): string | null {
-  const bare = path.replace(/\/+$/, "");
-  const head = bare.slice(0, repository.length);
-  const rest = bare.slice(repository.length);
+/** The path within the repository, without trailing slashes; null for another repository. The code host ignores case. */
+function pathBelow(path: string, repository: string): string | null {
+  const trimmed = trimEndOf(path, "/");
+  const head = trimmed.slice(0, repository.length);
+  const rest = trimmed.slice(repository.length);
   return head.toLowerCase() === repository.toLowerCase() && /^(\/|$)/.test(rest) ? rest : null;
 }

@@ -1,32 +1,37 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
-import { atHost, hostFailure, requireUsable, sendAtHost, unavailable } from "../agent/coordination/host.ts";
+import { requireUsableGateway } from "../gateway/target.ts";
+import { catchGatewayError } from "../openclaw/gateway-error.ts";
+import { withInteractiveHost, sendOnHost, toUnavailable } from "../gateway/interactive-call.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { Id } from "../wire.ts";
-import { type SkillOrder, skillOrderText } from "./message.ts";
+import { type SkillAction, skillActionText } from "./message.ts";
 import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
 
-export const InstallQuery = z.object({ gateway_id: Id.describe("Gateway whose main agent does it.") });
+export const InstallQuery = z.object({ gateway_id: Id.describe("Gateway whose main agent installs or removes the skill.") });
 
 export const SkillInstallation = z
   .object({
-    ok: z.literal(true).describe("The main agent was told."),
+    ok: z.literal(true).describe("The main agent was notified."),
     skill_id: Id.describe("Id of the skill."),
     gateway_id: Id.describe("Id of the gateway."),
-    installed: z.boolean().describe("Whether the skill is to be there now."),
+    installed: z.boolean().describe("Whether the main agent was asked to install the skill; false after a removal."),
   })
-  .meta({ id: "MarketplaceSkillActionResponse", description: "What a gateway's main agent was told to do with a skill." });
+  .meta({
+    id: "MarketplaceSkillActionResponse",
+    description: "A request to a gateway's main agent to install or remove a skill.",
+  });
 export type SkillInstallation = z.infer<typeof SkillInstallation>;
 
-/** The session of a main agent has this label, whatever the agent is called. */
-const LABEL = "Gateway Agent";
+/** The label of a main agent's session, independent of the agent's name. */
+const MAIN_SESSION_LABEL = "Gateway Agent";
 
-/** Has the main agent of a gateway install a skill. Recorded once the agent has the message; repeats bring the skill up to date. */
+/** Asks the main agent of a gateway to install or update a skill. Recorded after the host has accepted the message. */
 export async function installSkill(ctx: Context<Admin>, skill_id: string, gateway_id: string): Promise<SkillInstallation> {
-  await order(ctx, "install", skill_id, gateway_id);
+  await sendSkillAction(ctx, "install", skill_id, gateway_id);
   await ctx.db
     .insert(gateway_installed_skills)
     .values({ gateway_id, skill_id })
@@ -37,18 +42,18 @@ export async function installSkill(ctx: Context<Admin>, skill_id: string, gatewa
   return { ok: true, skill_id, gateway_id, installed: true };
 }
 
-/** Has the main agent of a gateway remove a skill, whether or not it was told to install it. */
+/** Asks the main agent of a gateway to remove a skill, even if no installation was recorded. */
 export async function uninstallSkill(ctx: Context<Admin>, skill_id: string, gateway_id: string): Promise<SkillInstallation> {
-  await order(ctx, "uninstall", skill_id, gateway_id);
+  await sendSkillAction(ctx, "uninstall", skill_id, gateway_id);
   await ctx.db
     .delete(gateway_installed_skills)
     .where(and(eq(gateway_installed_skills.gateway_id, gateway_id), eq(gateway_installed_skills.skill_id, skill_id)));
   return { ok: true, skill_id, gateway_id, installed: false };
 }
 
-/** Tells the main agent, while somebody waits. Throws before anything is recorded when its host does not take the message. */
-async function order(ctx: Context<Admin>, what: SkillOrder, skill_id: string, gateway_id: string): Promise<void> {
-  const [found] = await ctx.db
+/** Sends the message while the caller waits. Throws when the host does not accept it, before anything is recorded. */
+async function sendSkillAction(ctx: Context<Admin>, action: SkillAction, skill_id: string, gateway_id: string): Promise<void> {
+  const [row] = await ctx.db
     .select({ gateway: gateways, skill: marketplace_skills })
     .from(gateways)
     .innerJoin(marketplace_skills, eq(marketplace_skills.organization_id, gateways.organization_id))
@@ -59,16 +64,17 @@ async function order(ctx: Context<Admin>, what: SkillOrder, skill_id: string, ga
         eq(marketplace_skills.id, skill_id),
       ),
     );
-  if (!found) throw notFound();
-  const { gateway, skill } = found;
+  if (!row) throw notFound();
+  const { gateway, skill } = row;
+  // The reported order is part of the interface: a blank workspace_root comes before a blank url.
   if (!gateway.workspace_root.trim()) throw new DomainError("invalid", "Gateway workspace_root is required");
-  requireUsable(gateway);
+  requireUsableGateway(gateway);
   const message = {
     session_key: mainSessionKey(gateway.id),
-    label: LABEL,
-    message: skillOrderText(what, skill, gateway),
+    label: MAIN_SESSION_LABEL,
+    message: skillActionText(action, skill, gateway),
     deliver: true,
   };
-  const failure = await hostFailure(() => atHost(ctx, gateway, (host) => sendAtHost(ctx, host, message)));
-  if (failure) throw unavailable(`Gateway skill ${what} failed:`, failure);
+  const failure = await catchGatewayError(() => withInteractiveHost(ctx, gateway, (host) => sendOnHost(ctx, host, message)));
+  if (failure) throw toUnavailable(`Gateway skill ${action} failed:`, failure);
 }

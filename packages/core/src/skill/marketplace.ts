@@ -5,12 +5,12 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { readPageAndCount } from "../page.ts";
-import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, rule } from "../wire.ts";
+import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
-import { selectCards, type SkillCard, toCard } from "./skill.ts";
+import { selectSkillCards, type SkillCard, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "./skill.sql.ts";
 
-/** As many as a list without a limit shows. */
+/** Maximum number of skills in a list without a limit. */
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
@@ -19,21 +19,25 @@ const Label = z.string().trim().max(MAX_NAME).optional();
 
 export const SkillsQuery = z
   .object({
-    gateway_id: Id.optional().describe("Gateway that `installed` is about. Left out: the organization's only one."),
-    search: z.string().trim().max(MAX_URL).optional().describe("Part of any text of the skill or of its url, in any case."),
-    category: Label.describe(`Category in any case; \`${UNCATEGORIZED}\` for skills without one.`),
-    risk: Label.describe(`Risk in any case; \`${UNCATEGORIZED}\` for skills without one.`),
+    gateway_id: Id.optional().describe(
+      "Gateway for which `installed` is computed; when omitted, the organization's only gateway.",
+    ),
+    search: z.string().trim().max(MAX_URL).optional().describe("Text to find in any text or the URL of a skill, ignoring case."),
+    category: Label.describe(`Category, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
+    risk: Label.describe(`Risk, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
     pack_id: Id.optional().describe("Only skills of this pack."),
-    limit: QueryInteger(1, MAX_LIMIT).optional().describe(`How many skills at the most. Left out: all, up to ${MAX_CARDS}.`),
-    offset: QueryInteger(0, MAX_INTEGER).optional().describe("How many skills to skip; only with `limit`."),
+    limit: QueryInteger(1, MAX_LIMIT)
+      .optional()
+      .describe(`Maximum number of skills; when omitted, all skills up to ${MAX_CARDS}.`),
+    offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of skills to skip; requires `limit`."),
   })
   .refine(({ limit, offset }) => offset === undefined || limit !== undefined, {
-    ...rule("offset needs limit"),
+    ...valueError("offset needs limit"),
     path: ["offset"],
   });
 export type SkillsQuery = z.infer<typeof SkillsQuery>;
 
-/** The cards, and where they stand in the list when a limit was sent. */
+/** The cards, and their position in the list when a limit was sent. */
 export interface SkillList {
   cards: SkillCard[];
   page: { total: number; limit: number; offset: number } | null;
@@ -43,41 +47,46 @@ export interface SkillList {
 export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promise<SkillList> {
   const { gateway_id, search, category, risk, pack_id, limit, offset = 0 } = query;
   if (gateway_id !== undefined) await requireOwnGateway(ctx, gateway_id);
-  const pack_url = pack_id === undefined ? null : await requirePackUrl(ctx, pack_id);
+  const pack_url = pack_id === undefined ? null : await getPackUrl(ctx, pack_id);
   const where = and(
-    search ? hasPart(search) : undefined,
-    category ? isLabelled(marketplace_skills.category, category) : undefined,
-    risk ? isLabelled(marketplace_skills.risk, risk) : undefined,
-    pack_url === null ? undefined : inPack(pack_url),
+    search ? matchesSearch(search) : undefined,
+    category ? matchesLabel(marketplace_skills.category, category) : undefined,
+    risk ? matchesLabel(marketplace_skills.risk, risk) : undefined,
+    pack_url === null ? undefined : isInPack(pack_url),
   );
   const read = (limit: number, offset: number) =>
-    selectCards(ctx, where, gateway_id)
+    selectSkillCards(ctx, where, gateway_id)
       .orderBy(desc(marketplace_skills.created_at), desc(marketplace_skills.id))
       .limit(limit)
       .offset(offset);
-  if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toCard), page: null };
-  const own = and(eq(marketplace_skills.organization_id, ctx.actor.active.organization_id), where);
-  const counted = () => ctx.db.select({ total: count() }).from(marketplace_skills).where(own);
-  const { items, ...page } = await readPageAndCount({ limit, offset }, read, async () => (await counted())[0]!.total, toCard);
+  if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toSkillCard), page: null };
+  const ownAndMatching = and(eq(marketplace_skills.organization_id, ctx.actor.active.organization_id), where);
+  const counted = () => ctx.db.select({ total: count() }).from(marketplace_skills).where(ownAndMatching);
+  const { items, ...page } = await readPageAndCount(
+    { limit, offset },
+    read,
+    async () => (await counted())[0]!.total,
+    toSkillCard,
+  );
   return { cards: items, page };
 }
 
-/** The skills of a pack: its own url, or one below it. */
-export const inPack = (pack_url: string): SQL | undefined =>
+/** Condition for the skills of a pack: their URL is the URL of the pack or below it. */
+export const isInPack = (pack_url: string): SQL | undefined =>
   or(eq(marketplace_skills.source_url, pack_url), sql`starts_with(${marketplace_skills}.source_url, ${`${pack_url}/`}::text)`);
 
-/** Whatever is searched for is taken word for word, `%` and `_` too. */
-function hasPart(search: string): SQL | undefined {
+/** Matches the search text literally, so that `%` and `_` are not wildcards. */
+function matchesSearch(search: string): SQL | undefined {
   const { name, description, category, risk, source_label, source_url } = getTableColumns(marketplace_skills);
-  const part = sql`lower(${search}::text)`;
+  const lowered = sql`lower(${search}::text)`;
   return or(
     ...[name, description, category, risk, source_label, source_url].map(
-      (column) => sql`position(${part} in lower(${column})) > 0`,
+      (column) => sql`position(${lowered} in lower(${column})) > 0`,
     ),
   );
 }
 
-const isLabelled = (column: (typeof marketplace_skills)["category" | "risk"], label: string): SQL =>
+const matchesLabel = (column: (typeof marketplace_skills)["category" | "risk"], label: string): SQL =>
   label.toLowerCase() === UNCATEGORIZED
     ? sql`coalesce(trim(${column}), '') in ('', ${UNCATEGORIZED})`
     : sql`lower(trim(${column})) = lower(${label}::text)`;
@@ -90,7 +99,7 @@ async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promi
   if (!gateway) throw notFound();
 }
 
-async function requirePackUrl(ctx: Context<Admin>, pack_id: string): Promise<string> {
+async function getPackUrl(ctx: Context<Admin>, pack_id: string): Promise<string> {
   const [pack] = await ctx.db
     .select({ source_url: skill_packs.source_url })
     .from(skill_packs)

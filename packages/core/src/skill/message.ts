@@ -1,47 +1,48 @@
-import { structured } from "../text.ts";
+import { fenceStructured, trimEndOf } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
-export type SkillOrder = "install" | "uninstall";
+export type SkillAction = "install" | "uninstall";
 
-const HEADERS = {
+const TITLES = {
   install: "MISSION CONTROL SKILL INSTALL REQUEST",
   uninstall: "MISSION CONTROL SKILL UNINSTALL REQUEST",
 } as const;
 
-const ACTIONS = {
+const STEPS = {
   install: [
-    "Make the destination folder if it is not there.",
-    "Fetch the skill from the source url into a folder of its own there, or bring the one that is there up to date.",
-    "Check that the skill can be discovered from there.",
+    "Create the destination folder if it does not exist.",
+    "Fetch the skill from the source url into a separate subfolder of it, or update the copy that is already there.",
+    "Check that the skill can be discovered there.",
     "Report in this session what was installed, or what went wrong.",
   ],
   uninstall: [
     "Remove the skill of this name and source url from the destination folder, and nothing else.",
-    "Check that it can be discovered no more.",
+    "Check that it can no longer be discovered.",
     "Report in this session what was removed, or what went wrong.",
   ],
 } as const;
 
-/** What a main agent is told to do with a skill (contract skills-souls.md §3). What others wrote stands in the fence alone. */
-export function skillOrderText(
-  order: SkillOrder,
+/** The message to a main agent (docs/reference/skills.md#installing-a-skill). Untrusted text appears inside the fence only. */
+export function skillActionText(
+  action: SkillAction,
   skill: { name: string; source_url: string },
   { workspace_root }: { workspace_root: string },
 ): string {
-  const destination = `${workspace_root.trim().replace(/\/+$/, "")}/skills`;
-  const data = { "Skill name": skill.name, "Source URL": skill.source_url, Destination: destination };
+  const destination = `${trimEndOf(workspace_root.trim(), "/")}/skills`;
+  // The agent uses the path, so nothing may be put before its slash (see toChatText); back-ticks make that unnecessary.
+  const data = { "Skill name": skill.name, "Source URL": skill.source_url, Destination: `\`${destination}\`` };
   return [
-    HEADERS[order],
+    TITLES[action],
     "",
     "Actions:",
-    ...ACTIONS[order].map((action, index) => `${index + 1}. ${action}`),
+    ...STEPS[action].map((step, index) => `${index + 1}. ${step}`),
     "",
-    structured(
+    fenceStructured(
       Object.entries(data)
-        .map(([title, value]) => `${title}: ${plain(value)}`)
+        .map(([title, value]) => `${title}: ${toPlainLine(value)}`)
         .join("\n"),
     ),
   ].join("\n");
 }
 
-const plain = (text: string): string => oneLine(text).replace(/\s+/g, " ");
+const toPlainLine = (text: string): string => oneLine(text).replace(/\s+/g, " ");

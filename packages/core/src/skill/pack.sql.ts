@@ -24,7 +24,7 @@ export const skill_packs = pgTable(
   ],
 );
 
-/** One synchronization of a pack: how far it is, and how it ended. */
+/** A sync of a pack: its state and its result. */
 export const skill_pack_syncs = pgTable(
   "skill_pack_syncs",
   {

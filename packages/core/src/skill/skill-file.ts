@@ -1,34 +1,42 @@
 import { parse } from "yaml";
-import { type FoundSkill, folderName, type Place, storable, toDescription, toName, urlOf } from "./found.ts";
+import {
+  type DiscoveredSkill,
+  folderName,
+  type PackSource,
+  toStorableText,
+  toDescription,
+  toName,
+  folderUrl,
+} from "./discovered-skill.ts";
 
 export const SKILL_FILE = "SKILL.md";
 
-/** Real front matter has a few lines. A parser can be kept busy for long by a text that was made for it. */
+/** Longer front matter is not parsed as YAML, since a malicious text could keep the parser busy. Usual front matter has a few lines. */
 const MAX_YAML = 8_000;
 const YAML = { schema: "failsafe", maxAliasCount: 0, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
 
-interface Facts {
+interface NameAndDescription {
   name: string | null;
   description: string | null;
 }
 
-/** The skill that a SKILL.md tells of (contract skills-souls.md §2). `folder` is where the file lies, empty for the root. */
-export function readSkillFile(text: string, folder: string, place: Place): FoundSkill {
-  const { front, lines } = split(text);
-  const stated: Facts = front === null ? { name: null, description: null } : readFront(front);
-  const seen = readBody(lines);
+/** The skill that a SKILL.md describes (docs/reference/skills.md#skill-files). `folder` is the file's path, empty for the root. */
+export function parseSkillFile(text: string, folder: string, source: PackSource): DiscoveredSkill {
+  const { front, lines } = splitFrontMatter(text);
+  const fromFrontMatter: NameAndDescription = front === null ? { name: null, description: null } : parseFrontMatter(front);
+  const fromBody = parseBody(lines);
   return {
-    name: stated.name ?? seen.name ?? toName(folderName(place, folder)) ?? "Skill",
-    description: stated.description ?? seen.description,
+    name: fromFrontMatter.name ?? fromBody.name ?? toName(folderName(source, folder)) ?? "Skill",
+    description: fromFrontMatter.description ?? fromBody.description,
     category: null,
     risk: null,
     source_label: null,
-    source_url: urlOf(place, folder),
-    metadata: { discovery_mode: "skills_md", pack_branch: place.branch, skill_dir: storable(folder) },
+    source_url: folderUrl(source, folder),
+    metadata: { discovery_mode: "skills_md", pack_branch: source.branch, skill_dir: toStorableText(folder) },
   };
 }
 
-function split(text: string): { front: string | null; lines: string[] } {
+function splitFrontMatter(text: string): { front: string | null; lines: string[] } {
   const lines = text.split(/\r\n|\n|\r/);
   const isFence = (line: string) => /^---\s*$/.test(line);
   const end = isFence(lines[0] ?? "") ? lines.findIndex((line, index) => index > 0 && isFence(line)) : -1;
@@ -36,15 +44,15 @@ function split(text: string): { front: string | null; lines: string[] } {
 }
 
 /**
- * Front matter is YAML; all scalars are wanted as text, and nothing refers to anything. Much of what people write there is
- * none, mostly for a colon in a text without quotes: of that each line is taken by itself.
+ * Front matter is YAML; scalars are read as text, and aliases are not allowed. Front matter is often invalid YAML, mostly
+ * because of a colon in an unquoted text; it is then read line by line.
  */
-function readFront(front: string): Facts {
-  const { name, description } = parseFront(front) ?? readLines(front);
+function parseFrontMatter(front: string): NameAndDescription {
+  const { name, description } = parseYaml(front) ?? parseLines(front);
   return { name: toName(name), description: toDescription(description) };
 }
 
-function parseFront(front: string): Record<string, unknown> | null {
+function parseYaml(front: string): Record<string, unknown> | null {
   try {
     const values: unknown = front.length > MAX_YAML ? null : parse(front, YAML);
     return typeof values === "object" ? (values as Record<string, unknown> | null) : null;
@@ -53,28 +61,35 @@ function parseFront(front: string): Record<string, unknown> | null {
   }
 }
 
-/** `key: value` of each line, the value without quotes around it. */
-const readLines = (front: string): Record<string, unknown> =>
+/** Reads `key: value` from each line and removes quotes around the value. */
+const parseLines = (front: string): Record<string, unknown> =>
   Object.fromEntries(
-    [...front.matchAll(/^(\w+):[ \t]+(.*)$/gm)].map(([, key = "", value = ""]) => [
-      key,
-      value.trim().replace(/^(["'])(.*)\1$/, "$2"),
-    ]),
+    [...front.matchAll(/^(\w+):[ \t]+(.*)$/gm)].map(([, key = "", value = ""]) => [key, withoutQuotes(value.trim())]),
   );
 
-/** The first heading and the first line of plain text, neither of them in a block of code. */
-function readBody(lines: readonly string[]): Facts {
-  const facts: Facts = { name: null, description: null };
-  let in_code = false;
+const withoutQuotes = (text: string): string =>
+  text.length > 1 && /^["']/.test(text) && text.at(-1) === text[0] ? text.slice(1, -1) : text;
+
+/** The first heading as the name and the first line of plain text as the description, both outside of code blocks. */
+function parseBody(lines: readonly string[]): NameAndDescription {
+  const result: NameAndDescription = { name: null, description: null };
+  let inCodeBlock = false;
   for (const line of lines) {
     const text = line.trim();
-    if (/^(```|~~~)/.test(text)) in_code = !in_code;
-    else if (!in_code) {
-      const heading = /^#{1,6}\s+(.*?)[\s#]*$/.exec(text)?.[1];
-      if (heading !== undefined) facts.name ??= toName(heading);
-      else if (!/^(#|<!--|-{3,}$)/.test(text)) facts.description ??= toDescription(text);
+    if (/^(```|~~~)/.test(text)) inCodeBlock = !inCodeBlock;
+    else if (!inCodeBlock) {
+      const [heading] = /^#{1,6}\s+/.exec(text) ?? [];
+      if (heading !== undefined) result.name ??= toName(withoutClosingMarks(text.slice(heading.length)));
+      else if (!/^(#|<!--|-{3,}$)/.test(text)) result.description ??= toDescription(text);
     }
-    if (facts.name !== null && facts.description !== null) break;
+    if (result.name !== null && result.description !== null) break;
   }
-  return facts;
+  return result;
+}
+
+/** A heading may end with blanks and number signs. They are removed from the end, not by a pattern, to stay linear. */
+function withoutClosingMarks(heading: string): string {
+  let end = heading.length;
+  while (end > 0 && (heading[end - 1] === "#" || heading[end - 1]!.trim() === "")) end -= 1;
+  return heading.slice(0, end);
 }

@@ -4,10 +4,10 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { Blankable, Id, Instant, MAX_NAME, MAX_TEXT } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT } from "../wire.ts";
 import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
-import { sentOrSame } from "./upsert.ts";
-import { nameOfUrl, SkillUrl } from "./url.ts";
+import { upsertSet } from "./upsert.ts";
+import { nameFromUrl, SkillUrl } from "./url.ts";
 
 export const SkillCard = z
   .object({
@@ -15,40 +15,42 @@ export const SkillCard = z
     organization_id: Id.describe("Organization that the skill belongs to."),
     name: z.string().describe("Display name."),
     description: z.string().nullable().describe("What the skill is for."),
-    category: z.string().nullable().describe("Category that its pack names."),
-    risk: z.string().nullable().describe("Risk that its pack names."),
-    source: z.string().describe("Where a link leads; the same as `source_url`."),
-    source_label: z.string().nullable().describe("Path in a pack."),
-    source_url: z.string().describe("Where the skill is to be had; unique in the organization."),
+    category: z.string().nullable().describe("Category according to its pack."),
+    risk: z.string().nullable().describe("Risk according to its pack."),
+    source: z.string().describe("URL for a link; the same as `source_url`."),
+    source_label: z.string().nullable().describe("Path within the pack."),
+    source_url: z.string().describe("URL of the skill; unique in the organization."),
     tree_url: z.string().describe("The same as `source_url`."),
     metadata: z
       .record(z.string(), z.unknown())
-      .describe("How a sync found it. `vanished` is true while its pack has it no more."),
-    installed: z.boolean().describe("Whether the main agent of the gateway was told to install it."),
-    installed_at: Instant.nullable().describe("When it was first told so."),
+      .describe("How a sync discovered the skill. `vanished` is true while its pack no longer has it."),
+    installed: z.boolean().describe("Whether the main agent of the gateway was asked to install the skill."),
+    installed_at: Instant.nullable().describe("When it was first asked to install the skill."),
     created_at: Instant.describe("When the skill was registered."),
-    updated_at: Instant.describe("When it last changed."),
+    updated_at: Instant.describe("When the skill last changed."),
   })
   .meta({ id: "MarketplaceSkillCard", description: "A skill that gateways can install." });
 export type SkillCard = z.infer<typeof SkillCard>;
 
 export const RegisterSkill = z
   .object({
-    source_url: SkillUrl.describe("Where the skill is to be had: https, at a public host."),
-    name: Blankable(MAX_NAME)
+    source_url: SkillUrl.describe("URL of the skill: https, at a public host."),
+    name: TextOrNull(MAX_NAME)
       .default(null)
-      .describe("Display name. Left out: that of a skill that is there stays, a new one is named after its url."),
-    description: Blankable(MAX_TEXT).default(null).describe("What the skill is for. Left out: what is there stays."),
+      .describe("Display name. When omitted, an existing skill keeps its name and a new one is named after its URL."),
+    description: TextOrNull(MAX_TEXT)
+      .default(null)
+      .describe("What the skill is for; an existing description stays when omitted."),
   })
   .meta({ id: "MarketplaceSkillCreate" });
 export type RegisterSkill = z.infer<typeof RegisterSkill>;
 
 type Row = typeof marketplace_skills.$inferSelect & { installed_at: Date | null };
 
-/** Cards, with whether they are installed at a gateway; without an id at the organization's only one, if there is only one. */
-export function selectCards(ctx: Context<Admin>, where: SQL | undefined, gateway_id: string | undefined) {
+/** Selects skill cards with their installation at a gateway, by default the organization's only gateway if it has exactly one. */
+export function selectSkillCards(ctx: Context<Admin>, where: SQL | undefined, gateway_id: string | undefined) {
   const { organization_id } = ctx.actor.active;
-  const only = sql`(select case when count(*) = 1 then min(${gateways.id}::text)::uuid end from ${gateways}
+  const onlyGateway = sql`(select case when count(*) = 1 then min(${gateways.id}::text)::uuid end from ${gateways}
     where ${gateways.organization_id} = ${organization_id})`;
   return ctx.db
     .select({ ...getTableColumns(marketplace_skills), installed_at: gateway_installed_skills.created_at })
@@ -57,33 +59,33 @@ export function selectCards(ctx: Context<Admin>, where: SQL | undefined, gateway
       gateway_installed_skills,
       and(
         eq(gateway_installed_skills.skill_id, marketplace_skills.id),
-        eq(gateway_installed_skills.gateway_id, gateway_id ?? only),
+        eq(gateway_installed_skills.gateway_id, gateway_id ?? onlyGateway),
       ),
     )
     .where(and(eq(marketplace_skills.organization_id, organization_id), where));
 }
 
-/** Registers a skill by its url; one that is there takes the name and the description that were given. */
+/** Registers a skill by its URL, or updates the name and description that were sent when the URL is registered already. */
 export async function registerSkill(ctx: Context<Admin>, { source_url, name, description }: RegisterSkill): Promise<SkillCard> {
-  const given = { ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) };
+  const sent = { ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) };
   const [row] = await ctx.db
     .insert(marketplace_skills)
-    .values({ name: nameOfUrl(source_url), ...given, source_url, organization_id: ctx.actor.active.organization_id })
+    .values({ name: nameFromUrl(source_url), ...sent, source_url, organization_id: ctx.actor.active.organization_id })
     .onConflictDoUpdate({
       target: [marketplace_skills.organization_id, marketplace_skills.source_url],
-      set: sentOrSame(marketplace_skills, Object.keys(given)),
+      set: upsertSet(marketplace_skills, Object.keys(sent)),
     })
     .returning({ id: marketplace_skills.id });
   return getSkill(ctx, row!.id);
 }
 
 export async function getSkill(ctx: Context<Admin>, skill_id: string): Promise<SkillCard> {
-  const [row] = await selectCards(ctx, eq(marketplace_skills.id, skill_id), undefined);
+  const [row] = await selectSkillCards(ctx, eq(marketplace_skills.id, skill_id), undefined);
   if (!row) throw notFound();
-  return toCard(row);
+  return toSkillCard(row);
 }
 
-/** Removes a skill, and by cascade what is known of its installations. Hosts that have it keep it. */
+/** Removes a skill and, by cascade, the records of its installations. Hosts keep their copies. */
 export async function removeSkill(ctx: Context<Admin>, skill_id: string): Promise<void> {
   const removed = await ctx.db
     .delete(marketplace_skills)
@@ -92,7 +94,7 @@ export async function removeSkill(ctx: Context<Admin>, skill_id: string): Promis
   if (removed.length === 0) throw notFound();
 }
 
-export function toCard(row: Row): SkillCard {
+export function toSkillCard(row: Row): SkillCard {
   return {
     ...row,
     source: row.source_url,

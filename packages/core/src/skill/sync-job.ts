@@ -1,24 +1,24 @@
-import type { JobHandler } from "../deliver.ts";
-import { collectSkills, toFailure } from "./collect.ts";
-import { failRun, findOpenRun } from "./run.ts";
-import { storeCollected } from "./store.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { discoverSkills, toSyncFailure } from "./discover.ts";
+import { failPackSync, findOpenPackSync } from "./pack-sync-run.ts";
+import { storeSkills } from "./store-skills.ts";
 
-/** Syncs a pack whose request did not wait for it. A failure of the pack or its host is what the run then tells. */
-export const syncPackLater: JobHandler<"pack.sync"> = {
+/** Syncs a pack in the background. A failure of the pack or its host is recorded as the error of the run. */
+export const packSyncJob: JobHandler<"pack.sync"> = {
   async run(ctx, { run_id }) {
-    const found = await findOpenRun(ctx, run_id);
-    if (!found) return;
-    const { pack } = found;
+    const open = await findOpenPackSync(ctx, run_id);
+    if (!open) return;
+    const { pack } = open;
     try {
-      const collected = await collectSkills(ctx.web, pack);
-      return async (ctx) => void (await storeCollected(ctx, { run_id, pack }, collected));
+      const discovered = await discoverSkills(ctx.http, pack);
+      return async (ctx) => void (await storeSkills(ctx, { run_id, pack }, discovered));
     } catch (error) {
-      const failure = toFailure(error);
+      const failure = toSyncFailure(error);
       if (!failure) throw error;
-      return (ctx) => failRun(ctx, run_id, failure.message);
+      return (ctx) => failPackSync(ctx, run_id, failure.message);
     }
   },
-  async failed(ctx, { run_id }) {
-    await failRun(ctx, run_id, "The sync was given up after an error of this service");
+  async onDead(ctx, { run_id }) {
+    await failPackSync(ctx, run_id, "The sync was stopped after an internal error of this service");
   },
 };

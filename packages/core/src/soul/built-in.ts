@@ -1,12 +1,12 @@
-import type { Directory } from "./directory.ts";
-import type { SoulName } from "./name.ts";
+import type { SoulDirectory } from "./directory.ts";
+import type { SoulName } from "./soul-name.ts";
 
 const HANDLE = "board";
 
-type Load = () => Promise<{ soul: string }>;
+type LoadText = () => Promise<{ soul: string }>;
 
-/** The souls that come with the service. Each text is a module of its own, so that one costs what one weighs. */
-const TEXTS: ReadonlyMap<string, Load> = new Map<string, Load>([
+/** The built-in souls. Each text is a separate module that is loaded on use, so that one text does not load all of them. */
+const TEXTS: ReadonlyMap<string, LoadText> = new Map<string, LoadText>([
   ["lead-coordinator", () => import("./texts/lead-coordinator.ts")],
   ["engineer", () => import("./texts/engineer.ts")],
   ["backend-engineer", () => import("./texts/backend-engineer.ts")],
@@ -24,8 +24,8 @@ const TEXTS: ReadonlyMap<string, Load> = new Map<string, Load>([
 
 const NAMES: readonly SoulName[] = [...TEXTS.keys()].map((slug) => ({ handle: HANDLE, slug }));
 
-/** The built-in directory; `base_url` is the service's own address, without a slash at its end. */
-export function openBuiltIn(base_url: string): Directory {
+/** The built-in directory; `base_url` is the URL of the service without a trailing slash. */
+export function createBuiltInDirectory(base_url: string): SoulDirectory {
   const pageUrl = ({ handle, slug }: SoulName) => `${base_url}/api/souls-directory/${handle}/${slug}`;
   return {
     list: async () => NAMES,

@@ -1,57 +1,56 @@
 const FRESH_MS = 3_600_000;
-/** So long a failing source is left alone while something of it is there: nobody has to wait for it in vain again. */
-const REST_MS = 30_000;
+/** After a failure the stale value is served for this long, so that not every caller waits for the failing source. */
+const RETRY_AFTER_FAILURE_MS = 30_000;
 
-/** What was read elsewhere, kept for an hour, and for longer while its source fails. */
+/** Caches values of a remote source for an hour, and serves stale values while the source fails. */
 export interface Cache<T> {
   /**
-   * The value of `key`: the kept one, or what `load` brings. Null from `load` means that it does not exist, which is not
-   * kept. Whoever asks while a value is being loaded gets the same. Rejects as `load` does when nothing is there to
-   * fall back on.
+   * Returns the cached value of `key`, else the result of `load`. Null from `load` means that the value does not exist and is
+   * not cached. Concurrent callers share one `load`. Rejects like `load` when there is no stale value.
    */
   get(key: string, now: Date, load: () => Promise<T | null>): Promise<T | null>;
 }
 
-interface Kept<T> {
+interface CacheEntry<T> {
   value: T;
   size: number;
-  /** Milliseconds of the epoch until which it is not asked for again. */
+  /** Time in milliseconds of the epoch until which the value is not loaded again. */
   fresh_until: number;
 }
 
-/** A cache for values of `max_size` altogether; those that were not asked for the longest go first. */
+/** Creates a cache whose values have a total size of at most `max_size`; the least recently used are evicted. */
 export function createCache<T>({ max_size, sizeOf }: { max_size: number; sizeOf: (value: T) => number }): Cache<T> {
-  const kept = new Map<string, Kept<T>>();
+  const entries = new Map<string, CacheEntry<T>>();
   const loading = new Map<string, Promise<T | null>>();
   let size = 0;
 
-  function drop(key: string): void {
-    size -= kept.get(key)?.size ?? 0;
-    kept.delete(key);
+  function evict(key: string): void {
+    size -= entries.get(key)?.size ?? 0;
+    entries.delete(key);
   }
 
-  /** A Map has its keys in the order in which they were put in: the first is the one to go. */
-  function keep(key: string, entry: Kept<T>): void {
-    drop(key);
-    kept.set(key, entry);
+  /** Moves the entry to the end of the Map, which keeps insertion order: its first key is the least recently used. */
+  function put(key: string, entry: CacheEntry<T>): void {
+    evict(key);
+    entries.set(key, entry);
     size += entry.size;
-    for (const oldest of kept.keys()) {
+    for (const oldest of entries.keys()) {
       if (size <= max_size) return;
-      drop(oldest);
+      evict(oldest);
     }
   }
 
   async function load(key: string, now: number, source: () => Promise<T | null>): Promise<T | null> {
-    const before = kept.get(key);
+    const stale = entries.get(key);
     try {
       const value = await source();
-      if (value === null) drop(key);
-      else keep(key, { value, size: sizeOf(value), fresh_until: now + FRESH_MS });
+      if (value === null) evict(key);
+      else put(key, { value, size: sizeOf(value), fresh_until: now + FRESH_MS });
       return value;
     } catch (error) {
-      if (!before) throw error;
-      keep(key, { ...before, fresh_until: now + REST_MS });
-      return before.value;
+      if (!stale) throw error;
+      put(key, { ...stale, fresh_until: now + RETRY_AFTER_FAILURE_MS });
+      return stale.value;
     } finally {
       loading.delete(key);
     }
@@ -59,10 +58,10 @@ export function createCache<T>({ max_size, sizeOf }: { max_size: number; sizeOf:
 
   return {
     async get(key, now, source) {
-      const known = kept.get(key);
-      if (known && now.getTime() < known.fresh_until) {
-        keep(key, known);
-        return known.value;
+      const cached = entries.get(key);
+      if (cached && now.getTime() < cached.fresh_until) {
+        put(key, cached);
+        return cached.value;
       }
       const running = loading.get(key);
       if (running) return running;

@@ -1,16 +1,15 @@
-import { isName, type SoulName } from "./name.ts";
+import { isSoulName, type SoulName } from "./soul-name.ts";
 
 /**
- * The souls that a sitemap names, each once, in its order: every `<loc>` whose path ends with `/souls/<handle>/<slug>`.
- * Null when the text is no sitemap. A scan for one kind of element needs no XML parser, and nothing here goes back over
- * the text, whatever it holds.
+ * The souls in a sitemap, without duplicates and in its order: every `<loc>` whose path ends with `/souls/<handle>/<slug>`.
+ * Returns null when the text is not a sitemap. One kind of element needs no XML parser, and the patterns do not backtrack.
  */
 export function parseSitemap(text: string, base_url: string): SoulName[] | null {
   const xml = withoutComments(text);
   if (!/<(?:urlset|loc)[\s>]/.test(xml)) return null;
   const names = new Map<string, SoulName>();
-  for (const [, plain, quoted] of xml.matchAll(/<loc\s*>(?:([^<]*)|\s*<!\[CDATA\[([^<]*)\]\]>\s*)<\/loc\s*>/g)) {
-    const name = toName(quoted ?? decodeEntities(plain ?? ""), base_url);
+  for (const [, plain, cdata] of xml.matchAll(/<loc\s*>(?:([^<]*)|\s*<!\[CDATA\[([^<]*)\]\]>\s*)<\/loc\s*>/g)) {
+    const name = toName(cdata ?? decodeEntities(plain ?? ""), base_url);
     if (name) names.set(`${name.handle}/${name.slug}`, name);
   }
   return [...names.values()];
@@ -39,9 +38,9 @@ const decodeEntities = (text: string): string =>
     return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : whole;
   });
 
-/** What stands before `/souls/`, such as a language, is left out of account: texts are fetched by handle and slug. */
+/** Ignores a prefix before `/souls/`, such as a language, because texts are fetched by handle and slug. */
 function toName(loc: string, base_url: string): SoulName | null {
   const path = URL.parse(loc.trim(), base_url)?.pathname.replace(/\/$/, "") ?? "";
   const [souls, handle = "", slug = ""] = path.split("/").slice(-3);
-  return souls === "souls" && isName(handle) && isName(slug) ? { handle, slug } : null;
+  return souls === "souls" && isSoulName(handle) && isSoulName(slug) ? { handle, slug } : null;
 }

@@ -1,100 +1,100 @@
 import type { Context } from "../context.ts";
 import type { DomainError } from "../errors.ts";
-import { BEGINNING, type Cursor, isBeyond, parseCursor } from "./cursor.ts";
+import { BEGINNING, type Cursor, isAfter, parseCursor } from "./cursor.ts";
 import { type Batch, readHorizon, type Source, type StreamEvent } from "./source.ts";
 
-/** The client's end of a stream. */
-export interface Client {
-  /** False while it does not keep up: nothing more is handed to it until it does. */
-  ready(): boolean;
+/** The connection to the client of a stream. */
+export interface StreamClient {
+  /** False while the client reads too slowly (backpressure); nothing is sent until it is ready again. */
+  isReady(): boolean;
   send(event: StreamEvent): void;
-  /** Its caller may not follow any longer. */
+  /** Ends the stream, because the caller has lost access. */
   end(): void;
 }
 
-/** What somebody may follow at a moment: a source, silence for now, or nothing any more and why. */
-export type Granted = Source | DomainError | null;
+/** What a caller may follow now: a source, null for no rows at present, or an error when access is lost. */
+export type GrantResult = Source | DomainError | null;
 
-/** What a caller may follow, to be asked again and again. */
+/** The right of a caller to follow a stream, renewed at every poll. */
 export interface Grant {
-  /** Followers with the same key have the same credential and ask for the same: one answer does for all of them. */
+  /** Followers with the same key have the same credential and request the same rows, so that one renewal serves all of them. */
   key: string;
-  /** Grants of the same kind ask for the same, with different credentials. */
+  /** Grants of the same kind request the same rows with different credentials. */
   kind: string;
-  /** What each of these grants, all of its kind, allows at this moment: many together are asked for in few statements. */
-  renew(grants: readonly Grant[]): Promise<Granted[]>;
+  /** Renews many grants of its kind in few statements. Results are in the order of the grants. */
+  renew(grants: readonly Grant[]): Promise<GrantResult[]>;
 }
 
-/** Where somebody stands in a stream. */
-export interface Place {
-  /** Everything up to here was sent. */
+/** The position of a reader in a stream. */
+export interface StreamPosition {
+  /** Everything up to this cursor was sent. */
   after: Cursor;
-  /** Until the first time that everything was sent: only rows from then on. */
+  /** Only rows from this time on are sent; null after the reader has caught up for the first time. */
   since: Date | null;
-  /** Nothing is left that is older than the next poll. */
-  live: boolean;
+  /** Whether the reader has caught up, so that it only needs the rows of the next poll. */
+  isLive: boolean;
 }
 
-/** Somebody to whom the rows of a source are handed. */
-export interface Reader extends Place {
+/** A receiver of the rows of a source. */
+export interface Reader extends StreamPosition {
   source: Source | null;
-  readonly client: Pick<Client, "ready" | "send">;
+  readonly client: Pick<StreamClient, "isReady" | "send">;
 }
 
 export interface Follower extends Reader {
   readonly grant: Grant;
-  readonly client: Client;
+  readonly client: StreamClient;
 }
 
 /**
- * Where a stream starts: after the last event that the client has, else with the rows since a time, else now. A cursor
- * beyond the horizon was made by another database and counts as none, since nothing would come for ages. Returns the
- * horizon too: what lies below can be read right away.
+ * Where a stream starts: after the last event of the client, else with the rows since a time, else now. A cursor above the
+ * horizon is from another database and is ignored, since it would skip all rows for a long time. Also returns the horizon,
+ * below which rows can be read immediately.
  */
-export async function startAt(
+export async function startPosition(
   ctx: Context,
   { last_event_id, since }: { last_event_id: string | null; since: Date | null },
-): Promise<{ place: Place; below: bigint }> {
-  const below = await readHorizon(ctx);
-  const now = { tx: below, seq: 0n };
+): Promise<{ position: StreamPosition; horizon: bigint }> {
+  const horizon = await readHorizon(ctx);
+  const now = { tx: horizon, seq: 0n };
   const cursor = last_event_id === null ? null : parseCursor(last_event_id);
-  if (cursor && !isBeyond(cursor, now)) return { place: { after: cursor, since: null, live: false }, below };
-  if (since) return { place: { after: BEGINNING, since, live: false }, below };
-  // A row that an older open transaction holds back is sent although it was there already: rather twice than never.
-  return { place: { after: now, since: null, live: true }, below };
+  if (cursor && !isAfter(cursor, now)) return { position: { after: cursor, since: null, isLive: false }, horizon };
+  if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
+  // While an older transaction is open, rows that were committed already are sent again: twice is better than never.
+  return { position: { after: now, since: null, isLive: true }, horizon };
 }
 
-/** Where a client that comes back goes on; null when it has to ask with its `since` again. */
-export const resumeAt = ({ after }: Place): Cursor | null => (isBeyond(after, BEGINNING) ? after : null);
+/** The cursor with which a client resumes after a reconnect; null when it must send its `since` again. */
+export const resumeCursor = ({ after }: StreamPosition): Cursor | null => (isAfter(after, BEGINNING) ? after : null);
 
-/** Gives a reader what is new to it. One that does not keep up stays where it is, and is no longer live. */
-export function hand(reader: Reader, batch: Batch): void {
-  // Rows between would be lost.
-  if (isBeyond(batch.after, reader.after)) return;
+/** Sends a reader the new events of a batch. A reader whose client is not ready stops there and is no longer live. */
+export function sendBatch(reader: Reader, batch: Batch): void {
+  // The batch starts after the reader's position; the rows between would be lost.
+  if (isAfter(batch.after, reader.after)) return;
   for (const event of batch.events) {
-    if (!isBeyond(event.cursor, reader.after)) continue;
-    if (!reader.client.ready()) {
-      reader.live = false;
+    if (!isAfter(event.cursor, reader.after)) continue;
+    if (!reader.client.isReady()) {
+      reader.isLive = false;
       return;
     }
     reader.client.send(event);
     reader.after = event.cursor;
   }
-  if (isBeyond(batch.reached, reader.after)) reader.after = batch.reached;
-  if (!batch.complete) return;
+  if (isAfter(batch.reached, reader.after)) reader.after = batch.reached;
+  if (!batch.isComplete) return;
   reader.since = null;
-  reader.live = true;
+  reader.isLive = true;
 }
 
-/** The next rows of a source beyond a place. */
-export type Read = (source: Source | null, place: Pick<Place, "after" | "since">) => Promise<Batch>;
+/** Reads the next rows of a source after a position. */
+export type ReadBatch = (source: Source | null, position: Pick<StreamPosition, "after" | "since">) => Promise<Batch>;
 
-/** Reads for one alone, as long as its client keeps up, until nothing is left. */
-export async function catchUp(reader: Reader, read: Read): Promise<void> {
-  while (!reader.live && reader.client.ready()) {
+/** Reads rows for a single reader until it has caught up or its client is not ready. */
+export async function catchUp(reader: Reader, read: ReadBatch): Promise<void> {
+  while (!reader.isLive && reader.client.isReady()) {
     const { source } = reader;
     const batch = await read(source, reader);
-    // Meanwhile it may have been given something else to follow.
-    if (reader.source?.key === source?.key) hand(reader, batch);
+    // A renewed grant may have given the reader another source meanwhile.
+    if (reader.source?.key === source?.key) sendBatch(reader, batch);
   }
 }

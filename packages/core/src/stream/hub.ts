@@ -2,131 +2,131 @@ import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { errorText } from "../log.ts";
-import { type Cursor, isBeyond } from "./cursor.ts";
-import { catchUp, type Follower, type Granted, hand, type Read } from "./follower.ts";
+import { type Cursor, isAfter } from "./cursor.ts";
+import { catchUp, type Follower, type GrantResult, sendBatch, type ReadBatch } from "./follower.ts";
 import { readBatch, readHorizon, type Source } from "./source.ts";
-import { takeTurns } from "./turns.ts";
+import { createLimiter } from "../concurrency.ts";
 
 export const POLL_MS = 2_000;
 
-/** The streams of one process. */
+/** All streams of a process. */
 export interface Hub {
-  /** Sends a follower what is below the horizon, and from then on what every poll finds. */
-  add(follower: Follower, below: bigint): void;
-  /** Its client keeps up again. */
+  /** Adds a follower and sends it the rows below the horizon, then the new rows of every poll. */
+  add(follower: Follower, horizon: bigint): void;
+  /** Continues a follower whose client is ready again. */
   resume(follower: Follower): void;
   remove(follower: Follower): void;
 }
 
-/** However many streams are polled at once, this many connections are enough, and the others are left to requests. */
-const MOST_AT_A_TIME = 4;
+/** Limits the database connections that streams use, so that requests find free ones. */
+const MAX_CONCURRENT_READS = 4;
 
-/** Grants of a kind in one go: few statements, and none that keeps the process busy for long. */
-const RENEWED_TOGETHER = 100;
+/** Grants per renewal: large enough for few statements, small enough not to block the event loop. */
+const RENEW_BATCH_SIZE = 100;
 
-/** Writing to a thousand sockets takes a while: after so many, requests have their turn. */
-const HANDED_AT_ONCE = 50;
+/** Followers per batch of writes: between batches the event loop serves requests, since writing to many sockets takes long. */
+const SEND_BATCH_SIZE = 50;
 
 /**
- * Polls for all streams of a process: one statement for the horizon, one per source in which something may be new, and
- * a renewal of all grants, many at a time. Between polls nothing is held, and without followers nothing runs.
+ * Polls for all streams of a process: one statement for the horizon, one for each source that may have new rows, and a
+ * batched renewal of all grants. No connection is held between polls, and without followers the timer does not run.
  */
 export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followers = new Set<Follower>();
-  const reading = new Set<Follower>();
-  const polling = new Set<string>();
-  const turn = takeTurns(MOST_AT_A_TIME);
+  const catchingUp = new Set<Follower>();
+  const sourcesBeingPolled = new Set<string>();
+  const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
-  let looking = false;
-  const horizon = () => turn(() => readHorizon(context()));
+  let isPolling = false;
+  const fetchHorizon = () => limit(() => readHorizon(context()));
 
-  /** A failure costs a round, never a stream: places move only with what was sent. */
-  function failed(error: unknown): void {
+  /** A failed poll is harmless: the position of a follower moves only when rows are sent, so the next poll reads them. */
+  function logFailure(error: unknown): void {
     context().log.warn("stream.poll_failed", errorText(error));
   }
 
-  async function round(): Promise<void> {
-    if (looking) return;
-    looking = true;
+  async function pollAll(): Promise<void> {
+    if (isPolling) return;
+    isPolling = true;
     try {
-      const below = await horizon();
-      for (const [key, group] of Map.groupBy(followers, keyOf)) {
-        if (polling.has(key)) continue;
-        polling.add(key);
-        void poll(group, below)
-          .catch(failed)
-          .finally(() => polling.delete(key));
+      const horizon = await fetchHorizon();
+      for (const [key, group] of Map.groupBy(followers, sourceKeyOf)) {
+        if (sourcesBeingPolled.has(key)) continue;
+        sourcesBeingPolled.add(key);
+        void pollSource(group, horizon)
+          .catch(logFailure)
+          .finally(() => sourcesBeingPolled.delete(key));
       }
     } catch (error) {
-      failed(error);
+      logFailure(error);
     } finally {
-      looking = false;
+      isPolling = false;
     }
   }
 
-  /** Reads before the grants are renewed: what is sent was committed while its receiver had access. */
-  async function poll(group: Follower[], below: bigint): Promise<void> {
+  /** Reads rows before it renews grants, so that every row was committed while its receiver had access. */
+  async function pollSource(group: Follower[], horizon: bigint): Promise<void> {
     const source = group[0]!.source;
-    const read = readBelow(below);
-    const live = group.filter((one) => one.live);
-    let batch = live.length > 0 ? await read(source, { after: lowest(live), since: null }) : null;
-    const renewed = await renewAll(group, source);
+    const read = readBelow(horizon);
+    const live = group.filter((follower) => follower.isLive);
+    let batch = live.length > 0 ? await read(source, { after: minCursor(live), since: null }) : null;
+    const renewed = await renewGrants(group, source);
     while (batch) {
-      const receivers = live.filter((one) => renewed.has(one) && one.live && one.source === source);
-      for (const some of inPortions(receivers, HANDED_AT_ONCE)) {
-        for (const one of some) hand(one, batch);
+      const receivers = live.filter((follower) => renewed.has(follower) && follower.isLive && follower.source === source);
+      for (const receiversOfChunk of chunk(receivers, SEND_BATCH_SIZE)) {
+        for (const follower of receiversOfChunk) sendBatch(follower, batch);
         await setImmediate();
       }
-      batch = batch.complete || receivers.length === 0 ? null : await read(source, { after: batch.reached, since: null });
+      batch = batch.isComplete || receivers.length === 0 ? null : await read(source, { after: batch.reached, since: null });
     }
-    for (const one of renewed) readAlone(one, async () => below);
+    for (const follower of renewed) startCatchUp(follower, async () => horizon);
   }
 
-  /** Those who still have access; whoever has lost it is gone. One whose grant could not be renewed waits for the next round. */
-  async function renewAll(group: Follower[], source: Source | null): Promise<Set<Follower>> {
+  /** Returns the followers that still have access and ends the others. A follower whose renewal failed waits for the next poll. */
+  async function renewGrants(group: Follower[], source: Source | null): Promise<Set<Follower>> {
     const renewed = new Set<Follower>();
-    const holders = [...Map.groupBy(group, ({ grant }) => grant.key).values()];
-    const renew = async (some: Follower[][]): Promise<void> => {
-      const grants = some.map(([first]) => first!.grant);
-      const granted = await turn(() => grants[0]!.renew(grants));
-      for (const [index, same] of some.entries()) settle(same, granted[index]!);
+    const groupsByKey = [...Map.groupBy(group, ({ grant }) => grant.key).values()];
+    const renewBatch = async (groups: Follower[][]): Promise<void> => {
+      const grants = groups.map(([first]) => first!.grant);
+      const results = await limit(() => grants[0]!.renew(grants));
+      for (const [index, sameKey] of groups.entries()) applyResult(sameKey, results[index]!);
     };
-    const settle = (same: Follower[], granted: Granted): void => {
-      for (const one of same)
-        if (granted instanceof DomainError) {
-          remove(one);
-          one.client.end();
+    const applyResult = (sameKey: Follower[], result: GrantResult): void => {
+      for (const follower of sameKey)
+        if (result instanceof DomainError) {
+          remove(follower);
+          follower.client.end();
         } else {
-          one.source = granted?.key === source?.key ? source : granted;
-          renewed.add(one);
+          follower.source = result?.key === source?.key ? source : result;
+          renewed.add(follower);
         }
     };
-    const kinds = Map.groupBy(holders, ([first]) => first!.grant.kind);
-    const portions = [...kinds.values()].flatMap((kind) => inPortions(kind, RENEWED_TOGETHER));
-    await Promise.all(portions.map((some) => renew(some).catch(failed)));
+    const kinds = Map.groupBy(groupsByKey, ([first]) => first!.grant.kind);
+    const batches = [...kinds.values()].flatMap((kind) => chunk(kind, RENEW_BATCH_SIZE));
+    await Promise.all(batches.map((groups) => renewBatch(groups).catch(logFailure)));
     return renewed;
   }
 
-  /** For a follower that is behind: the first time, or because its client was slow. */
-  function readAlone(follower: Follower, horizon: () => Promise<bigint>): void {
-    if (follower.live || reading.has(follower) || !followers.has(follower)) return;
-    reading.add(follower);
-    const read = async () => catchUp(follower, readBelow(await horizon()));
-    const goOn = () => {
-      reading.delete(follower);
-      // Room that came up at the very end was not waited for.
-      if (follower.client.ready()) readAlone(follower, horizon);
+  /** Reads for a follower that is behind: a new one, or one whose client was slow. */
+  function startCatchUp(follower: Follower, getHorizon: () => Promise<bigint>): void {
+    if (follower.isLive || catchingUp.has(follower) || !followers.has(follower)) return;
+    catchingUp.add(follower);
+    const read = async () => catchUp(follower, readBelow(await getHorizon()));
+    const continueIfReady = () => {
+      catchingUp.delete(follower);
+      // The client may have become ready just when reading stopped; nobody else would continue it.
+      if (follower.client.isReady()) startCatchUp(follower, getHorizon);
     };
-    void read().then(goOn, (error: unknown) => {
-      reading.delete(follower);
-      failed(error);
+    void read().then(continueIfReady, (error: unknown) => {
+      catchingUp.delete(follower);
+      logFailure(error);
     });
   }
 
   const readBelow =
-    (below: bigint): Read =>
-    (source, place) =>
-      turn(() => readBatch(context(), source, place, below));
+    (horizon: bigint): ReadBatch =>
+    (source, position) =>
+      limit(() => readBatch(context(), source, position, horizon));
 
   function remove(follower: Follower): void {
     followers.delete(follower);
@@ -134,21 +134,21 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   }
 
   return {
-    add(follower, below) {
-      if (followers.size === 0) timer = setInterval(() => void round(), poll_ms).unref();
+    add(follower, horizon) {
+      if (followers.size === 0) timer = setInterval(() => void pollAll(), poll_ms).unref();
       followers.add(follower);
-      readAlone(follower, async () => below);
+      startCatchUp(follower, async () => horizon);
     },
-    resume: (follower) => readAlone(follower, horizon),
+    resume: (follower) => startCatchUp(follower, fetchHorizon),
     remove,
   };
 }
 
-/** Silence is a group of its own. */
-const keyOf = ({ source }: Follower) => source?.key ?? "";
+/** Followers without a source form a separate group. */
+const sourceKeyOf = ({ source }: Follower) => source?.key ?? "";
 
-const inPortions = <T>(all: T[], size: number): T[][] =>
+const chunk = <T>(all: T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
 
-const lowest = (group: Follower[]): Cursor =>
-  group.map(({ after }) => after).reduce((least, after) => (isBeyond(least, after) ? after : least));
+const minCursor = (group: Follower[]): Cursor =>
+  group.map(({ after }) => after).reduce((least, after) => (isAfter(least, after) ? after : least));

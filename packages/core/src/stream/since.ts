@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { toInstant } from "../wire.ts";
 
-/** A query string turns the plus before a zone into a space. */
+/** A time whose `+` before the zone was decoded as a space, because the query string did not escape it. */
 const LOST_PLUS = /^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*) (\d{2}(?::?\d{2})?)$/;
 
-/** `since` of a stream: from when on rows are sent. Null, which is now, when it is absent, blank or `null`. */
+/** The `since` parameter of a stream. Null, which means now, when it is absent, blank or `null`. */
 export const Since = z
   .string()
   .transform((text, ctx): Date | null => {
@@ -16,5 +16,5 @@ export const Since = z
     return z.NEVER;
   })
   .default(null)
-  .describe("Start with what was written from then on; now when absent. A Last-Event-ID header wins.")
+  .describe("Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence.")
   .meta({ override: { type: "string", format: "date-time" } });

@@ -4,49 +4,49 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toJson } from "../json.ts";
-import { BEGINNING, type Cursor, isBeyond } from "./cursor.ts";
+import { BEGINNING, type Cursor, isAfter } from "./cursor.ts";
 
-/** What a stream shows: rows in the order in which they were committed. */
+/** The rows of a stream, in commit order. */
 export interface Source {
-  /** Streams with the same key show the same rows, so that one poll does for all of them. */
+  /** Streams with the same key have the same rows, so that one poll serves all of them. */
   readonly key: string;
-  /** Name of its events. */
+  /** Name of the events of this stream. */
   readonly event: string;
   /**
-   * The rows of a window: condition and order as `within` and `inOrder` write them, at most `limit`. Fewer than that
-   * says that there are no more, so rows are left out in SQL and never afterwards.
+   * Reads the rows of a window, at most `limit`, with `windowCondition` and `windowOrder`. Fewer rows than `limit` mean that
+   * there are no more, so rows must be filtered in SQL, never afterwards.
    */
-  read(ctx: Context, window: Window): Promise<Item[]>;
+  read(ctx: Context, window: ReadWindow): Promise<StreamRow[]>;
 }
 
-export interface Item {
+export interface StreamRow {
   id: string;
   cursor: Cursor;
-  /** What the client gets, as JSON. */
+  /** The JSON value that the client receives. */
   data: unknown;
 }
 
-export interface Window {
-  /** Only rows beyond this place. */
+export interface ReadWindow {
+  /** Only rows after this cursor. */
   after: Cursor;
-  /** Only rows of transactions below this one; all of those have ended, so none of their rows can still turn up. */
+  /** Only rows of transactions below this one. All of them have ended, so no more of their rows can appear. */
   below: bigint;
-  /** Only rows from then on. */
+  /** Only rows from this time on. */
   since: Date | null;
   limit: number;
 }
 
-/** The columns that a stream goes by. */
-export interface Order {
+/** The columns by which a stream orders and filters its rows. */
+export interface StreamColumns {
   tx: PgColumn;
   seq: PgColumn;
-  /** What `since` is held against. */
+  /** Compared with `since`. */
   at: PgColumn;
-  /** `since` itself is left out. */
+  /** Whether rows of exactly `since` are excluded. */
   strictly?: boolean;
 }
 
-export function within({ after, below, since }: Window, { tx, seq, at, strictly = false }: Order): SQL {
+export function windowCondition({ after, below, since }: ReadWindow, { tx, seq, at, strictly = false }: StreamColumns): SQL {
   return and(
     sql`(${tx}, ${seq}) > (${String(after.tx)}::xid8, ${String(after.seq)}::bigint)`,
     sql`${tx} < ${String(below)}::xid8`,
@@ -55,57 +55,57 @@ export function within({ after, below, since }: Window, { tx, seq, at, strictly 
 }
 
 /**
- * Where a time picks the first rows, the order is written so that no index has it: the planner would walk the whole
- * history in commit order, when the index by time has the few rows that are wanted.
+ * The order of a window. With `since`, it is written as an expression that no index matches, as a hint to the planner: it
+ * would otherwise scan the whole history in commit order instead of using the index by time.
  */
-export const inOrder = ({ after, since }: Window, { tx, seq }: Order): SQL[] =>
-  since && !isBeyond(after, BEGINNING) ? [sql`(${tx}, ${seq})`] : [asc(tx), asc(seq)];
+export const windowOrder = ({ after, since }: ReadWindow, { tx, seq }: StreamColumns): SQL[] =>
+  since && !isAfter(after, BEGINNING) ? [sql`(${tx}, ${seq})`] : [asc(tx), asc(seq)];
 
-/** The oldest transaction still open: of all before it every row can be seen. */
+/** The oldest open transaction. All rows of earlier transactions are visible. */
 export async function readHorizon(ctx: Context): Promise<bigint> {
   const found = await ctx.db.execute(sql`select pg_snapshot_xmin(pg_current_snapshot())::text as horizon`);
   return BigInt(rowsOf<{ horizon: string }>(found)[0]!.horizon);
 }
 
-/** A row on its way to clients: made once, for all of them. */
+/** A row as an event, serialized once for all clients. */
 export interface StreamEvent {
   id: string;
   cursor: Cursor;
   name: string;
-  /** JSON on one line. */
+  /** JSON without line breaks. */
   data: string;
-  /** Tells this state of the row from others. */
+  /** Identifies this state of the row. */
   digest: string;
 }
 
 export interface Batch {
-  /** Nothing is missing between this place and `reached`. */
+  /** The batch has all rows between this cursor and `reached`. */
   after: Cursor;
   events: StreamEvent[];
   reached: Cursor;
-  /** There is no more below the horizon. */
-  complete: boolean;
+  /** Whether there are no more rows below the horizon. */
+  isComplete: boolean;
 }
 
-/** Rows are read in portions of this many, so that no backlog is ever held in memory. */
+/** Rows per read, so that a backlog is never held in memory as a whole. */
 const BATCH_ROWS = 100;
 
 /**
- * The next rows of a source; silence has none. With nothing to expect it costs no statement: an idle database has an
- * idle horizon.
+ * Reads the next rows of a source; a reader without a source has none. It runs no statement when the horizon has not moved,
+ * as in an idle database.
  */
 export async function readBatch(
   ctx: Context,
   source: Source | null,
   { after, since }: { after: Cursor; since: Date | null },
-  below: bigint,
+  horizon: bigint,
 ): Promise<Batch> {
-  const horizon = { tx: below, seq: 0n };
-  if (!source || after.tx >= below) return { after, events: [], reached: horizon, complete: true };
-  const items = await source.read(ctx, { after, below, since, limit: BATCH_ROWS });
-  const complete = items.length < BATCH_ROWS;
-  const events = items.map(({ id, cursor, data }) => toEvent(source.event, id, cursor, toJson(data)));
-  return { after, events, reached: complete ? horizon : events.at(-1)!.cursor, complete };
+  const horizonCursor = { tx: horizon, seq: 0n };
+  if (!source || after.tx >= horizon) return { after, events: [], reached: horizonCursor, isComplete: true };
+  const rows = await source.read(ctx, { after, below: horizon, since, limit: BATCH_ROWS });
+  const isComplete = rows.length < BATCH_ROWS;
+  const events = rows.map(({ id, cursor, data }) => toEvent(source.event, id, cursor, toJson(data)));
+  return { after, events, reached: isComplete ? horizonCursor : events.at(-1)!.cursor, isComplete };
 }
 
 const toEvent = (name: string, id: string, cursor: Cursor, data: string): StreamEvent => ({

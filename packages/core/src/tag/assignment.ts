@@ -3,10 +3,10 @@ import type { Context } from "../context.ts";
 import { tag_assignments, tags } from "./tag.sql.ts";
 
 /**
- * Those of the ids that are no tags of the organization, in their order. The others stay while the caller's transaction
- * lasts: they are held before any assignment is, as by whoever removes a tag.
+ * The ids that are not tags of the organization, in the order given. The tags that exist stay locked until the caller's
+ * transaction ends. Tags are locked before assignments, which is also the order in which a tag is removed.
  */
-export async function missingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
+export async function findMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
   if (tag_ids.length === 0) return [];
   const found = await ctx.db
     .select({ id: tags.id })
@@ -14,17 +14,17 @@ export async function missingTagIds(ctx: Context, organization_id: string, tag_i
     .where(and(inArray(tags.id, [...tag_ids]), eq(tags.organization_id, organization_id)))
     .orderBy(asc(tags.id))
     .for("key share");
-  const known = new Set(found.map(({ id }) => id));
-  return tag_ids.filter((id) => !known.has(id));
+  const existing = new Set(found.map(({ id }) => id));
+  return tag_ids.filter((id) => !existing.has(id));
 }
 
-/** Gives a task these tags in this order, in the place of those it has. */
+/** Replaces the tags of a task, and keeps the order of the ids. */
 export async function replaceTags(ctx: Context, task_id: string, tag_ids: readonly string[]): Promise<void> {
   await ctx.db.delete(tag_assignments).where(eq(tag_assignments.task_id, task_id));
   await assignTags(ctx, task_id, tag_ids);
 }
 
-/** Gives a task that has none its tags. */
+/** Adds tags to a task that has none yet. */
 export async function assignTags(ctx: Context, task_id: string, tag_ids: readonly string[]): Promise<void> {
   if (tag_ids.length === 0) return;
   await ctx.db.insert(tag_assignments).values(tag_ids.map((tag_id, position) => ({ task_id, tag_id, position })));

@@ -1,12 +1,12 @@
 import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin, Member } from "../actor.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
-import { mapConflict } from "../db/conflict.ts";
+import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { Blankable, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, rule, slugify } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify } from "../wire.ts";
 import { tag_assignments, tags } from "./tag.sql.ts";
 
 export const Tag = z
@@ -16,9 +16,9 @@ export const Tag = z
     name: z.string().describe("Display name."),
     slug: z.string().describe("URL-safe name, unique in the organization."),
     color: z.string().describe("Six hex digits in lower case, without `#`."),
-    description: z.string().nullable().describe("What the tag stands for."),
-    task_count: z.int().describe("How many tasks carry the tag."),
-    created_at: Instant.describe("When the tag was made."),
+    description: z.string().nullable().describe("What the tag means."),
+    task_count: z.int().describe("How many tasks have the tag."),
+    created_at: Instant.describe("When the tag was created."),
     updated_at: Instant.describe("When the tag last changed."),
   })
   .meta({ id: "Tag", description: "A label for tasks." });
@@ -31,7 +31,7 @@ export const TagLabel = z
     slug: z.string().describe("URL-safe name."),
     color: z.string().describe("Six hex digits in lower case, without `#`."),
   })
-  .meta({ id: "TagLabel", description: "A tag as tasks show it." });
+  .meta({ id: "TagLabel", description: "A tag as it appears on tasks." });
 export type TagLabel = z.infer<typeof TagLabel>;
 
 const DEFAULT_COLOR = "9e9e9e";
@@ -39,43 +39,50 @@ const DEFAULT_COLOR = "9e9e9e";
 const Color = z
   .string()
   .trim()
-  .regex(/^#?[0-9a-fA-F]{6}$/, rule("color must be 6 hex digits"))
+  .regex(/^#?[0-9a-fA-F]{6}$/, valueError("color must be 6 hex digits"))
   .transform((color) => color.replace("#", "").toLowerCase());
 
 export const CreateTag = z
   .object({
     name: NonEmpty(MAX_NAME).describe("Display name."),
-    slug: Blankable(MAX_SLUG).default(null).describe("Made from the name when blank."),
+    slug: TextOrNull(MAX_SLUG).default(null).describe("Generated from the name when blank."),
     color: Color.default(DEFAULT_COLOR).describe("Six hex digits; a leading `#` is dropped."),
-    description: Blankable(MAX_TEXT).default(null).describe("What the tag stands for."),
+    description: TextOrNull(MAX_TEXT).default(null).describe("What the tag means."),
   })
   .meta({ id: "TagCreate" });
 export type CreateTag = z.infer<typeof CreateTag>;
 
 export const UpdateTag = z
   .object({
-    name: NonEmpty(MAX_NAME).optional().describe("Display name; the slug stays."),
-    slug: Blankable(MAX_SLUG).optional().describe("Blank: made from the name."),
+    name: NonEmpty(MAX_NAME).optional().describe("Display name. A new name alone keeps the slug."),
+    slug: TextOrNull(MAX_SLUG).optional().describe("Generated from the name when blank."),
     color: Color.optional().describe("Six hex digits; a leading `#` is dropped."),
-    description: Blankable(MAX_TEXT).optional().describe("Blank or null clears it."),
+    description: TextOrNull(MAX_TEXT).optional().describe("What the tag means; blank or null clears it."),
   })
-  .refine((sent) => !isEmpty(sent), rule("At least one field is required"))
+  .refine((sent) => !isEmpty(sent), valueError("At least one field is required"))
   .meta({ id: "TagUpdate" });
 export type UpdateTag = z.infer<typeof UpdateTag>;
 
-const slugTaken = () => new DomainError("conflict", "Tag slug already exists in this organization.");
+const slugTakenError = () => new DomainError("conflict", "Tag slug already exists in this organization.");
 
-// Tables are named in subqueries: in a query over one table Drizzle writes columns bare, and a bare one would be the inner table's.
+// The subquery names both tables: Drizzle leaves them out in a query over one table, and a bare `id` would be an assignment's.
 const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(
   Number,
 );
 const columns = { ...getTableColumns(tags), task_count };
 type Row = typeof tags.$inferSelect & { task_count: number };
 
-/** The tags of the active organization by name. */
+/** The order of all lists of tags. */
+export const byName = [asc(sql`lower(${tags.name})`), asc(tags.created_at), asc(tags.id)];
+
+/** A tag of another organization is not found. */
+const tagCondition = (ctx: Context<Member>, tag_id: string) =>
+  and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
+
+/** The tags of the active organization, by name. */
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
-  const own = eq(tags.organization_id, ctx.actor.active.organization_id);
-  const total = ctx.db.$count(tags, own);
+  const inOrganization = eq(tags.organization_id, ctx.actor.active.organization_id);
+  const total = ctx.db.$count(tags, inOrganization);
   return readPage(
     query,
     total,
@@ -83,8 +90,8 @@ export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<T
       ctx.db
         .select({ item: columns, total })
         .from(tags)
-        .where(own)
-        .orderBy(asc(sql`lower(${tags.name})`), asc(tags.created_at), asc(tags.id))
+        .where(inOrganization)
+        .orderBy(...byName)
         .limit(limit)
         .offset(offset),
     toTag,
@@ -92,10 +99,7 @@ export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<T
 }
 
 export async function getTag(ctx: Context<Member>, tag_id: string): Promise<Tag> {
-  const [row] = await ctx.db
-    .select(columns)
-    .from(tags)
-    .where(and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id)));
+  const [row] = await ctx.db.select(columns).from(tags).where(tagCondition(ctx, tag_id));
   if (!row) throw notFound();
   return toTag(row);
 }
@@ -107,31 +111,28 @@ export async function createTag(ctx: Context<Admin>, input: CreateTag): Promise<
     .values({ ...input, organization_id, slug: slugify(input.slug ?? input.name, "tag") })
     .onConflictDoNothing()
     .returning(columns);
-  if (!row) throw slugTaken();
+  if (!row) throw slugTakenError();
   return toTag(row);
 }
 
 export function updateTag(ctx: Context<Admin>, tag_id: string, input: UpdateTag): Promise<Tag> {
   return transaction(ctx, async (ctx) => {
-    const own = and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
-    const [stored] = await ctx.db.select(columns).from(tags).where(own).for("update", { of: tags });
+    const condition = tagCondition(ctx, tag_id);
+    const [stored] = await ctx.db.select(columns).from(tags).where(condition).for("update", { of: tags });
     if (!stored) throw notFound();
     const slug = input.slug === undefined ? stored.slug : slugify(input.slug ?? input.name ?? stored.name, "tag");
-    const changes = changesOf(stored, { ...input, slug });
+    const changes = changedFields(stored, { ...input, slug });
     if (isEmpty(changes)) return toTag(stored);
-    const [row] = await mapConflict({ tags_slug: slugTaken }, () =>
-      ctx.db.update(tags).set(changes).where(own).returning(columns),
+    const [row] = await mapUniqueViolation({ tags_slug: slugTakenError }, () =>
+      ctx.db.update(tags).set(changes).where(condition).returning(columns),
     );
     return toTag(row!);
   });
 }
 
-/** Removes the tag, and by cascade its place on every task. */
+/** Removes the tag. The database also removes it from every task. */
 export async function removeTag(ctx: Context<Admin>, tag_id: string): Promise<void> {
-  const removed = await ctx.db
-    .delete(tags)
-    .where(and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id)))
-    .returning({ id: tags.id });
+  const removed = await ctx.db.delete(tags).where(tagCondition(ctx, tag_id)).returning({ id: tags.id });
   if (removed.length === 0) throw notFound();
 }
 

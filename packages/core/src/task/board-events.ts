@@ -1,64 +1,69 @@
 import type { BoardRow } from "../access.ts";
-import type { NewBoardEvent } from "../board-event/board-event.ts";
-import type { Returned } from "./cascade.ts";
-import type { Facts } from "./facts.ts";
-import type { TaskRow } from "./status.ts";
+import type { NewBoardEvent } from "../event-bus/board-event.ts";
+import type { ReturnedTask } from "./return-dependents.ts";
+import type { TaskFacts } from "./facts.ts";
+import type { TaskRow } from "./status-rules.ts";
 
-type Shown = Pick<TaskRow, "id" | "status" | "assigned_agent_id">;
-type Home = Pick<BoardRow, "id" | "organization_id">;
+type TaskState = Pick<TaskRow, "id" | "status" | "assigned_agent_id">;
+type BoardRef = Pick<BoardRow, "id" | "organization_id">;
 
-interface Changed {
+interface TaskChange {
   /** Null for a new task. */
-  before: Shown | null;
-  after: Shown;
+  before: TaskState | null;
+  after: TaskState;
   changed_fields: readonly string[];
 }
 
-/** What leaves on the event bus of a change of a task: the change, and beside it that somebody got the task, or that it is done. */
-export function taskBoardEvents(home: Home, { before, after, changed_fields }: Changed): NewBoardEvent[] {
+/** The board events of a change: the change itself, and also `task.assigned` or `task.completed` when they apply. */
+export function taskBoardEvents(board: BoardRef, { before, after, changed_fields }: TaskChange): NewBoardEvent[] {
   const { id, status, assigned_agent_id } = after;
-  const facts = { ...homeOf(home), subject: { type: "task" as const, id }, status, assigned_agent_id };
+  const fields = { ...toBoardRef(board), subject: { type: "task" as const, id }, status, assigned_agent_id };
   return [
-    before ? { type: "task.updated", ...facts, changed_fields: [...changed_fields] } : { type: "task.created", ...facts },
+    before ? { type: "task.updated", ...fields, changed_fields: [...changed_fields] } : { type: "task.created", ...fields },
     ...(assigned_agent_id !== null && before?.assigned_agent_id !== assigned_agent_id
-      ? [{ type: "task.assigned" as const, ...facts }]
+      ? [{ type: "task.assigned" as const, ...fields }]
       : []),
-    ...(status === "done" && before?.status !== "done" ? [{ type: "task.completed" as const, ...facts }] : []),
+    ...(status === "done" && before?.status !== "done" ? [{ type: "task.completed" as const, ...fields }] : []),
   ];
 }
 
-const homeOf = ({ id: board_id, organization_id }: Home) => ({ organization_id, board_id });
+const toBoardRef = ({ id: board_id, organization_id }: BoardRef) => ({ organization_id, board_id });
 
-const OWN = ["title", "description", "status", "priority", "due_at", "assigned_agent_id"] as const;
+const TASK_FIELDS = ["title", "description", "status", "priority", "due_at", "assigned_agent_id"] as const;
 
-interface Links {
+/** Which of a task's lists changed. */
+export interface LinkChanges {
   tag_ids: boolean;
   depends_on_task_ids: boolean;
   custom_field_values: boolean;
 }
 
-/** The names under which the API shows what has changed. Times follow from the status, and are not named. */
-export const changedFieldsOf = (changes: Partial<TaskRow>, links: Links): string[] => [
-  ...OWN.filter((name) => name in changes),
+/** The changed fields by their names in the API. Times follow from the status and are left out. */
+export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
+  ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),
 ];
 
-/** What a waiting task shows of those that it waits for. */
+/** The field of a task that changes when one of its dependencies is finished or reopened. */
 const BLOCKED_BY = "blocked_by_task_ids";
 
-/** Of tasks that depend on one that was reopened. */
-export const returnedBoardEvents = (home: Home, returned: readonly Returned[]): NewBoardEvent[] =>
-  returned.flatMap(({ id, from_status, former, moved }) => {
-    const before: Shown = { id, status: from_status, assigned_agent_id: former };
-    const after: Shown = moved ? { id, status: "inbox", assigned_agent_id: null } : before;
-    const own = (["status", "assigned_agent_id"] as const).filter((name) => before[name] !== after[name]);
-    return taskBoardEvents(home, { before, after, changed_fields: [...own, BLOCKED_BY] });
+/** Events of tasks that depend on a reopened task. */
+export const returnedBoardEvents = (board: BoardRef, returned: readonly ReturnedTask[]): NewBoardEvent[] =>
+  returned.flatMap(({ id, from_status, former_assignee_id, moved }) => {
+    const before: TaskState = { id, status: from_status, assigned_agent_id: former_assignee_id };
+    const after: TaskState = moved ? { id, status: "inbox", assigned_agent_id: null } : before;
+    const changed = (["status", "assigned_agent_id"] as const).filter((name) => before[name] !== after[name]);
+    return taskBoardEvents(board, { before, after, changed_fields: [...changed, BLOCKED_BY] });
   });
 
-/** Of tasks that waited for one that is done now. */
-export const unblockedBoardEvents = (home: Home, dependents: Facts["dependents"]): NewBoardEvent[] =>
-  dependents.flatMap((one) => taskBoardEvents(home, { before: one, after: one, changed_fields: [BLOCKED_BY] }));
+/** Events of tasks that depend on a task that is now done. */
+export const unblockedBoardEvents = (board: BoardRef, dependents: TaskFacts["dependents"]): NewBoardEvent[] =>
+  dependents.flatMap((dependent) =>
+    taskBoardEvents(board, { before: dependent, after: dependent, changed_fields: [BLOCKED_BY] }),
+  );
 
-/** Of tasks that depended on one that is removed. */
-export const unlinkedBoardEvents = (home: Home, dependents: Facts["dependents"]): NewBoardEvent[] =>
-  dependents.flatMap((one) => taskBoardEvents(home, { before: one, after: one, changed_fields: ["depends_on_task_ids"] }));
+/** Events of tasks that depended on a removed task. */
+export const unlinkedBoardEvents = (board: BoardRef, dependents: TaskFacts["dependents"]): NewBoardEvent[] =>
+  dependents.flatMap((dependent) =>
+    taskBoardEvents(board, { before: dependent, after: dependent, changed_fields: ["depends_on_task_ids"] }),
+  );

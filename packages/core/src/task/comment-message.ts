@@ -1,22 +1,22 @@
-import { abridge, quote } from "../text.ts";
+import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
 const SNIPPET_CHARS = 500;
 
-interface Said {
+interface CommentMessage {
   board: { name: string };
   task: { id: string; title: string };
-  /** Who says it. */
+  /** Name of the author. */
   from: string;
   comment: string;
-  /** Its reader is mentioned in it; otherwise the task is the reader's. */
+  /** The comment mentions the recipient; otherwise the recipient is the assignee. */
   mentioned: boolean;
-  /** The reader has the task. */
+  /** The recipient is the assignee. */
   assigned: boolean;
 }
 
-/** What an agent is told of a comment (contract gateways.md §14). */
-export function commentText({ board, task, from, comment, mentioned, assigned }: Said): string {
+/** The message about a comment (docs/reference/gateways.md#comment-messages). */
+export function commentText({ board, task, from, comment, mentioned, assigned }: CommentMessage): string {
   return [
     mentioned ? "TASK MENTION" : "NEW TASK COMMENT",
     `Board: ${oneLine(board.name)}`,
@@ -25,9 +25,9 @@ export function commentText({ board, task, from, comment, mentioned, assigned }:
     `From: ${oneLine(from)}`,
     mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
     "Comment:",
-    quote(abridge(comment.trim(), SNIPPET_CHARS)),
+    fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),
     ...(assigned
       ? []
-      : ["You are not assigned to this task: reply in a comment on it when an answer is due, and do not change its status."]),
+      : ["You are not assigned to this task: answer in a comment on it if an answer is needed, and do not change its status."]),
   ].join("\n");
 }

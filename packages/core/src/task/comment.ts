@@ -2,17 +2,17 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
-import { type EventRow, newEvents, type TypedEvent } from "../activity/activity.ts";
-import type { Agent, User } from "../actor.ts";
-import { isMentioned, mentionsOf } from "../agent/mention.ts";
-import type { Context } from "../context.ts";
+import { type EventRow, insertEvents } from "../activity/activity.ts";
+import type { CallerContext } from "../context.ts";
 import { notFound } from "../errors.ts";
-import { nameOf } from "../memory/chat.ts";
-import { type NewNotice, newNotices, toNotices } from "../notice/notice.ts";
+import { parseMentions } from "../mention.ts";
+import { readBoardAgents } from "../notification/board-agents.ts";
+import { insertNotifications } from "../notification/notification.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
-import { commentText } from "./comment-message.ts";
-import { type Colleague, readPeople, worksOn } from "./people.ts";
+import { commentEvent } from "./activity-events.ts";
+import { commentNotifications } from "./notifications.ts";
+import { taskCondition } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 
 const MAX_TAGS = 50;
@@ -20,22 +20,22 @@ const MAX_TAGS = 50;
 export const TaskComment = z
   .object({
     id: Id.describe("Id of the comment, and of its event in the activity log."),
-    task_id: Id.describe("Task that it is about."),
+    task_id: Id.describe("Task that the comment is on."),
     board_id: Id.describe("Board of the task."),
     agent_id: Id.nullable().describe("Agent that wrote it."),
     user_id: Id.nullable().describe("Person who wrote it."),
-    message: z.string().describe("What was written."),
-    content: z.string().describe("The same text."),
+    message: z.string().describe("Text of the comment."),
+    content: z.string().describe("The same text as `message`."),
     tags: z.array(z.string()).describe("Labels."),
-    created_at: Instant.describe("When it was written."),
+    created_at: Instant.describe("When the comment was written."),
   })
-  .meta({ id: "TaskComment", description: "Something said about a task." });
+  .meta({ id: "TaskComment", description: "A comment on a task." });
 export type TaskComment = z.infer<typeof TaskComment>;
 
-export const WriteComment = z
+export const CreateComment = z
   .object({
-    content: NonEmpty(MAX_TEXT).optional().describe("The comment. `@name` of an agent, or `@lead`, tells that agent."),
-    message: NonEmpty(MAX_TEXT).optional().describe("Another name of `content`, which wins."),
+    content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
+    message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
     tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
   })
   .superRefine(
@@ -44,22 +44,15 @@ export const WriteComment = z
       if (content === undefined && message === undefined)
         issues.unshift({ code: "invalid_type", expected: "string", path: ["content"], input: content });
     },
-    // Told together with what is wrong with other fields, but not of what is no object at all.
+    // Runs also when other fields have issues, so that all are reported together, but not when the body is no object.
     { when: ({ issues }) => issues.every(({ path }) => path?.length) },
   )
   .meta({ id: "TaskCommentWrite" });
-export type WriteComment = z.infer<typeof WriteComment>;
+export type CreateComment = z.infer<typeof CreateComment>;
 
-type Speaking = Context<User | Agent>;
-interface Commented {
-  id: string;
-  title: string;
-  assigned_agent_id: string | null;
-}
-
-/** What was said about a task, oldest first. */
+/** The comments on a task, oldest first. */
 export async function listComments(
-  ctx: Speaking,
+  ctx: CallerContext,
   board_id: string,
   task_id: string,
   query: PageQuery,
@@ -68,7 +61,7 @@ export async function listComments(
   const where = and(
     eq(activity_events.task_id, task_id),
     eq(activity_events.board_id, board.id),
-    // Word for word what its index is limited to.
+    // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
     sql`${activity_events.event_type} = 'task.comment'`,
   );
   const total = ctx.db.$count(activity_events, where);
@@ -85,89 +78,49 @@ export async function listComments(
         .offset(offset),
     toComment,
   );
-  // Comments say that their task is there.
-  if (page.total === 0) await findTask(ctx, board, task_id);
+  // Where there are comments, there is a task: only an empty page needs the check.
+  if (page.total === 0) await requireTask(ctx, board, task_id);
   return page;
 }
 
 /**
- * Says something about a task. Comment and notices are one statement, and a task that is being removed refuses them: the
- * comment's foreign key holds the task.
+ * Adds a comment and its notifications in one statement. Its foreign key locks the task, so the statement fails when the
+ * task is being removed.
  */
-export async function postComment(ctx: Speaking, board_id: string, task_id: string, input: WriteComment): Promise<TaskComment> {
+export async function createComment(
+  ctx: CallerContext,
+  board_id: string,
+  task_id: string,
+  input: CreateComment,
+): Promise<TaskComment> {
   const board = await boardFor(ctx, board_id, "write");
-  const task = await findTask(ctx, board, task_id);
+  const task = await requireTask(ctx, board, task_id);
   const message = (input.content ?? input.message)!;
-  const heard = task.assigned_agent_id !== null || mentionsOf(message).size > 0;
-  const people = heard ? await readPeople(ctx, board) : [];
+  const hasRecipients = task.assigned_agent_id !== null || parseMentions(message).size > 0;
+  const agents = hasRecipients ? await readBoardAgents(ctx, board) : [];
   const comment = ctx.db
     .$with("comment")
-    .as(newEvents(ctx, [commentEvent(ctx.actor, board, task.id, message, input.tags)]).returning());
-  const notices = newNotices(ctx, commentNotices(ctx.actor, board, task, message, people)).map((insert) =>
-    ctx.db.$with("notices", {}).as(insert.getSQL()),
+    .as(insertEvents(ctx, [commentEvent(ctx.actor, board, task.id, message, input.tags)]).returning());
+  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents)).map((insert) =>
+    ctx.db.$with("notifications", {}).as(insert.getSQL()),
   );
   const [row] = await ctx.db
-    .with(comment, ...notices)
+    .with(comment, ...notifications)
     .select()
     .from(comment);
   return toComment(row!);
 }
 
-async function findTask(ctx: Context, board: BoardRow, task_id: string): Promise<Commented> {
+async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string) {
   const [task] = await ctx.db
     .select({ id: tasks.id, title: tasks.title, assigned_agent_id: tasks.assigned_agent_id })
     .from(tasks)
-    .where(and(eq(tasks.id, task_id), eq(tasks.board_id, board.id)));
+    .where(taskCondition(board.id, task_id));
   if (!task) throw notFound();
   return task;
 }
 
-/** The event that is a comment. */
-export function commentEvent(
-  actor: User | Agent,
-  board: BoardRow,
-  task_id: string,
-  message: string,
-  tags: string[] | null = null,
-): TypedEvent {
-  return {
-    event_type: "task.comment",
-    organization_id: board.organization_id,
-    board_id: board.id,
-    task_id,
-    agent_id: actor.type === "agent" ? actor.agent_id : null,
-    user_id: actor.type === "user" ? actor.user_id : null,
-    message,
-    tags,
-  };
-}
-
-/**
- * The notices that a comment causes: to the agents of the board that it mentions, and
- * to the assignee when it mentions nobody else than its author. `people` is what `readPeople` gives.
- */
-export function commentNotices(
-  actor: User | Agent,
-  board: BoardRow,
-  task: Commented,
-  message: string,
-  people: readonly Colleague[],
-): NewNotice[] {
-  const author = actor.type === "agent" ? actor.agent_id : null;
-  const others = people.filter((one) => one.agent_id !== author && worksOn(board, one));
-  const isAssignee = (one: Colleague) => one.agent_id === task.assigned_agent_id;
-  const mentions = mentionsOf(message);
-  // A main agent hears of its own tasks only: it is on no board.
-  const mentioned = others.filter((one) => (one.board_id !== null || isAssignee(one)) && isMentioned(one, mentions));
-  const told = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
-  return told.flatMap((one) => {
-    const said = { board, task, from: nameOf(actor), comment: message };
-    const text = commentText({ ...said, mentioned: mentioned.length > 0, assigned: isAssignee(one) });
-    return toNotices(one, { message: text });
-  });
-}
-
-/** A comment has always a task: it goes with it. */
+/** The event of a comment always has a task: it is deleted with it. */
 export function toComment(row: EventRow): TaskComment {
   const { id, task_id, board_id, agent_id, user_id, message, tags, created_at } = row;
   return {

@@ -1,9 +1,12 @@
 import { sql } from "drizzle-orm";
 import { boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
-import { created, id, json, timestamps } from "../db/columns.ts";
+import { created, id, isOneOf, json, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
 import { tasks } from "./task.sql.ts";
+
+export const FIELD_TYPES = ["text", "text_long", "integer", "decimal", "boolean", "date", "date_time", "url", "json"] as const;
+export const VISIBILITIES = ["always", "if_set", "hidden"] as const;
 
 export const task_custom_field_definitions = pgTable(
   "task_custom_field_definitions",
@@ -14,10 +17,8 @@ export const task_custom_field_definitions = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     field_key: text().notNull(),
     label: text().notNull(),
-    field_type: text()
-      .$type<"text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json">()
-      .notNull(),
-    ui_visibility: text().$type<"always" | "if_set" | "hidden">().notNull(),
+    field_type: text({ enum: FIELD_TYPES }).notNull(),
+    ui_visibility: text({ enum: VISIBILITIES }).notNull(),
     validation_regex: text(),
     description: text(),
     required: boolean().notNull().default(false),
@@ -27,11 +28,8 @@ export const task_custom_field_definitions = pgTable(
   (t) => [
     unique("task_custom_field_definitions_key").on(t.organization_id, t.field_key),
     index("task_custom_field_definitions_by_label").on(t.organization_id, sql`lower(${t.label})`, t.id),
-    check(
-      "task_custom_field_definitions_type",
-      sql`${t.field_type} in ('text', 'text_long', 'integer', 'decimal', 'boolean', 'date', 'date_time', 'url', 'json')`,
-    ),
-    check("task_custom_field_definitions_visibility", sql`${t.ui_visibility} in ('always', 'if_set', 'hidden')`),
+    check("task_custom_field_definitions_type", isOneOf(t.field_type, FIELD_TYPES)),
+    check("task_custom_field_definitions_visibility", isOneOf(t.ui_visibility, VISIBILITIES)),
   ],
 );
 
@@ -63,7 +61,7 @@ export const task_custom_field_values = pgTable(
     definition_id: uuid()
       .notNull()
       .references(() => task_custom_field_definitions.id, { onDelete: "cascade" }),
-    /** JSON null and SQL null both mean: explicitly empty. */
+    /** JSON null and SQL null both mean that the value was set to empty, which hides the default. */
     value: json(),
     ...timestamps,
   },

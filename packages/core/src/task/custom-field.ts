@@ -1,20 +1,23 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { and, asc, eq, getTableColumns, inArray, notInArray, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin, Member } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
-import { mapConflict } from "../db/conflict.ts";
+import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { Blankable, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, rule } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import {
   board_task_custom_fields as bindings,
   task_custom_field_definitions as definitions,
   task_custom_field_values as values,
 } from "./custom-field.sql.ts";
-import { checkRule, FieldType, FieldTypeIn, Visibility, VisibilityIn } from "./custom-field-type.ts";
-import { checkStoredValues, isBound } from "./custom-field-value.ts";
+import { FieldType, FieldTypeIn, Visibility, VisibilityIn } from "./custom-field-type.ts";
+import { isBound } from "./custom-field-value.ts";
+import { OutdatedMatch, withMatchResults } from "./match-before.ts";
+import { type CheckedRule, checkRule, requireValidRule, type RuleWithDefault, validateStoredValues } from "./stored-values.ts";
 import { tasks } from "./task.sql.ts";
 
 const MAX_REGEX = 500;
@@ -25,17 +28,17 @@ export const CustomField = z
     organization_id: Id.describe("Organization that the field belongs to."),
     field_key: z.string().describe("Key of the field's values on tasks, unique in the organization."),
     label: z.string().describe("Display name."),
-    field_type: FieldType.describe("What its values are."),
+    field_type: FieldType.describe("Type of the values."),
     ui_visibility: Visibility.describe("When the field is shown."),
-    validation_regex: z.string().nullable().describe("Pattern that a text must match as a whole."),
+    validation_regex: z.string().nullable().describe("RE2 pattern that a text value must match as a whole."),
     description: z.string().nullable().describe("What the field is for."),
     required: z.boolean().describe("Whether a task must have a value that is not null."),
-    default_value: z.unknown().nullable().describe("Value of tasks that have none of their own."),
-    board_ids: z.array(Id).describe("Boards whose tasks have the field, in order of id."),
-    created_at: Instant.describe("When the field was made."),
+    default_value: z.unknown().nullable().describe("Value of tasks that store no value for the field."),
+    board_ids: z.array(Id).describe("Boards whose tasks have the field, ordered by id."),
+    created_at: Instant.describe("When the field was created."),
     updated_at: Instant.describe("When the field last changed."),
   })
-  .meta({ id: "CustomField", description: "A field that tasks of some boards have beside the usual ones." });
+  .meta({ id: "CustomField", description: "An additional field for the tasks of some boards." });
 export type CustomField = z.infer<typeof CustomField>;
 
 const BoardIds = z
@@ -44,29 +47,29 @@ const BoardIds = z
   .max(MAX_IDS)
   .transform((ids) => [...new Set(ids)]);
 
-/** Blank means none; otherwise it is kept to the letter, for blanks are part of a pattern. */
+/** A blank pattern means no pattern. Other patterns are not trimmed, since blanks in them matter. */
 const Pattern = z
   .string()
   .max(MAX_REGEX)
   .nullable()
   .transform((text) => (text?.trim() ? text : null))
-  .describe("RE2 pattern that a text must match as a whole; for text, text_long, date, date_time and url.");
+  .describe("RE2 pattern that a value must match as a whole. Only for text, text_long, date, date_time and url.");
 
 const fields = {
-  field_type: FieldTypeIn.describe("What its values are."),
+  field_type: FieldTypeIn.describe("Type of the values."),
   ui_visibility: VisibilityIn.describe("When the field is shown."),
-  description: Blankable(MAX_TEXT).describe("What the field is for."),
+  description: TextOrNull(MAX_TEXT).describe("What the field is for."),
   required: z.boolean().describe("Whether a task must have a value that is not null."),
-  default_value: z.unknown().describe("Value of tasks that have none of their own; null for none."),
+  default_value: z.unknown().describe("Value of tasks that store no value for the field; null means no default."),
 };
 
 export const CreateCustomField = z
   .object({
     field_key: NonEmpty(MAX_SLUG)
-      // Objects of JavaScript cannot carry this key as a plain one.
-      .refine((key) => key !== "__proto__", rule("field_key must not be __proto__"))
-      .describe("Key of the field's values on tasks. It cannot be changed."),
-    label: NonEmpty(MAX_NAME).optional().describe("Display name; the key when absent."),
+      // Assigning this key of a JavaScript object sets its prototype.
+      .refine((key) => key !== "__proto__", valueError("field_key must not be __proto__"))
+      .describe("Key of the field's values on tasks. It cannot be changed later."),
+    label: NonEmpty(MAX_NAME).optional().describe("Display name. The key is used when it is absent."),
     field_type: fields.field_type.default("text"),
     ui_visibility: fields.ui_visibility.default("always"),
     validation_regex: Pattern.default(null),
@@ -80,17 +83,17 @@ export type CreateCustomField = z.infer<typeof CreateCustomField>;
 
 export const UpdateCustomField = z
   .object({
-    field_key: z.never(rule("field_key cannot be changed after creation.")).optional().describe("Cannot be changed."),
+    field_key: z.never(valueError("field_key cannot be changed after creation.")).optional().describe("Cannot be changed."),
     label: NonEmpty(MAX_NAME).optional().describe("Display name."),
-    field_type: fields.field_type.optional().describe("What its values are; those stored must fit."),
+    field_type: fields.field_type.optional().describe("Type of the values. Stored values must fit."),
     ui_visibility: fields.ui_visibility.optional(),
-    validation_regex: Pattern.optional().describe("RE2 pattern that a text must match as a whole; those stored must fit."),
+    validation_regex: Pattern.optional().describe("RE2 pattern that a value must match as a whole. Stored values must fit."),
     description: fields.description.optional(),
     required: fields.required.optional(),
     default_value: fields.default_value.optional(),
-    board_ids: BoardIds.optional().describe("Boards whose tasks have the field, in place of the present ones."),
+    board_ids: BoardIds.optional().describe("Boards whose tasks have the field. Replaces the current boards."),
   })
-  .refine((sent) => !isEmpty(sent), rule("At least one field is required"))
+  .refine((sent) => !isEmpty(sent), valueError("At least one field is required"))
   .meta({ id: "CustomFieldUpdate" });
 export type UpdateCustomField = z.infer<typeof UpdateCustomField>;
 
@@ -100,10 +103,10 @@ const board_ids = sql<string[]>`coalesce((
 const columns = { ...getTableColumns(definitions), board_ids };
 type DefinitionRow = typeof definitions.$inferSelect;
 
-const ownField = (ctx: Context<Member>, field_id: string) =>
+const fieldCondition = (ctx: Context<Member>, field_id: string) =>
   and(eq(definitions.id, field_id), eq(definitions.organization_id, ctx.actor.active.organization_id));
 
-/** The custom fields of the active organization by label. */
+/** The custom fields of the active organization, by label. */
 export async function listCustomFields(ctx: Context<Member>): Promise<CustomField[]> {
   const rows = await ctx.db
     .select(columns)
@@ -114,19 +117,19 @@ export async function listCustomFields(ctx: Context<Member>): Promise<CustomFiel
 }
 
 export async function getCustomField(ctx: Context<Member>, field_id: string): Promise<CustomField> {
-  const [row] = await ctx.db.select(columns).from(definitions).where(ownField(ctx, field_id));
+  const [row] = await ctx.db.select(columns).from(definitions).where(fieldCondition(ctx, field_id));
   if (!row) throw notFound();
   return toCustomField(row);
 }
 
-/** Throws `invalid` for boards of nobody or of others and for a pattern or default that cannot be, `conflict` for a taken key. */
+/** Throws `invalid` for unknown boards and for a bad pattern or default, and `conflict` for a key that is taken. */
 export async function createCustomField(ctx: Context<Admin>, input: CreateCustomField): Promise<CustomField> {
   const { board_ids, ...sent } = input;
   const { organization_id } = ctx.actor.active;
-  requireBoards(board_ids, await ownBoards(ctx, board_ids));
-  await checkRule(sent);
+  requireBoardsExist(board_ids, await selectBoards(ctx, board_ids));
+  await requireValidRule(ctx, organization_id, sent);
   const id = randomUUID();
-  const made = ctx.db.$with("made").as(
+  const inserted = ctx.db.$with("inserted").as(
     ctx.db
       .insert(definitions)
       .values({ ...sent, id, organization_id, label: sent.label ?? sent.field_key })
@@ -139,44 +142,78 @@ export async function createCustomField(ctx: Context<Admin>, input: CreateCustom
       .returning({ id: bindings.id }),
   );
   const keyTaken = () => new DomainError("conflict", "Field key already exists in this organization.");
-  const [row] = await mapConflict({ task_custom_field_definitions_key: keyTaken }, () =>
-    ctx.db.with(made, bound).select().from(made),
+  const [row] = await mapUniqueViolation({ task_custom_field_definitions_key: keyTaken }, () =>
+    ctx.db.with(inserted, bound).select().from(inserted),
   );
   return toCustomField({ ...row!, board_ids: board_ids.toSorted() });
 }
 
 /**
- * Throws `invalid` like the creation, and `conflict` when values of tasks do not fit a new type or pattern. Tasks of boards
- * that lose the field keep their values, out of sight.
+ * Throws `invalid` like the creation, and `conflict` when stored values do not fit a new type or pattern. Tasks of boards
+ * that lose the field keep their values, but do not show them.
  */
 export function updateCustomField(ctx: Context<Admin>, field_id: string, input: UpdateCustomField): Promise<CustomField> {
+  let checked: CheckedRule | null = null;
+  const match = async () => (checked = await checkNewRule(ctx, field_id, input, checked));
+  return withMatchResults(match, (checked) => storeCustomField(ctx, field_id, input, checked));
+}
+
+/** Checks the rule that a field will have, before its row is locked; null when the rule does not change. */
+async function checkNewRule(
+  ctx: Context<Admin>,
+  field_id: string,
+  { field_type, validation_regex, default_value }: UpdateCustomField,
+  earlier: CheckedRule | null,
+): Promise<CheckedRule | null> {
+  const sent = { field_type, validation_regex, default_value };
+  if (Object.values(sent).every((value) => value === undefined)) return null;
+  const [stored] = await ctx.db.select().from(definitions).where(fieldCondition(ctx, field_id));
+  if (!stored) return null;
+  const changes = changedFields(stored, sent);
+  return isEmpty(changes) ? null : checkRule(ctx, stored, toRule({ ...stored, ...changes }), earlier);
+}
+
+const toRule = ({ field_type, validation_regex, default_value }: RuleWithDefault): RuleWithDefault => ({
+  field_type,
+  validation_regex,
+  default_value,
+});
+
+function storeCustomField(
+  ctx: Context<Admin>,
+  field_id: string,
+  input: UpdateCustomField,
+  checked: CheckedRule | null,
+): Promise<CustomField> {
   const { board_ids, field_key: _, ...sent } = input;
   return transaction(ctx, async (ctx) => {
-    // Boards are held before the field, as by whoever creates a task.
-    const found = board_ids ? await ownBoards(ctx, board_ids).for("key share") : [];
+    // Boards are locked before the field, in the same order as when a task is created.
+    const existing = board_ids ? await selectBoards(ctx, board_ids).for("key share") : [];
     const stored = await lockField(ctx, field_id, "no key update");
-    if (board_ids) requireBoards(board_ids, found);
-    const changes = changesOf(stored, sent);
+    if (board_ids) requireBoardsExist(board_ids, existing);
+    const changes = changedFields(stored, sent);
     const changed = { ...stored, ...changes };
-    const isNewRule = changes.field_type !== undefined || changes.validation_regex !== undefined;
-    if (isNewRule || changes.default_value !== undefined) await checkRule(changed);
-    const isRebound = board_ids !== undefined && (await bind(ctx, stored.id, board_ids));
-    if (isNewRule) await checkStoredValues(ctx, stored.id, changed);
-    if (isEmpty(changes) && !isRebound) return getCustomField(ctx, field_id);
+    const ruleChanged = changes.field_type !== undefined || changes.validation_regex !== undefined;
+    const checksRule = ruleChanged || changes.default_value !== undefined;
+    if (checksRule && !isDeepStrictEqual(checked?.rule, toRule(changed))) throw new OutdatedMatch();
+    if (checksRule && checked?.error) throw checked.error;
+    const bindingsChanged = board_ids !== undefined && (await replaceBindings(ctx, stored.id, board_ids));
+    if (ruleChanged && checked) await validateStoredValues(ctx, stored.id, checked);
+    if (isEmpty(changes) && !bindingsChanged) return getCustomField(ctx, field_id);
     const [row] = await ctx.db
       .update(definitions)
       .set({ ...changes, updated_at: sql`now()` })
-      .where(ownField(ctx, field_id))
+      .where(fieldCondition(ctx, field_id))
       .returning(columns);
     return toCustomField(row!);
   });
 }
 
-/** Removes a field with its bindings and the values that no bound board shows; `conflict` while a bound board's task has one. */
+/** Removes a field with its bindings and hidden values. Throws `conflict` while a task of a bound board has a value. */
 export function removeCustomField(ctx: Context<Admin>, field_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const { id } = await lockField(ctx, field_id, "update");
-    // A statement of its own: values that were written while the lock was waited for are seen only by a later one.
+    // Only a separate, later statement sees the values that were written while this one waited for the lock.
     const [value] = await ctx.db
       .select({ id: values.id })
       .from(values)
@@ -184,34 +221,34 @@ export function removeCustomField(ctx: Context<Admin>, field_id: string): Promis
       .where(and(eq(values.definition_id, id), isBound))
       .limit(1);
     if (value) throw new DomainError("conflict", "Cannot delete a custom field definition while task values exist.");
-    await ctx.db.delete(definitions).where(ownField(ctx, id));
+    await ctx.db.delete(definitions).where(fieldCondition(ctx, id));
   });
 }
 
-/** A field, held against those who write values of it and those who change it. */
-async function lockField(ctx: Context<Admin>, field_id: string, how: "update" | "no key update"): Promise<DefinitionRow> {
-  const [row] = await ctx.db.select().from(definitions).where(ownField(ctx, field_id)).for(how);
+/** Locks a field against changes, and against writes of its values. */
+async function lockField(ctx: Context<Admin>, field_id: string, strength: "update" | "no key update"): Promise<DefinitionRow> {
+  const [row] = await ctx.db.select().from(definitions).where(fieldCondition(ctx, field_id)).for(strength);
   if (!row) throw notFound();
   return row;
 }
 
-/** Those of the boards that the active organization has. Boards are named by admins, who need no access to them for it. */
-const ownBoards = (ctx: Context<Admin>, board_ids: string[]) =>
+/** The boards of the active organization among these. Admins need no access to a board to bind a field to it. */
+const selectBoards = (ctx: Context<Admin>, board_ids: string[]) =>
   ctx.db
     .select({ id: boards.id })
     .from(boards)
     .where(and(inArray(boards.id, board_ids), eq(boards.organization_id, ctx.actor.active.organization_id)))
     .orderBy(asc(boards.id));
 
-function requireBoards(wanted: string[], found: readonly { id: string }[]): void {
-  const known = new Set(found.map(({ id }) => id));
-  const invalid_board_ids = wanted.filter((id) => !known.has(id));
+function requireBoardsExist(board_ids: string[], existing: readonly { id: string }[]): void {
+  const existing_ids = new Set(existing.map(({ id }) => id));
+  const invalid_board_ids = board_ids.filter((id) => !existing_ids.has(id));
   if (invalid_board_ids.length > 0)
     throw new DomainError("invalid", "One or more boards do not exist in this organization.", { fields: { invalid_board_ids } });
 }
 
-/** Gives a field to these boards and to no others; false when that is so already. */
-async function bind(ctx: Context<Admin>, definition_id: string, board_ids: string[]): Promise<boolean> {
+/** Binds a field to exactly these boards. Returns whether anything changed. */
+async function replaceBindings(ctx: Context<Admin>, definition_id: string, board_ids: string[]): Promise<boolean> {
   const unbound = await ctx.db
     .delete(bindings)
     .where(and(eq(bindings.definition_id, definition_id), notInArray(bindings.board_id, board_ids)))

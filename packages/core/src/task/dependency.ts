@@ -7,56 +7,56 @@ import { DomainError } from "../errors.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import { tasks } from "./task.sql.ts";
 
-/** What is known of wished dependencies (contract tasks.md §6). */
-export interface WishedDependencies {
-  problem: DomainError | null;
-  /** Those that are not done. */
-  open: string[];
+/** The result of checking the dependencies of a request (docs/reference/tasks.md#dependencies). */
+export interface RequestedDependencies {
+  error: DomainError | null;
+  /** Dependencies that are not done. */
+  open_ids: string[];
 }
 
 /**
- * Changes of a board's dependencies happen one after the other: of two that are harmless by themselves, both together
- * could close a circle. Taken before any task is locked, and after the board, as by whoever removes the board.
+ * Serializes the changes of a board's dependencies: two changes, each valid alone, could together close a cycle. To be
+ * called before any task is locked. The board is locked first, which is also the order in which a board is removed.
  */
 export async function lockDependencies(ctx: Context, board: BoardRow): Promise<void> {
   await ctx.db.execute(sql`
     select pg_advisory_xact_lock(hashtextextended(${`dependencies ${board.id}`}, 0))
-    from (select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share) as held`);
+    from (select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share) as locked`);
 }
 
 /**
- * Looks at what a task is to depend on; `task_id` is null for a new one. The dependencies are held: none can be reopened
- * before the link exists by which its reopening finds this task.
+ * Checks the dependencies that a request gives a task; `task_id` is null for a new task. They stay locked, so that no task is
+ * reopened before this transaction has stored the link through which a reopening finds its dependents.
  */
-export async function readWished(
+export async function readRequestedDependencies(
   ctx: Context,
   board: BoardRow,
-  wished: readonly string[],
+  requested_ids: readonly string[],
   task_id: string | null,
-): Promise<WishedDependencies> {
-  if (wished.length === 0) return { problem: null, open: [] };
-  if (task_id !== null && wished.includes(task_id))
-    return { problem: new DomainError("invalid", "Task cannot depend on itself."), open: [] };
+): Promise<RequestedDependencies> {
+  if (requested_ids.length === 0) return { error: null, open_ids: [] };
+  if (task_id !== null && requested_ids.includes(task_id))
+    return { error: new DomainError("invalid", "Task cannot depend on itself."), open_ids: [] };
   const found = await ctx.db
     .select({ id: tasks.id, status: tasks.status })
     .from(tasks)
-    .where(and(inArray(tasks.id, [...wished]), eq(tasks.board_id, board.id)))
+    .where(and(inArray(tasks.id, [...requested_ids]), eq(tasks.board_id, board.id)))
     .orderBy(asc(tasks.id))
     .for("share");
-  const status = new Map(found.map((one) => [one.id, one.status]));
-  const missing_task_ids = wished.filter((id) => !status.has(id));
+  const status = new Map(found.map((task) => [task.id, task.status]));
+  const missing_task_ids = requested_ids.filter((id) => !status.has(id));
   if (missing_task_ids.length > 0) {
     const message = "One or more dependency tasks do not exist on this board.";
-    return { problem: new DomainError("not_found", message, { fields: { missing_task_ids } }), open: [] };
+    return { error: new DomainError("not_found", message, { fields: { missing_task_ids } }), open_ids: [] };
   }
-  const open = wished.filter((id) => status.get(id) !== "done");
-  if (task_id === null || !(await leadsTo(ctx, board, wished, task_id))) return { problem: null, open };
+  const open_ids = requested_ids.filter((id) => status.get(id) !== "done");
+  if (task_id === null || !(await isReachable(ctx, board, requested_ids, task_id))) return { error: null, open_ids };
   const message = "Dependency cycle detected. Remove the cycle before saving.";
-  return { problem: new DomainError("conflict", message), open };
+  return { error: new DomainError("conflict", message), open_ids };
 }
 
-/** Whether a task can be reached by walking dependencies from these; a circle elsewhere does not matter and ends the walk. */
-async function leadsTo(ctx: Context, board: BoardRow, from: readonly string[], task_id: string): Promise<boolean> {
+/** Whether following dependencies from these tasks leads to this one. `union` ends the walk in older cycles. */
+async function isReachable(ctx: Context, board: BoardRow, from: readonly string[], task_id: string): Promise<boolean> {
   const found = await ctx.db.execute(sql`
     with recursive walked(id) as (
       select unnest(${sql.param([...from])}::uuid[])
@@ -67,7 +67,7 @@ async function leadsTo(ctx: Context, board: BoardRow, from: readonly string[], t
   return rowsOf<{ reached: boolean }>(found)[0]!.reached;
 }
 
-/** Makes a task depend on these in this order, in the place of those it depends on. */
+/** Replaces the dependencies of a task, and keeps the order of the ids. */
 export async function replaceDependencies(ctx: Context, board: BoardRow, task_id: string, ids: readonly string[]): Promise<void> {
   await ctx.db
     .delete(task_dependencies)
@@ -75,7 +75,7 @@ export async function replaceDependencies(ctx: Context, board: BoardRow, task_id
   await addDependencies(ctx, board, task_id, ids);
 }
 
-/** The same for a task that depends on none. */
+/** Adds dependencies to a task that has none yet. */
 export async function addDependencies(ctx: Context, board: BoardRow, task_id: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await ctx.db

@@ -1,115 +1,88 @@
-import { and, asc, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { asc, eq, and, getTableColumns, inArray, sql } from "drizzle-orm";
 import { activity_events } from "../activity/activity.sql.ts";
 import type { BoardRow } from "../access.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { approval_task_links, approvals } from "../approval/approval.sql.ts";
+import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { StartOver } from "../db/giving-way.ts";
+import { RetryTransaction } from "../db/retry-transaction.ts";
 import { notFound } from "../errors.ts";
-import { tag_assignments } from "../tag/tag.sql.ts";
+import { taskTagIds } from "../tag/task-tags.ts";
 import { task_dependencies } from "./dependency.sql.ts";
-import type { TaskRow } from "./status.ts";
+import { dependencies, dependentIds, dependents } from "./dependency-columns.ts";
+import type { TaskRow } from "./status-rules.ts";
+import { taskCondition } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 import { task_transitions } from "./transition.sql.ts";
 
-/** What is to be held with a task. */
-interface Hold {
+/** What is locked together with a task. */
+interface LockOptions {
   /** Other tasks of the board. */
-  also?: readonly string[] | undefined;
-  /** The tasks that wait for it: they may be told, or sent back. */
+  also_ids?: readonly string[] | undefined;
+  /** Whether to lock the tasks that depend on it, which the change may return to the inbox. */
   dependents: boolean;
 }
 
-export interface HeldTask {
+export interface LockedTask {
   task: TaskRow;
-  /** Ids of all that is held, or null when the tasks that wait for this one are not. */
-  held: readonly string[] | null;
+  /** Ids of all locked tasks; null when the dependents are not locked. */
+  locked_ids: readonly string[] | null;
 }
 
 /**
- * A task, held until the transaction ends, with all others that the change may touch. They are locked by id, as everybody
- * locks them, so that nobody waits in a circle, and after the board, which the inner query takes, as whoever removes it.
- * Rows elsewhere can refer to them meanwhile.
+ * Locks a task and all other tasks that the change may touch, until the transaction ends. Every transaction locks the
+ * board first (the subquery, which PostgreSQL runs first) and then tasks by id, so that no deadlock arises.
+ * Rows of other tables can still refer to the locked tasks.
  */
-export async function holdTask(
+export async function lockTask(
   ctx: Context,
   board: BoardRow,
   task_id: string,
-  { also = [], dependents }: Hold,
-): Promise<HeldTask> {
-  const home = sql`(select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share)`;
-  const waiting = sql`union select link.task_id from ${task_dependencies} as link where link.depends_on_task_id = ${task_id}`;
-  // Of a list whose length it does not know PostgreSQL expects the worst, and makes its plan anew each time.
-  const named = also.length > 0 ? sql`unnest(${sql.param([task_id, ...also])}::uuid[])` : sql`${task_id}::uuid`;
-  const these =
-    dependents || also.length > 0
-      ? inArray(tasks.id, sql`(select ${named} ${dependents ? waiting : sql``})`)
+  { also_ids = [], dependents }: LockOptions,
+): Promise<LockedTask> {
+  const lockedBoard = sql`(select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share)`;
+  // A single id is not passed as a list: PostgreSQL cannot estimate a list's length and would plan the query each time.
+  const taskIds = also_ids.length > 0 ? sql`unnest(${sql.param([task_id, ...also_ids])}::uuid[])` : sql`${task_id}::uuid`;
+  const condition =
+    dependents || also_ids.length > 0
+      ? inArray(tasks.id, sql`(select ${taskIds} ${dependents ? sql`union ${dependentIds(task_id)}` : sql``})`)
       : eq(tasks.id, task_id);
-  // Of the others the text is not needed, which may be long.
+  // Descriptions can be long, and those of the other tasks are not needed.
   const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
-  const held = await ctx.db
+  const locked = await ctx.db
     .select({ ...getTableColumns(tasks), description })
     .from(tasks)
-    .where(and(eq(tasks.board_id, home), these))
+    .where(and(eq(tasks.board_id, lockedBoard), condition))
     .orderBy(asc(tasks.id))
     .for("no key update");
-  const task = held.find(({ id }) => id === task_id);
+  const task = locked.find(({ id }) => id === task_id);
   if (!task) throw notFound();
-  return { task, held: dependents ? held.map(({ id }) => id) : null };
+  return { task, locked_ids: dependents ? locked.map(({ id }) => id) : null };
 }
 
-/** Who has a task right now, without waiting for anybody; undefined for a task that is not there. */
-export async function readHolder(ctx: Context, board: BoardRow, task_id: string): Promise<string | null | undefined> {
+/** The current assignee of a task, read without waiting for a lock; undefined when the task does not exist. */
+export async function findAssigneeId(ctx: Context, board: BoardRow, task_id: string): Promise<string | null | undefined> {
   const [row] = await ctx.db
     .select({ assigned_agent_id: tasks.assigned_agent_id })
     .from(tasks)
-    .where(and(eq(tasks.id, task_id), eq(tasks.board_id, board.id)));
+    .where(taskCondition(board.id, task_id));
   return row?.assigned_agent_id;
 }
 
-/** A task that waits for this one. */
-interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_agent_id"> {
-  open: boolean;
-}
-
-const dependencies = sql<{ id: string; open: boolean }[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)
-  from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
-  where link.task_id = ${tasks}.id), '[]')`;
-
-const dependents = sql<Dependent[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done', 'status', other.status,
-    'assigned_agent_id', other.assigned_agent_id) order by other.created_at, other.id)
-  from ${task_dependencies} as link join ${tasks} as other on other.id = link.task_id
-  where link.depends_on_task_id = ${tasks}.id), '[]')`;
-
-const tag_ids = sql<string[]>`coalesce((
-  select jsonb_agg(given.tag_id order by given.position, given.id)
-  from ${tag_assignments} as given where given.task_id = ${tasks}.id), '[]')`;
-
-const pending_approval = sql<boolean>`exists (
-  select 1 from ${approval_task_links} as link where link.task_id = ${tasks}.id and link.pending)`;
-
-/** Granted after the task last left done: an older approval was for the work of then. */
-const approved = sql<boolean>`exists (
-  select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id
-  where link.task_id = ${tasks}.id and approval.board_id = ${tasks}.board_id and approval.status = 'approved'
-    and (${tasks}.left_done_at is null or approval.resolved_at > ${tasks}.left_done_at))`;
-
+/** Agents that wrote a non-blank comment since the work on the task last started. */
 const commenters = sql<string[]>`coalesce((
   select jsonb_agg(distinct comment.agent_id) from ${activity_events} as comment
   where comment.task_id = ${tasks}.id and comment.event_type = 'task.comment' and comment.agent_id is not null
     and comment.message ~ '\\S' and (${tasks}.last_started_at is null or comment.created_at >= ${tasks}.last_started_at)), '[]')`;
 
-/** The agent that was no lead and moved the task to review most recently, if it still is on the board and no lead. */
-const reviewed_for = sql<string | null>`(
+/** The agent that last moved the task to review, among agents that are still on the board and not its lead. */
+const review_submitter_id = sql<string | null>`(
   select step.agent_id from ${task_transitions} as step join ${agents} as agent on agent.id = step.agent_id
   where step.task_id = ${tasks}.id and step.to_status = 'review' and step.from_status is distinct from 'review'
     and agent.board_id = ${tasks}.board_id and not agent.is_board_lead
   order by step.at desc, step.id desc limit 1)`;
 
-/** What the lead said with or after the last move to review. */
+/** The lead's latest comment since the task last moved to review. */
 const review_comment = sql<string | null>`(
   select comment.message from ${activity_events} as comment join ${agents} as agent on agent.id = comment.agent_id
   where comment.task_id = ${tasks}.id and comment.event_type = 'task.comment' and agent.is_board_lead
@@ -117,27 +90,36 @@ const review_comment = sql<string | null>`(
       select max(step.at) from ${task_transitions} as step where step.task_id = ${tasks}.id and step.to_status = 'review')
   order by comment.created_at desc, comment.seq desc limit 1)`;
 
-/** What the database's clock says at the start of the transaction, which is also what new rows are stamped with. */
+/** The start of the transaction by the database's clock, which also sets the times of new rows. */
 const now = sql<Date>`now()::timestamptz(3)`.mapWith(tasks.created_at);
 
-const columns = { now, dependencies, dependents, tag_ids, pending_approval, approved, commenters, reviewed_for, review_comment };
+const columns = {
+  now,
+  dependencies,
+  dependents,
+  tag_ids: taskTagIds,
+  pending_approval: hasPendingApproval,
+  approved: isApproved,
+  commenters,
+  review_submitter_id,
+  review_comment,
+};
 
 /**
- * Everything around a task that decides about its change, in one statement. Read after the task was locked, and not with
- * it: what others committed while the lock was waited for is seen only by a later statement. A task that has come to wait
- * for this one meanwhile is not held, and out of turn it would be waited for: then everything starts over, and keeps the
- * board's dependencies as they are.
+ * Reads all facts that decide about a task's change, in one statement after the lock: only a later statement sees what
+ * others committed while the lock was waited for. When a task became a dependent meanwhile, it is not locked, and locking
+ * it now could deadlock; so the transaction starts again, with the board's dependencies locked.
  */
-export async function readFacts(ctx: Context, { task, held }: HeldTask) {
-  const late = sql<boolean>`exists (
+export async function readTaskFacts(ctx: Context, { task, locked_ids }: LockedTask) {
+  const hasUnlockedDependent = sql<boolean>`exists (
     select 1 from ${task_dependencies} as link
-    where link.depends_on_task_id = ${tasks}.id and link.task_id <> all(${sql.param(held)}::uuid[]))`;
+    where link.depends_on_task_id = ${tasks}.id and link.task_id <> all(${sql.param(locked_ids)}::uuid[]))`;
   const [row] = await ctx.db
-    .select({ ...columns, late: held ? late : sql<boolean>`false` })
+    .select({ ...columns, is_stale: locked_ids ? hasUnlockedDependent : sql<boolean>`false` })
     .from(tasks)
-    .where(and(eq(tasks.id, task.id), eq(tasks.board_id, task.board_id)));
-  const { late: isLate, ...facts } = row!;
-  if (isLate) throw new StartOver();
+    .where(taskCondition(task.board_id, task.id));
+  const { is_stale, ...facts } = row!;
+  if (is_stale) throw new RetryTransaction();
   return facts;
 }
-export type Facts = Awaited<ReturnType<typeof readFacts>>;
+export type TaskFacts = Awaited<ReturnType<typeof readTaskFacts>>;

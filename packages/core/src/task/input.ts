@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { Id, InstantIn, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty } from "../wire.ts";
-import { TaskStatus } from "./task.ts";
+import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { TaskStatus } from "./task-status.ts";
 
 const MAX_TITLE = 500;
 const MAX_PRIORITY = 50;
@@ -8,42 +8,42 @@ const MAX_PRIORITY = 50;
 const Ids = z.array(Id).max(MAX_IDS).nullable().optional();
 
 const shape = {
-  description: z.string().max(MAX_TEXT).nullable().optional().describe("What is to be done, in full."),
-  due_at: InstantIn.nullable().optional().describe("When it should be done."),
-  assigned_agent_id: Id.nullable().optional().describe("Agent of the board that is to work on it."),
-  depends_on_task_ids: Ids.describe("Tasks of the board that must be done first; null is as good as absent."),
-  dependencies: Ids.describe("Another name of `depends_on_task_ids`, which wins."),
-  tag_ids: Ids.describe("Tags of the organization; null is as good as absent."),
+  description: z.string().max(MAX_TEXT).nullable().optional().describe("What has to be done, in full."),
+  due_at: InstantInput.nullable().optional().describe("When it is due."),
+  assigned_agent_id: Id.nullable().optional().describe("Agent of the board to assign the task to."),
+  depends_on_task_ids: Ids.describe("Tasks of the board that must be done first. Null counts as absent."),
+  dependencies: Ids.describe("Alias of `depends_on_task_ids`, which wins when both are sent."),
+  tag_ids: Ids.describe("Tags of the organization. Null counts as absent."),
   custom_field_values: JsonObject.nullable().optional().describe("Values of the board's custom fields by key."),
 };
 
 export const CreateTask = z
   .object({
-    title: NonEmpty(MAX_TITLE).describe("What is to be done, in a line."),
-    status: TaskStatus.default("inbox").describe("Where the task stands."),
-    priority: NonEmpty(MAX_PRIORITY).default("medium").describe("`high`, `medium`, `low` or a word of your own."),
+    title: NonEmpty(MAX_TITLE).describe("What has to be done, in one line."),
+    status: TaskStatus.default("inbox").describe("State of the new task."),
+    priority: NonEmpty(MAX_PRIORITY).default("medium").describe("`high`, `medium`, `low` or any other word."),
     ...shape,
   })
   .meta({ id: "TaskCreate" });
 export type CreateTask = z.infer<typeof CreateTask>;
 
-export const CreateTaskOnBoard = CreateTask.extend({ board_id: Id.describe("Board that the task is for.") }).meta({
+export const CreateTaskOnBoard = CreateTask.extend({ board_id: Id.describe("Board to create the task on.") }).meta({
   id: "TaskCreateOnBoard",
 });
 
 export const UpdateTask = z
   .object({
-    title: NonEmpty(MAX_TITLE).optional().describe("What is to be done, in a line."),
-    status: TaskStatus.optional().describe("Where the task goes; its present status is no move."),
-    priority: NonEmpty(MAX_PRIORITY).optional().describe("`high`, `medium`, `low` or a word of your own."),
+    title: NonEmpty(MAX_TITLE).optional().describe("What has to be done, in one line."),
+    status: TaskStatus.optional().describe("State to move the task to. Its current state is no move."),
+    priority: NonEmpty(MAX_PRIORITY).optional().describe("`high`, `medium`, `low` or any other word."),
     ...shape,
-    comment: z.string().max(MAX_TEXT).nullable().optional().describe("A comment on the task; blank is as good as absent."),
+    comment: z.string().max(MAX_TEXT).nullable().optional().describe("A comment on the task. Blank counts as absent."),
   })
   .meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
-/** What a caller really asks for: aliases and ways of saying nothing are gone, and ids stand once. */
-export interface Wish {
+/** A request without aliases, nulls that count as absent, and repeated ids. */
+export interface TaskPatch {
   title?: string | undefined;
   description?: string | null | undefined;
   status?: TaskStatus | undefined;
@@ -56,14 +56,20 @@ export interface Wish {
   comment?: string | undefined;
 }
 
-export function toWish({ dependencies, depends_on_task_ids, tag_ids, custom_field_values, ...input }: UpdateTask): Wish {
+export function toTaskPatch({
+  dependencies,
+  depends_on_task_ids,
+  tag_ids,
+  custom_field_values,
+  ...input
+}: UpdateTask): TaskPatch {
   return {
     ...input,
-    depends_on_task_ids: once(depends_on_task_ids ?? dependencies),
-    tag_ids: once(tag_ids),
+    depends_on_task_ids: toUniqueIds(depends_on_task_ids ?? dependencies),
+    tag_ids: toUniqueIds(tag_ids),
     custom_field_values: custom_field_values ?? undefined,
     comment: input.comment?.trim() || undefined,
   };
 }
 
-const once = (ids: string[] | null | undefined) => (ids ? [...new Set(ids)] : undefined);
+const toUniqueIds = (ids: string[] | null | undefined) => (ids ? [...new Set(ids)] : undefined);

@@ -1,4 +1,4 @@
-import { abridge, quote } from "../text.ts";
+import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
 export type TaskHeader =
@@ -11,23 +11,26 @@ export type TaskHeader =
 const DESCRIPTION_CHARS = 500;
 
 const ACTIONS: Readonly<Record<TaskHeader, string>> = {
-  "NEW TASK ADDED": "triage it: assign it to a worker, or split it up and say what depends on what.",
+  "NEW TASK ADDED": "triage it: assign it to a worker, or split it into tasks and set their dependencies.",
   "TASK ASSIGNED": "read the task and its comments, move it to in_progress and start; comment when something is unclear.",
   "TASK READY FOR LEAD REVIEW":
     "review the deliverables, then move the task to done, or back to inbox with a comment that says what is missing.",
-  "TASK BACK IN INBOX": "see why it came back, then assign it anew or wait for what blocks it.",
-  "CHANGES REQUESTED": "read what is asked for, move the task to in_progress, and hand it over for review again.",
+  "TASK BACK IN INBOX": "find out why it came back, then assign it again or wait for the tasks that block it.",
+  "CHANGES REQUESTED": "read the requested changes, move the task to in_progress, and submit it for review again.",
 };
 
-interface Told {
+interface TaskSummary {
   id: string;
   title: string;
   description: string | null;
   status: string;
 }
 
-/** What an agent is told of a task (contract gateways.md §14). `requested` is what a review asks for; null when it said nothing. */
-export function taskText(header: TaskHeader, board: { name: string }, task: Told, requested?: string | null): string {
+/**
+ * The message about a task (docs/reference/gateways.md#task-messages). `requested` is the lead's comment on a review, null
+ * when the lead wrote none, and undefined in messages that are not about a review.
+ */
+export function taskText(header: TaskHeader, board: { name: string }, task: TaskSummary, requested?: string | null): string {
   const description = task.description?.trim();
   return [
     header,
@@ -35,15 +38,15 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Told
     `Task: ${oneLine(task.title)}`,
     `Task ID: ${task.id}`,
     `Status: ${task.status}`,
-    ...(description ? [`Description: ${oneLine(abridge(description, DESCRIPTION_CHARS))}`] : []),
+    ...(description ? [`Description: ${oneLine(ellipsize(description, DESCRIPTION_CHARS))}`] : []),
     ...(requested === undefined ? [] : requestedChanges(requested)),
     "",
     `Take action: ${ACTIONS[header]}`,
   ].join("\n");
 }
 
-/** The lead's words are kept as they stand, and end where their quotation ends. */
+/** The comment is quoted in a fence, so that its text cannot pass for a part of the message. */
 const requestedChanges = (requested: string | null) => [
   "Requested changes:",
-  requested === null ? "The lead asks for another round and left no comment; ask in a comment of the task." : quote(requested),
+  requested === null ? "The lead requests changes but left no comment; ask in a comment on the task." : fenceMessage(requested),
 ];

@@ -3,42 +3,41 @@ import * as z from "zod";
 import { boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
 import type { EventRow } from "../activity/activity.ts";
-import type { Agent, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { cursorOf } from "../stream/cursor.ts";
+import type { CallerContext } from "../context.ts";
+import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
-import { inOrder, type Source, within } from "../stream/source.ts";
+import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
 import { Id, Instant } from "../wire.ts";
 import { TaskComment, toComment } from "./comment.ts";
 import { tasks } from "./task.sql.ts";
 import { Task, taskColumns, toTask } from "./task.ts";
 
-const Change = z.enum(["task.created", "task.updated", "task.status_changed"]);
-const SHOWN = ["task.comment", ...Change.options] as const;
+const ChangeType = z.enum(["task.created", "task.updated", "task.status_changed"]);
+const EVENT_TYPES = ["task.comment", ...ChangeType.options] as const;
 
 const TaskActivity = z
   .object({
     id: Id.describe("Id of the event in the activity log."),
-    event_type: z.enum(SHOWN).describe("What happened."),
-    message: z.string().nullable().describe("What happened, in words; of a comment its text."),
-    agent_id: Id.nullable().describe("Agent that did it; null for a person."),
-    task_id: Id.nullable().describe("The task; null once it is removed."),
+    event_type: z.enum(EVENT_TYPES).describe("What happened."),
+    message: z.string().nullable().describe("What happened, as a sentence; for a comment, its text."),
+    agent_id: Id.nullable().describe("Agent that caused the event; null for a person."),
+    task_id: Id.nullable().describe("The task; null after it was removed."),
     created_at: Instant.describe("When it happened."),
   })
-  .meta({ id: "TaskActivity", description: "What happened to a task." });
+  .meta({ id: "TaskActivity", description: "An event of a task in the activity log." });
 
 const activity = TaskActivity.describe("The event of the activity log.");
 export const TaskEvent = z
   .union([
     z.object({
-      type: z.literal("task.comment").describe("Somebody said something about a task."),
+      type: z.literal("task.comment").describe("Somebody commented on a task."),
       activity,
       comment: TaskComment.describe("The comment."),
     }),
     z.object({
-      type: Change.describe("What happened to the task."),
+      type: ChangeType.describe("What happened to the task."),
       activity,
-      task: Task.nullable().describe("The task as it is by now; null once it is removed."),
+      task: Task.nullable().describe("The task as it is now; null after it was removed."),
     }),
   ])
   .meta({ id: "TaskEvent", description: "The data of a `task` event." });
@@ -48,17 +47,17 @@ export const TaskStreamQuery = z.object({ since: Since });
 
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at };
 
-/** What happens to a board's tasks from now on, with the tasks as they are when it is read. */
-export async function followTasks(ctx: Context<User | Agent>, board_id: string): Promise<Source> {
+/** The stream of a board's task events. Each event carries the task as it is at the time of reading. */
+export async function followTasks(ctx: CallerContext, board_id: string): Promise<Source> {
   const board = await boardFor(ctx, board_id, "read");
-  const noComment = ne(activity_events.event_type, "task.comment");
-  const wanted = and(
+  const isNotComment = ne(activity_events.event_type, "task.comment");
+  const condition = and(
     eq(activity_events.board_id, board.id),
-    inArray(activity_events.event_type, [...SHOWN]),
-    // A comment goes with its task.
-    or(noComment, isNotNull(activity_events.task_id)),
+    inArray(activity_events.event_type, [...EVENT_TYPES]),
+    // A comment without a task belonged to a removed task.
+    or(isNotComment, isNotNull(activity_events.task_id)),
   );
-  const ofTask = and(eq(tasks.id, activity_events.task_id), eq(tasks.board_id, board.id), noComment);
+  const isTaskOfEvent = and(eq(tasks.id, activity_events.task_id), eq(tasks.board_id, board.id), isNotComment);
   return {
     key: `tasks ${board.id}`,
     event: "task",
@@ -66,13 +65,13 @@ export async function followTasks(ctx: Context<User | Agent>, board_id: string):
       const rows = await ctx.db
         .select({ event: activity_events, task: taskColumns })
         .from(activity_events)
-        .leftJoin(tasks, ofTask)
-        .where(and(wanted, within(window, order)))
-        .orderBy(...inOrder(window, order))
+        .leftJoin(tasks, isTaskOfEvent)
+        .where(and(condition, windowCondition(window, order)))
+        .orderBy(...windowOrder(window, order))
         .limit(window.limit);
       return rows.map(({ event, task }) => ({
         id: event.id,
-        cursor: cursorOf(event.tx, event.seq),
+        cursor: toCursor(event.tx, event.seq),
         data: toEvent(event, task && toTask(task)),
       }));
     },
@@ -81,7 +80,7 @@ export async function followTasks(ctx: Context<User | Agent>, board_id: string):
 
 function toEvent(event: EventRow, task: Task | null): TaskEvent {
   const { id, message, agent_id, task_id } = event;
-  const event_type = event.event_type as (typeof SHOWN)[number];
+  const event_type = event.event_type as (typeof EVENT_TYPES)[number];
   const activity = { id, event_type, message, agent_id, task_id, created_at: event.created_at.toISOString() };
   if (event_type === "task.comment") return { type: event_type, activity, comment: toComment(event) };
   return { type: event_type, activity, task };

@@ -1,9 +1,10 @@
-import { sql } from "drizzle-orm";
 import { boolean, check, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import { id, instant, timestamps } from "../db/columns.ts";
+import { id, instant, isOneOf, timestamps } from "../db/columns.ts";
 import { users } from "../organization/organization.sql.ts";
+
+export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 
 export const tasks = pgTable(
   "tasks",
@@ -14,7 +15,7 @@ export const tasks = pgTable(
       .references(() => boards.id, { onDelete: "cascade" }),
     title: text().notNull(),
     description: text(),
-    status: text().$type<"inbox" | "in_progress" | "review" | "done" | "blocked">().notNull().default("inbox"),
+    status: text({ enum: TASK_STATUSES }).notNull().default("inbox"),
     priority: text().notNull().default("medium"),
     due_at: instant(),
     assigned_agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
@@ -33,6 +34,6 @@ export const tasks = pgTable(
     index("tasks_by_assignee").on(t.board_id, t.assigned_agent_id, t.created_at, t.id),
     index("tasks_by_agent").on(t.assigned_agent_id),
     index("tasks_by_creator").on(t.created_by_user_id),
-    check("tasks_status", sql`${t.status} in ('inbox', 'in_progress', 'review', 'done', 'blocked')`),
+    check("tasks_status", isOneOf(t.status, TASK_STATUSES)),
   ],
 );

@@ -1,74 +1,64 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
+import type { Context } from "../context.ts";
 import { TagLabel } from "../tag/tag.ts";
-import { tag_assignments, tags } from "../tag/tag.sql.ts";
+import { taskTags } from "../tag/task-tags.ts";
 import { Id, Instant } from "../wire.ts";
 import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
-import { task_dependencies } from "./dependency.sql.ts";
+import { dependencies, type Dependency } from "./dependency-columns.ts";
 import { tasks } from "./task.sql.ts";
-
-export const TaskStatus = z.enum(["inbox", "in_progress", "review", "done", "blocked"]);
-export type TaskStatus = z.infer<typeof TaskStatus>;
+import { TaskStatus } from "./task-status.ts";
 
 export const Task = z
   .object({
     id: Id.describe("Id of the task."),
     board_id: Id.describe("Board that the task is on."),
-    title: z.string().describe("What is to be done, in a line."),
-    description: z.string().nullable().describe("What is to be done, in full."),
-    status: TaskStatus.describe("Where the task stands."),
-    priority: z.string().describe("`high`, `medium` and `low` rank in this order, before all others."),
-    due_at: Instant.nullable().describe("When it should be done."),
-    assigned_agent_id: Id.nullable().describe("Agent that works on it."),
-    created_by_user_id: Id.nullable().describe("Person who created it; null when an agent did."),
+    title: z.string().describe("What has to be done, in one line."),
+    description: z.string().nullable().describe("What has to be done, in full."),
+    status: TaskStatus.describe("State of the task."),
+    priority: z.string().describe("`high`, `medium` and `low` rank in this order, before all other words."),
+    due_at: Instant.nullable().describe("When it is due."),
+    assigned_agent_id: Id.nullable().describe("Agent that the task is assigned to."),
+    created_by_user_id: Id.nullable().describe("Person who created it; null for an agent's task."),
     in_progress_at: Instant.nullable().describe("Start of the current work cycle."),
     depends_on_task_ids: z.array(Id).describe("Tasks that must be done first."),
-    blocked_by_task_ids: z.array(Id).describe("Those of them that are not done; none once the task itself is."),
-    is_blocked: z.boolean().describe("Whether it waits for another task."),
+    blocked_by_task_ids: z.array(Id).describe("Dependencies that are not done; empty when the task itself is done."),
+    is_blocked: z.boolean().describe("Whether `blocked_by_task_ids` has any ids."),
     tag_ids: z.array(Id).describe("Ids of its tags."),
-    tags: z.array(TagLabel).describe("Its tags, in the order they were given."),
+    tags: z.array(TagLabel).describe("Its tags, in the order of `tag_ids`."),
     custom_field_values: z
       .record(z.string(), z.unknown())
-      .describe("Every custom field of the board by key: the task's value, else the field's default."),
-    created_at: Instant.describe("When the task was made."),
+      .describe("One key for every custom field of the board: the task's value, else the field's default."),
+    created_at: Instant.describe("When the task was created."),
     updated_at: Instant.describe("When the task last changed."),
   })
   .meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
 
-interface Dependency {
-  id: string;
-  open: boolean;
-}
-
-// What belongs to a task is read with it, so that a list of any length is one statement. Each part goes by an index.
-const dependencies = sql<Dependency[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)
-  from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
-  where link.task_id = ${tasks}.id), '[]')`;
-
-export const taskLabels = sql<TagLabel[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', tag.id, 'name', tag.name, 'slug', tag.slug, 'color', tag.color)
-    order by given.position, given.id)
-  from ${tag_assignments} as given join ${tags} as tag on tag.id = given.tag_id
-  where given.task_id = ${tasks}.id), '[]')`;
-
-/** An explicit null overrides the default, so that a value is looked for by its row. */
+/** A stored null hides the default, so the case asks whether the row exists, not whether its value does. */
 const custom_field_values = sql<Record<string, unknown>>`coalesce((
-  select jsonb_object_agg(field.field_key, case when given.id is null then field.default_value else given.value end)
+  select jsonb_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end)
   from ${board_task_custom_fields} as bound
   join ${task_custom_field_definitions} as field on field.id = bound.definition_id
-  left join ${task_custom_field_values} as given on given.definition_id = field.id and given.task_id = ${tasks}.id
+  left join ${task_custom_field_values} as stored on stored.definition_id = field.id and stored.task_id = ${tasks}.id
   where bound.board_id = ${tasks}.board_id), '{}')`;
 
-/** What a select over `tasks` takes for `toTask`. */
-export const taskColumns = { ...getTableColumns(tasks), dependencies, tags: taskLabels, custom_field_values };
+/** The columns that `toTask` needs. They hold all that belongs to a task, so that a list of any length is one statement. */
+export const taskColumns = { ...getTableColumns(tasks), dependencies, tags: taskTags, custom_field_values };
 
 type Row = typeof tasks.$inferSelect & {
   dependencies: Dependency[];
   tags: TagLabel[];
   custom_field_values: Record<string, unknown>;
 };
+
+/** A task of a board. Every query over tasks names the board, which the caller may access. */
+export const taskCondition = (board_id: string, task_id: string) => and(eq(tasks.id, task_id), eq(tasks.board_id, board_id));
+
+export async function readTask(ctx: Context, board_id: string, task_id: string): Promise<Task | undefined> {
+  const [row] = await ctx.db.select(taskColumns).from(tasks).where(taskCondition(board_id, task_id));
+  return row && toTask(row);
+}
 
 export function toTask(row: Row): Task {
   const blocked_by_task_ids = row.status === "done" ? [] : row.dependencies.filter(({ open }) => open).map(({ id }) => id);

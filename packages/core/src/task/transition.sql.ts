@@ -5,7 +5,7 @@ import { created, id, instant } from "../db/columns.ts";
 import { users } from "../organization/organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
-/** Append-only: every real move of a task, its creation (from null) and its deletion (to null). Metrics read nothing else. */
+/** Append-only: every change of a task's status, its creation (from null) and its deletion (to null). The source of metrics. */
 export const task_transitions = pgTable(
   "task_transitions",
   {

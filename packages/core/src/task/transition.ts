@@ -1,29 +1,34 @@
 import { sql } from "drizzle-orm";
-import type { Agent, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { doneBy } from "./events.ts";
-import type { TaskStatus } from "./task.ts";
+import { actorColumns } from "../actor.ts";
+import type { CallerContext } from "../context.ts";
+import type { TaskStatus } from "./task-status.ts";
 import { task_transitions } from "./transition.sql.ts";
 
 export interface NewTransition {
+  board_id: string;
+  /** Null for a removed task. */
   task_id: string | null;
   /** Null for a new task. */
   from_status: TaskStatus | null;
-  /** Null for a removed one. */
+  /** Null for a removed task. */
   to_status: TaskStatus | null;
   in_progress_at: Date | null;
 }
 
-/** The inserts that record moves of a board's tasks, for `writeTogether`: one for all, none without moves. */
-export function newTransitions(ctx: Context<User | Agent>, board_id: string, moves: readonly NewTransition[]) {
-  if (moves.length === 0) return [];
-  const rows = moves.map((move) => ({ board_id, at: nextMoment(move.task_id), ...move, ...doneBy(ctx.actor) }));
+/** One insert of all transitions for `runBatch`; an empty list without transitions. */
+export function insertTransitions(ctx: CallerContext, transitions: readonly NewTransition[]) {
+  if (transitions.length === 0) return [];
+  const rows = transitions.map((transition) => ({
+    at: nextTransitionTime(transition.task_id),
+    ...transition,
+    ...actorColumns(ctx.actor),
+  }));
   return [ctx.db.insert(task_transitions).values(rows)];
 }
 
 /**
- * The start of the transaction, but always after the task's last move: whoever waited for the task has started before it.
- * The task is held.
+ * The start of the transaction, but always later than the task's last transition: a transaction that waited for the
+ * task's lock may have started before the one that held it. The caller must have locked the task.
  */
-export const nextMoment = (task_id: string | null) => sql`greatest(now(), (
+const nextTransitionTime = (task_id: string | null) => sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = ${task_id}))`;

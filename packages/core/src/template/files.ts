@@ -1,4 +1,4 @@
-/** What an agent is, and with it which files it gets. */
+/** The position of an agent, which decides which files it gets. */
 export type AgentRole = "lead" | "worker" | "main";
 
 export type FileName =
@@ -13,21 +13,21 @@ export type FileName =
   | "ROLES.md"
   | "LEARNINGS.md";
 
-export const roleOf = (agent: { board_id: string | null; is_board_lead: boolean }): AgentRole =>
+export const toRole = (agent: { board_id: string | null; is_board_lead: boolean }): AgentRole =>
   agent.board_id === null ? "main" : agent.is_board_lead ? "lead" : "worker";
 
-const OF_ALL = ["TOOLS.md", "SOUL.md", "IDENTITY.md", "USER.md"] as const;
-const OF_BOARD_AGENTS = [...OF_ALL, "MEMORY.md", "HEARTBEAT.md", "BOOTSTRAP.md"] as const;
+const COMMON_FILES = ["TOOLS.md", "SOUL.md", "IDENTITY.md", "USER.md"] as const;
+const BOARD_AGENT_FILES = [...COMMON_FILES, "MEMORY.md", "HEARTBEAT.md", "BOOTSTRAP.md"] as const;
 
 /**
- * The files of each role in writing order (contract gateways.md §10.1): the token first, since it decides whether the
- * agent can work at all, and what a host may refuse last.
+ * The files of each role in writing order (docs/reference/gateways.md#workspace-files): first TOOLS.md, because an agent
+ * cannot work without its token, and last the files that some hosts refuse.
  */
-export const FILES: Readonly<Record<AgentRole, readonly FileName[]>> = {
-  lead: [...OF_BOARD_AGENTS, "AGENTS.md", "ROLES.md"],
-  worker: OF_BOARD_AGENTS,
-  main: OF_ALL,
+export const ROLE_FILES: Readonly<Record<AgentRole, readonly FileName[]>> = {
+  lead: [...BOARD_AGENT_FILES, "AGENTS.md", "ROLES.md"],
+  worker: BOARD_AGENT_FILES,
+  main: COMMON_FILES,
 };
 
-/** What agents write themselves: an update leaves these alone where the host has them. LEARNINGS.md is theirs from the start. */
-export const PRESERVED: ReadonlySet<FileName> = new Set<FileName>(["USER.md", "MEMORY.md", "LEARNINGS.md"]);
+/** Files that agents maintain: an update does not overwrite them on the host. The service never writes LEARNINGS.md. */
+export const PRESERVED_FILES: ReadonlySet<FileName> = new Set<FileName>(["USER.md", "MEMORY.md", "LEARNINGS.md"]);

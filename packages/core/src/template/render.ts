@@ -1,7 +1,8 @@
-import type { TemplateSubject } from "./context.ts";
-import { textValues } from "./blocks.ts";
-import { type AgentRole, FILES, type FileName, roleOf } from "./files.ts";
-import { fill, substitute, type Template } from "./substitute.ts";
+import type { TemplateSubject } from "./subject.ts";
+import { createTextValues } from "./blocks.ts";
+import { type CountChars, createRenderBudget, DEFAULT_RENDER_LIMITS } from "./budget.ts";
+import { type AgentRole, ROLE_FILES, type FileName, toRole } from "./files.ts";
+import { fillTemplate, substitute, type Template } from "./substitute.ts";
 import { AGENTS } from "./texts/agents.ts";
 import { BOOTSTRAP } from "./texts/bootstrap.ts";
 import { LEAD_HEARTBEAT, WORKER_HEARTBEAT } from "./texts/heartbeat.ts";
@@ -11,8 +12,8 @@ import { ROLES } from "./texts/roles.ts";
 import { LEAD_SOUL, MAIN_SOUL, ROLE_SOUL, WORKER_SOUL } from "./texts/soul.ts";
 import { TOOLS } from "./texts/tools.ts";
 import { USER } from "./texts/user.ts";
-import { withoutKeyLines } from "./token-line.ts";
-import { type RenderOptions, type Values, valuesOf } from "./values.ts";
+import { quoteKeyLines } from "./token-line.ts";
+import { type RenderOptions, type VariableValues, createValues } from "./values.ts";
 
 export interface RenderedFile {
   name: FileName;
@@ -21,11 +22,11 @@ export interface RenderedFile {
 
 type Texts = Partial<Record<FileName, readonly Template[]>>;
 
-const OF_ALL: Texts = { "IDENTITY.md": IDENTITY, "USER.md": USER };
+const COMMON_TEXTS: Texts = { "IDENTITY.md": IDENTITY, "USER.md": USER };
 
-const TEXTS: Readonly<Record<AgentRole, Texts>> = {
+const ROLE_TEXTS: Readonly<Record<AgentRole, Texts>> = {
   lead: {
-    ...OF_ALL,
+    ...COMMON_TEXTS,
     "TOOLS.md": TOOLS.lead,
     "SOUL.md": LEAD_SOUL,
     "MEMORY.md": LEAD_MEMORY,
@@ -35,40 +36,44 @@ const TEXTS: Readonly<Record<AgentRole, Texts>> = {
     "ROLES.md": ROLES,
   },
   worker: {
-    ...OF_ALL,
+    ...COMMON_TEXTS,
     "TOOLS.md": TOOLS.worker,
     "SOUL.md": WORKER_SOUL,
     "MEMORY.md": WORKER_MEMORY,
     "HEARTBEAT.md": WORKER_HEARTBEAT,
     "BOOTSTRAP.md": BOOTSTRAP,
   },
-  main: { ...OF_ALL, "TOOLS.md": TOOLS.main, "SOUL.md": MAIN_SOUL },
+  main: { ...COMMON_TEXTS, "TOOLS.md": TOOLS.main, "SOUL.md": MAIN_SOUL },
 };
 
 /**
- * The files of an agent in writing order, each trimmed; those that come out empty are left out. The token is in TOOLS.md
- * alone, and no other file has a line that could be taken for it.
+ * The files of an agent in writing order, trimmed and without empty ones. Only TOOLS.md holds the token, and no other file
+ * has a line that a parser could take for the token line. Throws RenderTooLarge.
  */
 export function renderFiles(subject: TemplateSubject, options: RenderOptions): RenderedFile[] {
-  const role = roleOf(subject.agent);
-  const values = valuesOf(subject, options);
-  const forTexts = textValues(subject, values);
-  return FILES[role].flatMap((name) => {
-    const own = ownText(subject, name);
-    const texts = role === "worker" && name === "SOUL.md" && forTexts.role_soul ? ROLE_SOUL : TEXTS[role][name];
-    const content = own ? fillOwn(own, values) : (texts ?? []).map((text) => fill(text, forTexts)).join("\n\n");
-    const safe = name === "TOOLS.md" ? content : withoutKeyLines(content);
+  const role = toRole(subject.agent);
+  const values = createValues(subject, options);
+  const textVariables = createTextValues(subject, values);
+  const openBudget = createRenderBudget(options.limits ?? DEFAULT_RENDER_LIMITS);
+  return ROLE_FILES[role].flatMap((name) => {
+    const count = openBudget(name);
+    const custom = customText(subject, name);
+    const texts = role === "worker" && name === "SOUL.md" && textVariables.role_soul ? ROLE_SOUL : ROLE_TEXTS[role][name];
+    const content = custom
+      ? fillCustomText(custom, values, count)
+      : (texts ?? []).map((text) => fillTemplate(text, textVariables, count)).join("\n\n");
+    const safe = name === "TOOLS.md" ? content : quoteKeyLines(content);
     return safe ? [{ name, content: safe }] : [];
   });
 }
 
-/** What people put in the place of our text. */
-function ownText({ agent }: TemplateSubject, name: FileName): string | null {
+/** The text with which people have replaced the service's own text, or null. */
+function customText({ agent }: TemplateSubject, name: FileName): string | null {
   if (name === "IDENTITY.md") return agent.identity_template?.trim() || null;
   if (name === "SOUL.md") return agent.soul_template?.trim() || null;
   return null;
 }
 
-/** Text of people: data in which known names are replaced, and everything else stays. The token cannot be had this way. */
-const fillOwn = (text: string, values: Values): string =>
-  substitute(text, (name) => (name === "auth_token" ? undefined : values.get(name))).trim();
+/** Replaces known variables and keeps all other text. `auth_token` is not available, so custom text cannot show the token. */
+const fillCustomText = (text: string, values: VariableValues, count: CountChars): string =>
+  substitute(text, (name) => (name === "auth_token" ? undefined : values.get(name)), count).trim();

@@ -1,69 +1,70 @@
+import { memoPerApp } from "../app-memo.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { errorText } from "../log.ts";
-import { type Directory, openDirectory } from "../soul/directory.ts";
-import type { SoulName } from "../soul/name.ts";
-import { cut } from "../text.ts";
-import type { Web } from "../web/web.ts";
+import { type SoulDirectory } from "../soul/directory.ts";
+import { openSoulDirectory } from "../soul/open-directory.ts";
+import type { SoulName } from "../soul/soul-name.ts";
+import { truncate } from "../text.ts";
 import { slugify } from "../wire.ts";
-import { unlessAborted } from "./patience.ts";
+import { untilAborted } from "../concurrency.ts";
 import type { RoleSoul } from "./values.ts";
 
 const MAX_CHARS = 24_000;
-/** Files wait no longer for a directory; and for so long none waits for one that failed. */
-const PATIENCE_MS = 5_000;
-const REST_MS = 30_000;
+/** How long rendering waits for the directory, and how long it skips a directory that failed. */
+const TIMEOUT_MS = 5_000;
+const COOLDOWN_MS = 30_000;
 
-const resting = new WeakMap<Web, number>();
+const cooldownOf = memoPerApp(() => ({ until_ms: 0 }));
 
 /**
- * The soul of a role from the souls directory, or null: there is none that fits, or the directory cannot be read, which
- * must hold up nobody's files (contract gateways.md §10.2). The directory keeps what it has read, so that the agents of a
- * run ask for it once.
+ * The soul of a role from the souls directory (docs/reference/gateways.md#role-souls). Null when no soul matches or the
+ * directory cannot be read: that must not delay an agent's files. The directory caches, so a sync run fetches a soul once.
  */
-export async function findRoleSoul(ctx: Context, role: string, patience_ms = PATIENCE_MS): Promise<RoleSoul | null> {
+export async function findRoleSoul(ctx: Context, role: string, timeout_ms = TIMEOUT_MS): Promise<RoleSoul | null> {
   const now = ctx.now().getTime();
-  if (now < (resting.get(ctx.web) ?? 0)) return null;
-  const rest = () => void resting.set(ctx.web, now + REST_MS);
-  const late = AbortSignal.timeout(patience_ms);
+  const cooldown = cooldownOf(ctx);
+  if (now < cooldown.until_ms) return null;
+  const startCooldown = () => void (cooldown.until_ms = now + COOLDOWN_MS);
+  const timeout_signal = AbortSignal.timeout(timeout_ms);
   try {
-    const found = await unlessAborted(read(ctx, role), late);
-    if (found === undefined) rest();
-    return found ?? null;
+    const soul = await untilAborted(readRoleSoul(ctx, role), timeout_signal);
+    if (soul === undefined) startCooldown();
+    return soul ?? null;
   } catch (error) {
-    // What the directory has to say for itself is in the log already.
+    // The directory logs its own failures, which are DomainErrors.
     if (!(error instanceof DomainError)) ctx.log.error("souls.role_failed", errorText(error));
-    rest();
+    startCooldown();
     return null;
   }
 }
 
-async function read(ctx: Context, role: string): Promise<RoleSoul | null> {
-  const directory = await openDirectory(ctx);
+async function readRoleSoul(ctx: Context, role: string): Promise<RoleSoul | null> {
+  const directory = await openSoulDirectory(ctx);
   const name = matchRole(await directory.list(), slugify(role, ""));
   const text = name && (await directory.find(name));
-  return name && text?.trim() ? { markdown: cut(text, MAX_CHARS), source_url: addressOf(ctx, directory, name) } : null;
+  return name && text?.trim() ? { markdown: truncate(text, MAX_CHARS), source_url: toAbsoluteUrl(ctx, directory, name) } : null;
 }
 
-/** Absolute in any case: an agent's files have no address that a path could follow. */
-const addressOf = ({ settings }: Context, directory: Directory, name: SoulName): string =>
+/** Always absolute, because a path alone means nothing in a file on a host. */
+const toAbsoluteUrl = ({ settings }: Context, directory: SoulDirectory, name: SoulName): string =>
   new URL(directory.pageUrl(name), settings.service_url).href;
 
-/** The soul for a role by its slug: the same, one that goes on from it, one that holds it, or the one that shares most words. */
+/** Finds the soul for a role's slug: an equal slug, one that starts with it, one that contains it, or the most shared words. */
 function matchRole(souls: readonly SoulName[], role: string): SoulName | null {
   if (role === "") return null;
-  const having = (fits: (slug: string) => boolean) => shortest(souls.filter(({ slug }) => fits(slug.toLowerCase())));
+  const findShortest = (fits: (slug: string) => boolean) => shortest(souls.filter(({ slug }) => fits(slug.toLowerCase())));
   return (
-    having((slug) => slug === role) ??
-    having((slug) => slug.startsWith(`${role}-`)) ??
-    having((slug) => slug.includes(role)) ??
-    sharingWords(souls, new Set(role.split("-")))
+    findShortest((slug) => slug === role) ??
+    findShortest((slug) => slug.startsWith(`${role}-`)) ??
+    findShortest((slug) => slug.includes(role)) ??
+    findByWords(souls, new Set(role.split("-")))
   );
 }
 
 const MIN_WORDS = 2;
 
-function sharingWords(souls: readonly SoulName[], words: ReadonlySet<string>): SoulName | null {
+function findByWords(souls: readonly SoulName[], words: ReadonlySet<string>): SoulName | null {
   const scored = souls.map((soul) => {
     const text = `${soul.handle}-${soul.slug}`.toLowerCase();
     return { soul, hits: [...words].filter((word) => text.includes(word)).length };
@@ -72,6 +73,6 @@ function sharingWords(souls: readonly SoulName[], words: ReadonlySet<string>): S
   return shortest(scored.filter(({ hits }) => hits === most).map(({ soul }) => soul));
 }
 
-/** Of several of the same length the first in the directory. */
+/** Among souls of equal length, the first one in the directory. */
 const shortest = (souls: readonly SoulName[]): SoulName | null =>
-  souls.toSorted((one, other) => one.slug.length - other.slug.length)[0] ?? null;
+  souls.toSorted((a, b) => a.slug.length - b.slug.length)[0] ?? null;

@@ -1,35 +1,57 @@
 import type { BlockName } from "./blocks.ts";
-import type { Name } from "./values.ts";
+import type { CountChars } from "./budget.ts";
+import type { VariableName } from "./values.ts";
 
 const VARIABLE = /\{\{[ \t]*([a-z0-9_]+)[ \t]*\}\}/g;
 
 /**
- * Puts values in the place of `{{ name }}`. A name that `valueOf` does not know stays as it stands, and what is put in is
- * not looked at again: this is no language, and text of others can do nothing in it.
+ * Replaces each `{{ name }}` by its value. Unknown names stay unchanged, and inserted values are not scanned again, so text
+ * that other people wrote cannot trigger a substitution. Every character is counted before the result is put together.
  */
-export const substitute = (text: string, valueOf: (name: string) => string | undefined): string =>
-  text.replace(VARIABLE, (whole, name: string) => valueOf(name) ?? whole);
+export function substitute(text: string, valueOf: (name: string) => string | undefined, count: CountChars): string {
+  const parts: string[] = [];
+  let end = 0;
+  const keep = (to?: number) => {
+    const part = text.slice(end, to);
+    count(part.length);
+    parts.push(part);
+  };
+  for (const { 0: whole, 1: name = "", index } of text.matchAll(VARIABLE)) {
+    const value = valueOf(name);
+    if (value === undefined) continue;
+    keep(index);
+    count(value.length, name);
+    parts.push(value);
+    end = index + whole.length;
+  }
+  keep();
+  return parts.join("");
+}
 
 type NamesIn<T extends string> = T extends `${string}{{ ${infer N} }}${infer Rest}` ? N | NamesIn<Rest> : never;
-type Unknown<T extends string> = Exclude<NamesIn<T>, Name | BlockName>;
-type Checked<T extends string> = [Unknown<T>] extends [never] ? T : `No such variable: ${Unknown<T>}`;
+type UnknownNames<T extends string> = Exclude<NamesIn<T>, VariableName | BlockName>;
+type CheckedText<T extends string> = [UnknownNames<T>] extends [never] ? T : `No such variable: ${UnknownNames<T>}`;
 
 declare const checked: unique symbol;
-/** A text of ours whose variables all exist. */
+/** A text of the service whose variables all exist. */
 export type Template = string & { readonly [checked]: true };
 
-/** Takes a text of ours: one with a variable that does not exist does not compile. */
-export const template = <const T extends string>(text: Checked<T>): Template => text as string as Template;
+/** Declares a text of the service. A text with an unknown variable does not compile. */
+export const template = <const T extends string>(text: CheckedText<T>): Template => text as string as Template;
 
 /**
- * Fills a text of ours. A line goes when it has variables and all of them are empty, so that a text can speak of things
- * that are not always there.
+ * Fills a text of the service. It drops a line whose variables are all empty, so that a text may contain lines about
+ * optional values.
  */
-export function fill(text: Template, values: Readonly<Record<Name | BlockName, string>>): string {
-  const valueOf = (name: string) => values[name as Name];
+export function fillTemplate(
+  text: Template,
+  values: Readonly<Record<VariableName | BlockName, string>>,
+  count: CountChars,
+): string {
+  const valueOf = (name: string) => values[name as VariableName];
   const lines = text.split("\n").filter((line) => {
     const names = [...line.matchAll(VARIABLE)].map((match) => match[1]!);
     return names.length === 0 || names.some((name) => valueOf(name));
   });
-  return substitute(lines.join("\n").replace(/\n{3,}/g, "\n\n"), valueOf).trim();
+  return substitute(lines.join("\n").replace(/\n{3,}/g, "\n\n"), valueOf, count).trim();
 }

@@ -1,10 +1,11 @@
 import { mainSessionKey } from "../actor.ts";
-import { hostAgentId, workspacePath } from "../agent/host.ts";
-import type { TemplateSubject } from "./context.ts";
-import { roleOf } from "./files.ts";
+import { hostAgentId, workspacePath } from "../session-key.ts";
+import type { RenderLimits } from "./budget.ts";
+import { DEFAULT_ROLE, type TemplateSubject } from "./subject.ts";
+import { toRole } from "./files.ts";
 
-/** The variables of every file (contract gateways.md §10.2). Further keys of an identity profile come as `identity_<key>`. */
-export const NAMES = [
+/** The variables of all files (docs/reference/gateways.md#template-variables). Other profile keys become `identity_<key>`. */
+export const VARIABLE_NAMES = [
   "agent_name",
   "agent_id",
   "session_key",
@@ -47,10 +48,10 @@ export const NAMES = [
   "directory_role_soul_markdown",
   "directory_role_soul_source_url",
 ] as const;
-export type Name = (typeof NAMES)[number];
+export type VariableName = (typeof VARIABLE_NAMES)[number];
 
-/** Name to text; those of NAMES are all there, empty when there is nothing to say. */
-export type Values = ReadonlyMap<string, string>;
+/** Values by variable name. Every name of VARIABLE_NAMES has a value, which may be empty. */
+export type VariableValues = ReadonlyMap<string, string>;
 
 export interface RoleSoul {
   markdown: string;
@@ -59,18 +60,20 @@ export interface RoleSoul {
 
 export interface RenderOptions {
   auth_token: string;
-  /** Address of the service, without a slash at its end. */
+  /** Address of the service, without a trailing slash. */
   base_url: string;
   /** The soul of a worker's role, when the souls directory has one. */
   role_soul?: RoleSoul | null;
+  /** DEFAULT_RENDER_LIMITS when absent. */
+  limits?: RenderLimits;
 }
 
-type Group<Prefix extends string> = Record<Extract<Name, `${Prefix}_${string}`>, string>;
+type Group<Prefix extends string> = Record<Extract<VariableName, `${Prefix}_${string}`>, string>;
 
-export function valuesOf(subject: TemplateSubject, options: RenderOptions): Values {
+export function createValues(subject: TemplateSubject, options: RenderOptions): VariableValues {
   const { agent, gateway } = subject;
   const session_key = agent.openclaw_session_id ?? "";
-  const values: Record<Name, string> = {
+  const values: Record<VariableName, string> = {
     agent_name: agent.name,
     agent_id: agent.id,
     session_key,
@@ -79,18 +82,18 @@ export function valuesOf(subject: TemplateSubject, options: RenderOptions): Valu
     base_url: options.base_url,
     auth_token: options.auth_token,
     main_session_key: mainSessionKey(gateway.id),
-    is_board_lead: word(roleOf(agent) === "lead"),
-    is_main_agent: word(roleOf(agent) === "main"),
+    is_board_lead: toBooleanWord(toRole(agent) === "lead"),
+    is_main_agent: toBooleanWord(toRole(agent) === "main"),
     directory_role_soul_markdown: options.role_soul?.markdown ?? "",
     directory_role_soul_source_url: options.role_soul?.source_url ?? "",
     ...boardValues(subject),
     ...userValues(subject),
-    ...IDENTITY,
+    ...DEFAULT_IDENTITY,
   };
   return new Map([...Object.entries(values), ...profileEntries(subject)]);
 }
 
-const word = (yes: boolean) => (yes ? "true" : "false");
+const toBooleanWord = (value: boolean) => (value ? "true" : "false");
 
 function boardValues({ board }: TemplateSubject): Group<"board"> {
   return {
@@ -100,12 +103,14 @@ function boardValues({ board }: TemplateSubject): Group<"board"> {
     board_type: board?.board_type ?? "",
     board_success_metrics: board ? JSON.stringify(board.success_metrics ?? {}) : "",
     board_target_date: board?.target_date?.toISOString() ?? "",
-    board_goal_confirmed: board ? word(board.goal_confirmed) : "",
-    board_rule_require_approval_for_done: board ? word(board.require_approval_for_done) : "",
-    board_rule_require_review_before_done: board ? word(board.require_review_before_done) : "",
-    board_rule_comment_required_for_review: board ? word(board.comment_required_for_review) : "",
-    board_rule_block_status_changes_with_pending_approval: board ? word(board.block_status_changes_with_pending_approval) : "",
-    board_rule_only_lead_can_change_status: board ? word(board.only_lead_can_change_status) : "",
+    board_goal_confirmed: board ? toBooleanWord(board.goal_confirmed) : "",
+    board_rule_require_approval_for_done: board ? toBooleanWord(board.require_approval_for_done) : "",
+    board_rule_require_review_before_done: board ? toBooleanWord(board.require_review_before_done) : "",
+    board_rule_comment_required_for_review: board ? toBooleanWord(board.comment_required_for_review) : "",
+    board_rule_block_status_changes_with_pending_approval: board
+      ? toBooleanWord(board.block_status_changes_with_pending_approval)
+      : "",
+    board_rule_only_lead_can_change_status: board ? toBooleanWord(board.only_lead_can_change_status) : "",
     board_rule_max_agents: board ? String(board.max_agents) : "",
   };
 }
@@ -125,8 +130,8 @@ function userValues({ user }: TemplateSubject): Group<"user"> {
 
 const firstWord = (text: string | null | undefined): string => text?.trim().split(/\s+/, 1)[0] ?? "";
 
-const IDENTITY: Group<"identity"> = {
-  identity_role: "Generalist",
+const DEFAULT_IDENTITY: Group<"identity"> = {
+  identity_role: DEFAULT_ROLE,
   identity_communication_style: "direct, concise, practical",
   identity_emoji: ":gear:",
   identity_autonomy_level: "",
@@ -138,14 +143,10 @@ const IDENTITY: Group<"identity"> = {
   identity_custom_instructions: "",
 };
 
-/** What a profile says in keys that can be names; a blank value says nothing. */
+/** The profile entries whose keys are valid variable names. Blank values are skipped. */
 function profileEntries({ agent }: TemplateSubject): [string, string][] {
   return Object.entries(agent.identity_profile ?? {}).flatMap(([key, value]): [string, string][] => {
     const text = String(value ?? "").trim();
     return /^[a-z0-9_]+$/.test(key) && text ? [[`identity_${key}`, text]] : [];
   });
 }
-
-/** The role that an agent has for others. */
-export const roleName = (profile: Readonly<Record<string, string>> | null): string =>
-  profile?.["role"]?.trim() || IDENTITY.identity_role;

@@ -1,25 +1,26 @@
-import { cut, fence } from "../text.ts";
+import { fence, snippet } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
 const PREVIEW_CHARS = 4_000;
 
-interface Facts {
+interface PayloadFacts {
   board_id: string;
   webhook_id: string;
   payload_id: string;
-  /** The webhook's description: written by people of the board, so it is an instruction. */
+  /** The webhook's description. Members of the board wrote it, so the agent may follow it. */
   instruction: string;
-  /** The payload as text: written by anybody, so it only ever stands inside the fence. */
+  /** The payload as text. Anybody may have written it, so it appears inside the fence only. */
   text: string;
 }
 
+/** PostgreSQL cannot store NUL or lone surrogates, so the preview shows replacement characters in their place. */
 function preview(text: string): string {
-  const plain = text.replaceAll("\0", "\uFFFD").toWellFormed();
-  return fence(plain.length > PREVIEW_CHARS ? `${cut(plain, PREVIEW_CHARS)}...` : plain);
+  const storable = text.replaceAll("\0", "\uFFFD").toWellFormed();
+  return fence(snippet(storable, PREVIEW_CHARS));
 }
 
-/** What the board remembers of a post (contract webhooks.md §4). */
-export function memoryContent(facts: Facts): string {
+/** The memory entry about a payload (docs/reference/webhooks.md#memory-entry). */
+export function memoryContent(facts: PayloadFacts): string {
   const { board_id, webhook_id, payload_id } = facts;
   return [
     "WEBHOOK PAYLOAD RECEIVED",
@@ -32,8 +33,8 @@ export function memoryContent(facts: Facts): string {
   ].join("\n");
 }
 
-/** What the agent is told (contract webhooks.md §5). The steps stand before the fence. */
-export function notificationText(facts: Facts & { board_name: string }): string {
+/** The message to the target agent (docs/reference/webhooks.md#notification). The steps come before the fence. */
+export function notificationText(facts: PayloadFacts & { board_name: string }): string {
   const { board_id, webhook_id, payload_id } = facts;
   return [
     "WEBHOOK EVENT RECEIVED",

@@ -1,25 +1,26 @@
-import { and, eq, or, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import type { JobHandler } from "../deliver.ts";
+import type { JobHandler } from "../job/handler.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { sendVia } from "../gateway/send.ts";
+import { sendToSession } from "../gateway/send.ts";
 import type { JobPayloads } from "../job/kinds.ts";
 import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
+import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
 
 type Notification = JobPayloads["webhook.notify"];
 
 /**
- * Tells the agent of a webhook about a payload. The target is decided now, not at the post: the named agent while it is
- * on the board, else the lead. Whatever is gone by now ends the job quietly; every failure of the host is tried again.
+ * Notifies the target agent of a payload. The target is chosen now, not when the payload arrived, since agents may have
+ * moved. The job ends silently when the webhook, board or agent was removed meanwhile, and retries every failure of the host.
  */
 export const notifyWebhook: JobHandler<"webhook.notify"> = {
   async run(ctx, notification) {
-    const found = await readNotification(ctx, notification);
+    const found = await findNotification(ctx, notification);
     const target = await findTarget(ctx, notification);
     if (!found || !target?.openclaw_session_id) return;
     const { board, webhook, payload, gateway } = found;
@@ -32,19 +33,19 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
       instruction: webhook.description,
       text: bodyText(payload),
     });
-    await sendVia(ctx, gateway, {
+    await sendToSession(ctx, gateway, {
       session_key: target.openclaw_session_id,
       label: target.name,
       message,
       deliver: false,
       idempotency_key: `webhook-${payload_id}-${target.id}`,
     });
-    // Two machines' clocks: never negative.
+    // The two times come from different machines, whose clocks may differ.
     ctx.meter.record("IngestLag", Math.max(0, ctx.now().getTime() - payload.received_at.getTime()));
   },
 
-  async failed(ctx, notification, reason) {
-    const found = await readNotification(ctx, notification);
+  async onDead(ctx, notification, reason) {
+    const found = await findNotification(ctx, notification);
     if (!found) return;
     const target = await findTarget(ctx, notification);
     await recordEvent(ctx, "webhook.notify_failed", {
@@ -56,7 +57,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
   },
 };
 
-async function readNotification(ctx: Context, { board_id, webhook_id, payload_id }: Notification) {
+async function findNotification(ctx: Context, { board_id, webhook_id, payload_id }: Notification) {
   const [found] = await ctx.db
     .select({ board: boards, webhook: board_webhooks, payload: board_webhook_payloads, gateway: gateways })
     .from(board_webhook_payloads)
@@ -68,13 +69,12 @@ async function readNotification(ctx: Context, { board_id, webhook_id, payload_id
 }
 
 async function findTarget(ctx: Context, { board_id, webhook_id }: Notification) {
-  const named = sql`${agents.id} = ${board_webhooks.agent_id}`;
   const [target] = await ctx.db
     .select({ id: agents.id, name: agents.name, openclaw_session_id: agents.openclaw_session_id })
     .from(agents)
-    .innerJoin(board_webhooks, eq(board_webhooks.board_id, agents.board_id))
-    .where(and(eq(board_webhooks.id, webhook_id), eq(agents.board_id, board_id), or(named, agents.is_board_lead)))
-    .orderBy(sql`(${named}) desc nulls last`)
+    .innerJoin(board_webhooks, isTargetCandidate)
+    .where(and(eq(board_webhooks.id, webhook_id), eq(agents.board_id, board_id)))
+    .orderBy(targetFirst)
     .limit(1);
   return target;
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -6,9 +6,9 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { RawJson } from "../json.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { cut, snippet } from "../text.ts";
+import { truncate, snippet } from "../text.ts";
 import { Id, Instant } from "../wire.ts";
-import { webhookRow } from "./webhook.ts";
+import { getWebhookRow } from "./webhook.ts";
 import { board_webhook_payloads } from "./webhook.sql.ts";
 
 type PayloadRow = typeof board_webhook_payloads.$inferSelect;
@@ -18,17 +18,33 @@ export const WebhookPayload = z
     id: Id.describe("Id of the payload."),
     board_id: Id.describe("Board that received it."),
     webhook_id: Id.describe("Webhook that received it."),
-    payload: z.unknown().describe("The body exactly as it came: JSON, or a string for any other text."),
+    payload: z.unknown().describe("The body exactly as it was received: JSON, or a string for any other text."),
     headers: z.record(z.string(), z.string()).describe("Content-Type, User-Agent and X- headers, in lower case."),
-    source_ip: z.string().describe("Address of the sender."),
-    content_type: z.string().nullable().describe("Content-Type of the post."),
-    received_at: Instant.describe("When it came."),
+    source_ip: z.string().describe("IP address of the sender."),
+    content_type: z.string().nullable().describe("Content-Type of the request."),
+    received_at: Instant.describe("When it was received."),
   })
-  .meta({ id: "BoardWebhookPayload", description: "A post that a webhook accepted." });
+  .meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
 export type WebhookPayload = z.infer<typeof WebhookPayload>;
 
-/** How a posted body is kept. */
-export interface Decoded {
+export const ListedPayload = z
+  .object({
+    ...WebhookPayload.shape,
+    payload_truncated: z.literal(true).optional().describe("Present when `payload` is only the beginning, as text."),
+    payload_path: z.string().optional().describe("Path of the whole payload. Present when `payload` is truncated."),
+  })
+  .meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
+export type ListedPayload = z.infer<typeof ListedPayload>;
+
+/** Bytes of all payloads in a list, of which each has an equal part. A Lambda cannot return more than 6 MB. */
+const LIST_BYTES = 4_000_000;
+/** How many times larger a body becomes at most: invalid bytes in JSON become U+FFFD, control characters in text escapes. */
+const GROWTH = { json: 3, text: 6 };
+const PREVIEW_CHARS = 4_000;
+const MAX_BYTES_PER_CHAR = 4;
+
+/** How a received body is stored. */
+export interface DecodedBody {
   kind: "json" | "text";
   /** The bytes to store. */
   body: Uint8Array;
@@ -36,17 +52,17 @@ export interface Decoded {
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Decides whether a body is JSON or text; never fails (contract webhooks.md §3.1). The bytes stay as they came. */
-export function decodeBody(bytes: Uint8Array, contentType: string | null): Decoded {
+/** Classifies a body as JSON or text and never fails (docs/reference/webhooks.md#decoding). The bytes are stored unchanged. */
+export function decodeBody(bytes: Uint8Array, contentType: string | null): DecodedBody {
   if (bytes.length === 0) return { kind: "json", body: new TextEncoder().encode("{}") };
   const media = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const text = utf8.decode(bytes);
   const claimsJson = media === "application/json" || media.endsWith("+json");
   const looksLikeJson = /^\s*(?:[{["]|(?:true|false)\s*$)/.test(text);
-  return { kind: (claimsJson || looksLikeJson) && parses(text) ? "json" : "text", body: bytes };
+  return { kind: (claimsJson || looksLikeJson) && isValidJson(text) ? "json" : "text", body: bytes };
 }
 
-function parses(text: string): boolean {
+function isValidJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
@@ -57,13 +73,13 @@ function parses(text: string): boolean {
 
 export const bodyText = (row: Pick<PayloadRow, "body">): string => utf8.decode(row.body);
 
-/** The payloads of a webhook, latest first. */
+/** The payloads of a webhook, newest first. A payload that is larger than its part of the list is shown as a preview. */
 export async function listPayloads(
   ctx: Context<User | Agent>,
   board_id: string,
   webhook_id: string,
   query: PageQuery,
-): Promise<Page<WebhookPayload>> {
+): Promise<Page<ListedPayload>> {
   const board = await boardFor(ctx, board_id, "read");
   const where = and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board.id));
   const total = ctx.db.$count(board_webhook_payloads, where);
@@ -72,20 +88,37 @@ export async function listPayloads(
     total,
     (limit, offset) =>
       ctx.db
-        .select({ item: board_webhook_payloads, total })
+        .select({ item: { ...getTableColumns(board_webhook_payloads), ...listedBody(limit) }, total })
         .from(board_webhook_payloads)
         .where(where)
         .orderBy(desc(board_webhook_payloads.received_at), desc(board_webhook_payloads.id))
         .limit(limit)
         .offset(offset),
-    (row) => toPayload(row),
+    ({ is_truncated, ...row }) => (is_truncated ? toPreview(row) : toPayload(row)),
   );
-  // A payload proves its webhook; only an empty list may be that of a webhook which is not there.
-  if (page.total === 0) await webhookRow(ctx, board, webhook_id);
+  // A payload proves that its webhook exists; only for an empty list it must be checked.
+  if (page.total === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
 }
 
-/** One payload. With `max_chars` a longer one comes as text, cut and ended with `...`. */
+/** The bodies of a list of so many payloads. The database cuts them, so that no large body is read. */
+function listedBody(limit: number) {
+  const { body, body_kind } = board_webhook_payloads;
+  const growth = sql`case when ${body_kind} = 'json' then ${GROWTH.json}::int else ${GROWTH.text}::int end`;
+  const is_truncated = sql<boolean>`octet_length(${body}) * ${growth} > ${Math.floor(LIST_BYTES / limit)}::int`;
+  const preview = sql`substring(${body} from 1 for ${PREVIEW_CHARS * MAX_BYTES_PER_CHAR}::int)`;
+  return { is_truncated, body: sql<Uint8Array>`case when ${is_truncated} then ${preview} else ${body} end`.mapWith(body) };
+}
+
+/** The beginning of a body is a text: cut JSON cannot be parsed. */
+const toPreview = (row: PayloadRow): ListedPayload => ({
+  ...toPayload({ ...row, body_kind: "text" }),
+  payload: snippet(bodyText(row), PREVIEW_CHARS),
+  payload_truncated: true,
+  payload_path: `/api/v1/boards/${row.board_id}/webhooks/${row.webhook_id}/payloads/${row.id}`,
+});
+
+/** One payload. A payload longer than `max_chars` is returned as text, truncated and with `...` at its end. */
 export async function getPayload(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -110,17 +143,17 @@ export async function getPayload(
 
 function toPayload(row: PayloadRow, max_chars = Number.POSITIVE_INFINITY): WebhookPayload {
   const { id, board_id, webhook_id, headers, source_ip, content_type, received_at } = row;
-  const payload = shownPayload(row, max_chars);
+  const payload = truncatedPayload(row, max_chars);
   return { id, board_id, webhook_id, payload, headers, source_ip, content_type, received_at: received_at.toISOString() };
 }
 
-const ELLIPSIS = 3;
+const ELLIPSIS_CHARS = 3;
 
-function shownPayload(row: PayloadRow, max_chars: number): unknown {
+function truncatedPayload(row: PayloadRow, max_chars: number): unknown {
   const text = bodyText(row);
-  const whole = row.body_kind === "json" ? new RawJson(text) : text;
-  // A JSON string is measured as the text it stands for, everything else as its stored JSON.
+  const full = row.body_kind === "json" ? new RawJson(text) : text;
+  // A JSON string is measured by its decoded text, everything else by its stored JSON.
   const measured = row.body_kind === "json" && /^\s*"/.test(text) ? (JSON.parse(text) as string) : text;
-  if (measured.length <= max_chars) return whole;
-  return max_chars <= ELLIPSIS ? cut(measured, max_chars) : snippet(measured, max_chars - ELLIPSIS);
+  if (measured.length <= max_chars) return full;
+  return max_chars <= ELLIPSIS_CHARS ? truncate(measured, max_chars) : snippet(measured, max_chars - ELLIPSIS_CHARS);
 }

@@ -11,7 +11,7 @@ export const board_webhooks = pgTable(
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Null: the board's lead. */
+    /** Null notifies the board's lead. */
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     description: text().notNull(),
     enabled: boolean().notNull().default(true),
@@ -22,7 +22,7 @@ export const board_webhooks = pgTable(
   (t) => [index("board_webhooks_by_board").on(t.board_id, t.created_at, t.id), index("board_webhooks_by_agent").on(t.agent_id)],
 );
 
-/** Bodies are kept as the bytes that came in: parsing and printing would change big integers, escapes and key order. */
+/** Bodies are stored as raw bytes: parsing and serializing JSON would change big integers, escapes and key order. */
 export const board_webhook_payloads = pgTable(
   "board_webhook_payloads",
   {

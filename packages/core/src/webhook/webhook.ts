@@ -3,13 +3,13 @@ import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { changesOf, isEmpty } from "../change.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { seal, unseal } from "../seal.ts";
 import type { Settings } from "../settings.ts";
-import { Blankable, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, rule } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError } from "../wire.ts";
 import { board_webhooks } from "./webhook.sql.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
@@ -20,34 +20,31 @@ const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export const Webhook = z
   .object({
     id: Id.describe("Id of the webhook."),
-    board_id: Id.describe("Board that receives."),
-    agent_id: Id.nullable().describe("Agent that is told; null: the board's lead."),
-    description: z.string().describe("What the agent is to do with a payload."),
-    enabled: z.boolean().describe("Whether posts are accepted."),
+    board_id: Id.describe("Board that receives the payloads."),
+    agent_id: Id.nullable().describe("Agent to notify; null for the board's lead."),
+    description: z.string().describe("What the agent should do with a payload."),
+    enabled: z.boolean().describe("Whether the webhook accepts requests."),
     endpoint_path: z.string().describe("Path to post to."),
-    endpoint_url: z
-      .string()
-      .nullable()
-      .describe("Full address to post to; null when the service's own address is not configured."),
-    has_secret: z.boolean().describe("Whether posts must be signed."),
+    endpoint_url: z.string().nullable().describe("Full URL to post to; null while BASE_URL is not set."),
+    has_secret: z.boolean().describe("Whether requests must be signed."),
     signature_header: z
       .string()
       .nullable()
-      .describe("Header of the signature; null: X-Hub-Signature-256, else X-Webhook-Signature."),
-    created_at: Instant.describe("When the webhook was made."),
+      .describe("Header that holds the signature; null for X-Hub-Signature-256 or X-Webhook-Signature."),
+    created_at: Instant.describe("When the webhook was created."),
     updated_at: Instant.describe("When the webhook last changed."),
   })
-  .meta({ id: "BoardWebhook", description: "A public address through which an external system reaches an agent." });
+  .meta({ id: "BoardWebhook", description: "A public URL through which an external system notifies an agent." });
 export type Webhook = z.infer<typeof Webhook>;
 
 const fields = {
-  description: NonEmpty(MAX_DESCRIPTION).describe("What the agent is to do with a payload; sent with every one."),
-  enabled: z.boolean().describe("Whether posts are accepted."),
-  agent_id: Id.nullable().describe("Agent of the board to tell; null: the lead."),
-  secret: Blankable(MAX_SECRET).describe("Key of the posts' HMAC-SHA256 signature; blank: posts need none."),
-  signature_header: Blankable(MAX_NAME)
-    .refine((name) => name === null || HTTP_TOKEN.test(name), rule("signature_header must be an HTTP header name"))
-    .describe("Header of the signature."),
+  description: NonEmpty(MAX_DESCRIPTION).describe("What the agent should do with a payload; sent with every notification."),
+  enabled: z.boolean().describe("Whether the webhook accepts requests."),
+  agent_id: Id.nullable().describe("Agent of the board to notify; null for the lead."),
+  secret: TextOrNull(MAX_SECRET).describe("Key of the HMAC-SHA256 signature; blank when requests need no signature."),
+  signature_header: TextOrNull(MAX_NAME)
+    .refine((name) => name === null || HTTP_TOKEN.test(name), valueError("signature_header must be an HTTP header name"))
+    .describe("Header that holds the signature."),
 };
 
 export const CreateWebhook = z
@@ -64,7 +61,7 @@ export type CreateWebhook = z.infer<typeof CreateWebhook>;
 export const UpdateWebhook = z.object(fields).partial().meta({ id: "BoardWebhookUpdate" });
 export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
 
-/** The webhooks of a board, newest first; reading them takes write access, since they show how to post. */
+/** The webhooks of a board, newest first. Requires write access, since their URLs allow posting to the board. */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
   const where = eq(board_webhooks.board_id, board.id);
@@ -91,7 +88,7 @@ export async function getWebhook(
   need: "read" | "write",
 ): Promise<Webhook> {
   const board = await boardFor(ctx, board_id, need);
-  return toWebhook(ctx.settings, await webhookRow(ctx, board, webhook_id));
+  return toWebhook(ctx.settings, await getWebhookRow(ctx, board, webhook_id));
 }
 
 export async function createWebhook(ctx: Context<User>, board_id: string, input: CreateWebhook): Promise<Webhook> {
@@ -108,20 +105,20 @@ export async function createWebhook(ctx: Context<User>, board_id: string, input:
 export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: string, input: UpdateWebhook): Promise<Webhook> {
   return transaction(ctx, async (ctx) => {
     const board = await boardFor(ctx, board_id, "write");
-    const own = and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id));
-    const [stored] = await ctx.db.select().from(board_webhooks).where(own).for("update");
+    const where = and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id));
+    const [stored] = await ctx.db.select().from(board_webhooks).where(where).for("update");
     if (!stored) throw notFound();
     const { secret, ...sent } = input;
-    const changes = changesOf(stored, sent);
+    const changes = changedFields(stored, sent);
     if (changes.agent_id) await requireAgentOfBoard(ctx, board, changes.agent_id);
-    if (secret !== undefined && secret !== openSecret(ctx, stored)) changes.secret_sealed = sealSecret(ctx, secret);
+    if (secret !== undefined && secret !== unsealSecret(ctx, stored)) changes.secret_sealed = sealSecret(ctx, secret);
     if (isEmpty(changes)) return toWebhook(ctx.settings, stored);
-    const [row] = await ctx.db.update(board_webhooks).set(changes).where(own).returning();
+    const [row] = await ctx.db.update(board_webhooks).set(changes).where(where).returning();
     return toWebhook(ctx.settings, row!);
   });
 }
 
-/** Removes the webhook and, by cascade, its payloads. Memory entries stay; notifications on their way end quietly. */
+/** Removes the webhook and, by cascade, its payloads. Memory entries stay, and pending notifications end silently. */
 export async function removeWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   const removed = await ctx.db
@@ -131,7 +128,7 @@ export async function removeWebhook(ctx: Context<User>, board_id: string, webhoo
   if (removed.length === 0) throw notFound();
 }
 
-export async function webhookRow(ctx: Context, board: BoardRow, webhook_id: string): Promise<WebhookRow> {
+export async function getWebhookRow(ctx: Context, board: BoardRow, webhook_id: string): Promise<WebhookRow> {
   const [row] = await ctx.db
     .select()
     .from(board_webhooks)
@@ -151,7 +148,7 @@ async function requireAgentOfBoard(ctx: Context, board: BoardRow, agent_id: stri
 
 const sealSecret = (ctx: Context, secret: string | null) => (secret === null ? null : seal(ctx.settings.encryption_key, secret));
 
-export const openSecret = (ctx: Context, row: Pick<WebhookRow, "secret_sealed">): string | null =>
+export const unsealSecret = (ctx: Context, row: Pick<WebhookRow, "secret_sealed">): string | null =>
   row.secret_sealed ? unseal(ctx.settings.encryption_key, row.secret_sealed) : null;
 
 function toWebhook(settings: Settings, row: WebhookRow): Webhook {

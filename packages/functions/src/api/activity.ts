@@ -1,5 +1,5 @@
 import { activity } from "@board/api/routes/activity";
 import { taskCommentFeed } from "@board/api/routes/task-comment-feed";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve([...activity, ...taskCommentFeed]);
+export const handler = createHttpHandler([...activity, ...taskCommentFeed]);

@@ -1,4 +1,4 @@
-import { agent } from "@board/api/routes/agent/all";
-import { serve } from "../serve.ts";
+import { agentRoutes } from "@board/api/routes/agent/routes";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(agent);
+export const handler = createHttpHandler(agentRoutes);

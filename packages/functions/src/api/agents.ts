@@ -1,4 +1,4 @@
 import { agents } from "@board/api/routes/agents";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(agents);
+export const handler = createHttpHandler(agents);

@@ -1,4 +1,4 @@
 import { approvals } from "@board/api/routes/approvals";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(approvals);
+export const handler = createHttpHandler(approvals);

@@ -1,4 +1,4 @@
 import { boardGroups } from "@board/api/routes/board-groups";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(boardGroups);
+export const handler = createHttpHandler(boardGroups);

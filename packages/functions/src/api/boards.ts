@@ -1,4 +1,4 @@
 import { boards } from "@board/api/routes/boards";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(boards);
+export const handler = createHttpHandler(boards);

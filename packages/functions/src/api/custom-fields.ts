@@ -1,4 +1,4 @@
 import { customFields } from "@board/api/routes/custom-fields";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(customFields);
+export const handler = createHttpHandler(customFields);

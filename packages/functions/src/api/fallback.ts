@@ -1,4 +1,4 @@
 import { endpoints } from "@board/api/groups";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(endpoints);
+export const handler = createHttpHandler(endpoints);

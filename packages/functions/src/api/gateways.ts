@@ -1,5 +1,5 @@
 import { gatewaySessions } from "@board/api/routes/gateway-sessions";
 import { gateways } from "@board/api/routes/gateways";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve([...gateways, ...gatewaySessions]);
+export const handler = createHttpHandler([...gateways, ...gatewaySessions]);

@@ -1,4 +1,4 @@
 import { ingest } from "@board/api/routes/ingest";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(ingest);
+export const handler = createHttpHandler(ingest);

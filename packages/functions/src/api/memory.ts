@@ -1,5 +1,5 @@
 import { groupMemory } from "@board/api/routes/group-memory";
 import { memory } from "@board/api/routes/memory";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve([...memory, ...groupMemory]);
+export const handler = createHttpHandler([...memory, ...groupMemory]);

@@ -1,4 +1,4 @@
 import { metrics } from "@board/api/routes/metrics";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(metrics);
+export const handler = createHttpHandler(metrics);

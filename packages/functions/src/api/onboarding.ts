@@ -1,4 +1,4 @@
 import { onboarding } from "@board/api/routes/onboarding";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(onboarding);
+export const handler = createHttpHandler(onboarding);

@@ -1,4 +1,4 @@
 import { organizations } from "@board/api/routes/organizations";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(organizations);
+export const handler = createHttpHandler(organizations);

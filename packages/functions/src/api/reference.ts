@@ -1,4 +1,4 @@
 import { reference } from "@board/api/routes/reference";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(reference);
+export const handler = createHttpHandler(reference);

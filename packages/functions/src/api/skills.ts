@@ -1,5 +1,5 @@
 import { skillPacks } from "@board/api/routes/skill-packs";
 import { skills } from "@board/api/routes/skills";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve([...skills, ...skillPacks]);
+export const handler = createHttpHandler([...skills, ...skillPacks]);

@@ -1,4 +1,4 @@
 import { souls } from "@board/api/routes/souls";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(souls);
+export const handler = createHttpHandler(souls);

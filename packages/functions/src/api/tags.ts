@@ -1,4 +1,4 @@
 import { tags } from "@board/api/routes/tags";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(tags);
+export const handler = createHttpHandler(tags);

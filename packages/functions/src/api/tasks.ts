@@ -1,5 +1,5 @@
 import { taskComments } from "@board/api/routes/task-comments";
 import { tasks } from "@board/api/routes/tasks";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve([...tasks, ...taskComments]);
+export const handler = createHttpHandler([...tasks, ...taskComments]);

@@ -1,4 +1,4 @@
-import { gatewaySync } from "@board/api/routes/gateway-sync";
-import { serve } from "../serve.ts";
+import { templateSync } from "@board/api/routes/template-sync";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(gatewaySync);
+export const handler = createHttpHandler(templateSync);

@@ -1,4 +1,4 @@
 import { users } from "@board/api/routes/users";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = serve(users);
+export const handler = createHttpHandler(users);

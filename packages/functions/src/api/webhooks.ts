@@ -1,6 +1,6 @@
 import { ingest } from "@board/api/routes/ingest";
 import { webhooks } from "@board/api/routes/webhooks";
-import { serve } from "../serve.ts";
+import { createHttpHandler } from "../http-handler.ts";
 
-/** With a slash behind it, a webhook's address is none of the public door's routes: the post comes here. */
-export const handler = serve([...webhooks, ...ingest]);
+/** Includes ingestion, because a post with a trailing slash in its path does not match the route of `ingest`. */
+export const handler = createHttpHandler([...webhooks, ...ingest]);

@@ -1,142 +1,158 @@
 import type { Task } from "@board/client/api";
 import { ApiError } from "@board/client/error";
-import { answerTo, flawOf } from "./knowledge.ts";
-import { judge, type Plan, tagOf } from "./rules.ts";
-import type { Agent } from "./setting.ts";
-import { type Stage, wait } from "./stage.ts";
-import { type Wake, wakes } from "./wake.ts";
-import { appear, change, comment, lastWords, move, readTask, sendHeartbeat } from "./work.ts";
+import { answerFor, findFlaw } from "./canned-answers.ts";
+import { triage, type TaskPlan, tagFor } from "./triage.ts";
+import type { Agent } from "./setup.ts";
+import { type DemoContext, wait } from "./demo-context.ts";
+import { type AgentMessage, receiveMessages } from "./agent-messages.ts";
+import {
+  waitForProvisioning,
+  updateTask,
+  postComment,
+  latestCommentText,
+  moveTask,
+  readTask,
+  sendHeartbeat,
+} from "./agent-actions.ts";
 
-/** As much of a payload as the lead is willing to read. */
+/** Maximum number of characters of a payload that the lead reads. */
 const MAX_CHARS = 1_500;
-/** A model thinks for longer; this is for the eye. */
+/** A short pause, so that the log can be followed. A model would take longer. */
 const THINKING_MS = 500;
 
-/** The lead as it goes through the story. */
-interface Mind {
-  stage: Stage;
-  me: Agent;
-  /** It has learned that its board wants an approval before a task is done. */
-  asks_first: boolean;
+interface LeadState {
+  demo: DemoContext;
+  agent: Agent;
+  /** Set once the lead has learned that tasks need an approval before they are done. */
+  requires_approval: boolean;
 }
 
-/** The lead sleeps until its gateway has a message for it, then takes a turn; one turn after the other. */
-export async function playLead(stage: Stage, me: Agent): Promise<void> {
-  const mind: Mind = { stage, me, asks_first: false };
-  const waking = wakes(stage, me.session_key);
-  await appear(stage, me);
+/** Handles the messages to the lead, one after the other. */
+export async function runLead(demo: DemoContext, agent: Agent): Promise<void> {
+  const state: LeadState = { demo, agent, requires_approval: false };
+  const waking = receiveMessages(demo, agent.session_key);
+  await waitForProvisioning(demo, agent);
   for await (const wake of waking) {
-    await sendHeartbeat(me);
-    if (wake) await takeTurn(mind, wake);
+    await sendHeartbeat(agent);
+    if (wake) await handleMessage(state, wake);
   }
 }
 
-async function takeTurn(mind: Mind, { header, payload, task_ids, decision }: Wake): Promise<void> {
-  const { stage, me } = mind;
-  if (payload) return readPost(mind, payload);
-  // What comes with a task for review is read at the review.
+async function handleMessage(state: LeadState, { header, payload, task_ids, decision }: AgentMessage): Promise<void> {
+  const { demo, agent } = state;
+  if (payload) return handlePayload(state, payload);
+  // Comments are read during the review.
   if (header === "NEW TASK COMMENT") return;
-  await wait(stage, THINKING_MS);
+  await wait(demo, THINKING_MS);
   for (const id of task_ids) {
-    const task = await readTask(me, id);
-    if (header === "NEW TASK ADDED") await label(mind, task);
-    if (header === "TASK MENTION") await comment(stage, me, id, answerTo(await lastWords(me, id)), "answers in");
-    if (header === "TASK READY FOR LEAD REVIEW") await review(mind, task);
-    if (header === "APPROVAL RESOLVED" && decision === "approved") await move(stage, me, task, "done");
-    if (header === "APPROVAL RESOLVED" && decision === "rejected") await sendBack(mind, task, "not approved, find a cheaper way");
+    const task = await readTask(agent, id);
+    if (header === "NEW TASK ADDED") await tagTask(state, task);
+    if (header === "TASK MENTION")
+      await postComment(demo, agent, id, answerFor(await latestCommentText(agent, id)), "answers in");
+    if (header === "TASK READY FOR LEAD REVIEW") await reviewTask(state, task);
+    if (header === "APPROVAL RESOLVED" && decision === "approved") await moveTask(demo, agent, task, "done");
+    if (header === "APPROVAL RESOLVED" && decision === "rejected")
+      await rejectTask(state, task, "not approved, find a cheaper way");
   }
 }
 
-async function readPost({ stage, me }: Mind, { id, webhook_id }: NonNullable<Wake["payload"]>): Promise<void> {
-  const { screen, tally } = stage;
-  const { payload } = await me.api.get("/api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}", {
-    params: { path: { board_id: me.board_id, webhook_id, payload_id: id }, query: { max_chars: MAX_CHARS } },
+async function handlePayload(
+  { demo, agent }: LeadState,
+  { id, webhook_id }: NonNullable<AgentMessage["payload"]>,
+): Promise<void> {
+  const { log, statistics } = demo;
+  const { payload } = await agent.api.get("/api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}", {
+    params: { path: { board_id: agent.board_id, webhook_id, payload_id: id }, query: { max_chars: MAX_CHARS } },
   });
   const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
-  screen.tell(me.who, `reads ${length === MAX_CHARS ? "the first " : ""}${length} characters`);
-  await wait(stage, THINKING_MS);
-  const { tasks, note } = judge(payload);
+  log.write(agent.who, `reads ${length === MAX_CHARS ? "the first " : ""}${length} characters`);
+  await wait(demo, THINKING_MS);
+  const { tasks, note } = triage(payload);
   if (note) {
-    await me.api.post("/api/v1/agent/boards/{board_id}/memory", {
-      params: boardOf(me),
+    await agent.api.post("/api/v1/agent/boards/{board_id}/memory", {
+      params: boardParams(agent),
       body: { content: note.text, tags: [...note.tags, `payload:${id}`] },
     });
-    tally.noted();
-    screen.tell(me.who, `notes: ${note.text}`);
+    statistics.recordNote();
+    log.write(agent.who, `notes: ${note.text}`);
   }
-  await makeTasks(stage, me, tasks, id);
-  tally.handled(id);
+  await createTasks(demo, agent, tasks, id);
+  statistics.recordHandledPayload(id);
 }
 
-const boardOf = ({ board_id }: Agent) => ({ path: { board_id } });
+const boardParams = ({ board_id }: Agent) => ({ path: { board_id } });
 
-const listTags = (me: Agent) => me.api.get("/api/v1/agent/boards/{board_id}/tags", { params: boardOf(me) });
+const listTags = (agent: Agent) => agent.api.get("/api/v1/agent/boards/{board_id}/tags", { params: boardParams(agent) });
 
-/** The payload is named in each, so that the work can be traced back to what caused it. */
-async function makeTasks(stage: Stage, me: Agent, plans: Plan[], payload_id: string): Promise<void> {
+/** Each task contains the payload id, so that work can be traced back to its cause. */
+async function createTasks(demo: DemoContext, agent: Agent, plans: TaskPlan[], payload_id: string): Promise<void> {
   if (plans.length === 0) return;
-  const { screen, tally } = stage;
-  const fellows = (await me.api.get("/api/v1/agent/agents")).items;
-  const tags = await listTags(me);
-  let before: Task | undefined;
+  const { log, statistics } = demo;
+  const agents = (await agent.api.get("/api/v1/agent/agents")).items;
+  const tags = await listTags(agent);
+  let previous: Task | undefined;
   for (const plan of plans) {
-    const worker = fellows.find(({ name }) => name === plan.for);
-    const task = await me.api.post("/api/v1/agent/boards/{board_id}/tasks", {
-      params: boardOf(me),
+    const worker = agents.find(({ name }) => name === plan.worker_name);
+    const task = await agent.api.post("/api/v1/agent/boards/{board_id}/tasks", {
+      params: boardParams(agent),
       body: {
         title: plan.title,
         description: `${plan.description}\nPayload ${payload_id}`,
         priority: plan.priority,
         tag_ids: tags.filter(({ slug }) => plan.tags.includes(slug)).map(({ id }) => id),
         assigned_agent_id: worker?.id ?? null,
-        depends_on_task_ids: plan.follows && before ? [before.id] : [],
+        depends_on_task_ids: plan.depends_on_previous && previous ? [previous.id] : [],
       },
     });
-    tally.seen(task, payload_id);
+    statistics.recordTask(task, payload_id);
     const labels = [task.priority, ...task.tags.map(({ name }) => name)].join(", ");
-    const whose = worker ? `for ${worker.name}` : task.is_blocked ? `after ${tally.numberOf(before!.id)}` : "free";
-    screen.tell(me.who, `makes ${tally.numberOf(task.id)} ${task.title} (${labels}) ${whose}`);
-    before = task;
+    const assignment = worker
+      ? `for ${worker.name}`
+      : task.is_blocked
+        ? `after ${statistics.taskLabel(previous!.id)}`
+        : "unassigned";
+    log.write(agent.who, `creates ${statistics.taskLabel(task.id)} ${task.title} (${labels}) ${assignment}`);
+    previous = task;
   }
 }
 
-/** A person's task is sorted in. */
-async function label({ stage, me }: Mind, task: Task): Promise<void> {
-  const tag = (await listTags(me)).find(({ slug }) => slug === tagOf(task.title));
+/** Tags a task that a person has created. */
+async function tagTask({ demo, agent }: LeadState, task: Task): Promise<void> {
+  const tag = (await listTags(agent)).find(({ slug }) => slug === tagFor(task.title));
   if (!tag) return;
-  await change(stage, me, task, { tag_ids: [tag.id] });
-  stage.screen.tell(me.who, `tags ${stage.tally.numberOf(task.id)} with ${tag.name}`);
+  await updateTask(demo, agent, task, { tag_ids: [tag.id] });
+  demo.log.write(agent.who, `tags ${demo.statistics.taskLabel(task.id)} with ${tag.name}`);
 }
 
-async function review(mind: Mind, task: Task): Promise<void> {
-  const { stage, me } = mind;
-  const result = await lastWords(me, task.id);
-  const flaw = flawOf(task.title, result);
-  if (flaw) return sendBack(mind, task, flaw);
-  if (mind.asks_first) return askForApproval(mind, task, result);
+async function reviewTask(state: LeadState, task: Task): Promise<void> {
+  const { demo, agent } = state;
+  const result = await latestCommentText(agent, task.id);
+  const flaw = findFlaw(task.title, result);
+  if (flaw) return rejectTask(state, task, flaw);
+  if (state.requires_approval) return requestApproval(state, task, result);
   try {
-    await move(stage, me, task, "done");
+    await moveTask(demo, agent, task, "done");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const number = stage.tally.numberOf(task.id);
-    stage.screen.tell(me.who, `moves ${number} to done → ${error.status}, which is your rule at work:`, true);
-    stage.screen.tell(me.who, error.message);
-    mind.asks_first = true;
-    await askForApproval(mind, task, result);
+    const number = demo.statistics.taskLabel(task.id);
+    demo.log.write(agent.who, `moves ${number} to done → ${error.status}, because of your rule:`, true);
+    demo.log.write(agent.who, error.message);
+    state.requires_approval = true;
+    await requestApproval(state, task, result);
   }
 }
 
-/** The service itself gives it back to whoever handed it over. */
-async function sendBack({ stage, me }: Mind, task: Task, why: string): Promise<void> {
-  await move(stage, me, task, "inbox", why);
+/** The service assigns the task to its previous worker again. */
+async function rejectTask({ demo, agent }: LeadState, task: Task, why: string): Promise<void> {
+  await moveTask(demo, agent, task, "inbox", why);
 }
 
-async function askForApproval({ stage, me }: Mind, task: Task, result: string): Promise<void> {
-  const { screen, tally } = stage;
-  await me.api.post("/api/v1/agent/boards/{board_id}/approvals", {
-    params: boardOf(me),
+async function requestApproval({ demo, agent }: LeadState, task: Task, result: string): Promise<void> {
+  const { log, statistics } = demo;
+  await agent.api.post("/api/v1/agent/boards/{board_id}/approvals", {
+    params: boardParams(agent),
     body: { action_type: "task.done", description: result, task_id: task.id, confidence: 90 },
   });
-  tally.asked();
-  screen.tell(me.who, `asks you to approve ${tally.numberOf(task.id)}: ${result}`);
+  statistics.recordApprovalRequest();
+  log.write(agent.who, `asks you to approve ${statistics.taskLabel(task.id)}: ${result}`);
 }

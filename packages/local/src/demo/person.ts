@@ -1,25 +1,25 @@
-import { you } from "./cast.ts";
-import { isAgreeable } from "./knowledge.ts";
-import type { Setting } from "./setting.ts";
-import { type Stage, wait } from "./stage.ts";
+import { you } from "./participants.ts";
+import { isApprovable } from "./canned-answers.ts";
+import type { DemoBoard } from "./setup.ts";
+import { type DemoContext, wait } from "./demo-context.ts";
 
 const READING_MS = 600;
 
-/** The person sees on the board's stream what is asked for, as a page in a browser would, and decides. */
-export async function playPerson(stage: Stage, { board_id, api }: Setting): Promise<void> {
-  const { screen, tally } = stage;
-  const asked = api.stream("/api/v1/boards/{board_id}/approvals/stream", { params: { path: { board_id } } });
-  for await (const { data } of asked) {
+/** Follows the approval stream of the board, as a page in a browser would, and decides each request. */
+export async function runPerson(demo: DemoContext, { board_id, api }: DemoBoard): Promise<void> {
+  const { log, statistics } = demo;
+  const approvals = api.stream("/api/v1/boards/{board_id}/approvals/stream", { params: { path: { board_id } } });
+  for await (const { data } of approvals) {
     const { id: approval_id, status, task_id, description } = data.approval;
     if (status !== "pending" || !task_id) continue;
-    await wait(stage, READING_MS);
-    const decision = isAgreeable(description ?? "") ? "approved" : "rejected";
-    tally.stirs(task_id);
+    await wait(demo, READING_MS);
+    const decision = isApprovable(description ?? "") ? "approved" : "rejected";
+    statistics.recordCause(task_id);
     await api.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
       params: { path: { board_id, approval_id } },
       body: { status: decision },
     });
-    tally.decided();
-    screen.tell(you, `${decision === "approved" ? "approve" : "reject"} ${tally.numberOf(task_id)}`);
+    statistics.recordDecision();
+    log.write(you, `${decision === "approved" ? "approve" : "reject"} ${statistics.taskLabel(task_id)}`);
   }
 }

@@ -2,45 +2,41 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { Db } from "@board/core/context";
 import { type Database, readSchemaState, type SchemaState } from "@board/core/db/database";
-import { readServer, type Server } from "@board/core/db/server";
-import { readJobAge } from "@board/core/job/age";
+import { readServerInfo, type ServerInfo } from "@board/core/db/server-info";
+import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
 import { countJobs } from "@board/core/job/job";
-import { errorText, silent } from "@board/core/log";
+import { errorText, silentLog } from "@board/core/log";
 import type { DatabaseSettings } from "@board/core/settings";
 import { databaseFolder, openDatabase } from "../database.ts";
-import { FolderInUse, lockFolder } from "../lock.ts";
-import { type Finding, judgeClock, ok, warning, wrong } from "./finding.ts";
-import type { Edge } from "./settings.ts";
+import { FolderInUseError, lockFolder } from "../folder-lock.ts";
+import { type Finding, checkClock, ok, warning, wrong } from "./finding.ts";
+import type { Platform } from "./settings.ts";
 
 const CHECK = "database";
 
-export interface Opened {
+export interface OpenedDatabase {
   database: Database;
   close(): Promise<void>;
 }
 
-/** Opens the database of the settings, or tells why it cannot be looked at. One that is not there is not made. */
-export async function openToLook(settings: DatabaseSettings): Promise<Opened | Finding> {
+/** Opens the database, or returns the reason why it cannot be checked. Does not create a missing database. */
+export async function openForInspection(settings: DatabaseSettings): Promise<OpenedDatabase | Finding> {
   const { driver } = settings.database;
   let unlock = () => {};
   if (driver === "pglite") {
     const folder = path.resolve(settings.data_dir);
     if (!existsSync(databaseFolder(settings)))
-      return warning(CHECK, `there is none in ${folder} yet`, "Start the service once, or set DATA_DIR or DATABASE_URL.");
+      return warning(CHECK, `there is no database in ${folder} yet`, "Start the service once, or set DATA_DIR or DATABASE_URL.");
     try {
       unlock = lockFolder(folder);
     } catch (error) {
-      if (!(error instanceof FolderInUse)) throw error;
+      if (!(error instanceof FolderInUseError)) throw error;
       const found = `the service is running on ${folder} (${error.owner})`;
-      return wrong(
-        CHECK,
-        found,
-        "Stop the service first: an embedded database has one user; one of DATABASE_URL can be looked at any time.",
-      );
+      return wrong(CHECK, found, "Stop the service first: only one process can use an embedded database.");
     }
   }
   try {
-    const database = await openDatabase(settings, silent);
+    const database = await openDatabase(settings, silentLog);
     return {
       database,
       async close() {
@@ -50,58 +46,59 @@ export async function openToLook(settings: DatabaseSettings): Promise<Opened | F
     };
   } catch (error) {
     unlock();
-    return unreachable(error);
+    return unreachableFinding(error);
   }
 }
 
-const unreachable = (error: unknown) =>
+const unreachableFinding = (error: unknown) =>
   wrong(
     CHECK,
     `it does not answer: ${errorText(error)}`,
     "Check host, port, user, password and name in DATABASE_URL, and that the server is up.",
   );
 
-export interface Look {
+export interface DatabaseReport {
   findings: Finding[];
-  /** Whether the tables of this version are there to be read. */
+  /** Whether the tables of this version exist. */
   readable: boolean;
 }
 
-/** Reachability, version, schema, clock and jobs. */
-export async function checkDatabase({ db }: Database, settings: DatabaseSettings, edge: Edge): Promise<Look> {
-  let server: Server;
+/** Checks reachability, version, schema, clock and jobs. */
+export async function checkDatabase({ db }: Database, settings: DatabaseSettings, edge: Platform): Promise<DatabaseReport> {
+  let server: ServerInfo;
   try {
-    server = await readServer(db);
+    server = await readServerInfo(db);
   } catch (error) {
-    const findings = [unreachable(error), judgeRoute(settings, edge)];
+    const findings = [unreachableFinding(error), checkConnectionHost(settings, edge)];
     return { findings: findings.filter((finding) => finding !== null), readable: false };
   }
   const schema = await readSchemaState(db);
   const readable = schema === "current" || schema === "newer";
   const findings = [
-    judgeServer(server, settings),
-    judgeRoute(settings, edge),
-    judgeClock(CHECK, server.ahead_ms, server.latency_ms / 2),
-    judgeSchema(schema, edge),
+    checkServer(server, settings),
+    checkConnectionHost(settings, edge),
+    checkClock(CHECK, server.ahead_ms, server.latency_ms / 2),
+    checkSchemaState(schema, edge),
     ...(readable ? await checkJobs(db, settings) : []),
   ];
   return { findings: findings.filter((finding) => finding !== null), readable };
 }
 
-/** Transaction ids of 64 bits and `gen_random_uuid` came with 13; the project is tested with 17 and 18. */
-const OLDEST = 13;
-const FAR_MS = 50;
+/** Version 13 added 64-bit transaction ids and `gen_random_uuid`. The project is tested with 17 and 18. */
+const MIN_POSTGRES_MAJOR = 13;
+const SLOW_ANSWER_MS = 50;
 
-function judgeServer({ version, latency_ms }: Server, { database }: DatabaseSettings): Finding {
+function checkServer({ version, latency_ms }: ServerInfo, { database }: DatabaseSettings): Finding {
   const found = `PostgreSQL ${version} answers in ${latency_ms.toFixed(1)} ms (${database.driver})`;
-  if (Number.parseInt(version) < OLDEST) return wrong(CHECK, found, `Move to PostgreSQL ${OLDEST} or newer.`);
-  if (latency_ms > FAR_MS)
-    return warning(CHECK, found, "Run the service in the region of its database: every request waits for a few answers.");
+  if (Number.parseInt(version) < MIN_POSTGRES_MAJOR)
+    return wrong(CHECK, found, `Move to PostgreSQL ${MIN_POSTGRES_MAJOR} or newer.`);
+  if (latency_ms > SLOW_ANSWER_MS)
+    return warning(CHECK, found, "Run the service in the region of its database: every request needs several round trips.");
   return ok(CHECK, found);
 }
 
-/** Neon has a pooled and a direct host; which one is right depends on who connects. */
-function judgeRoute({ database: { url } }: DatabaseSettings, edge: Edge): Finding | null {
+/** Neon has a pooled and a direct host. Functions need the pooled one, a local server the direct one. */
+function checkConnectionHost({ database: { url } }: DatabaseSettings, edge: Platform): Finding | null {
   const host = url && URL.canParse(url) ? new URL(url).hostname : "";
   if (!host.endsWith(".neon.tech")) return null;
   const pooled = host.split(".")[0]!.endsWith("-pooler");
@@ -109,43 +106,41 @@ function judgeRoute({ database: { url } }: DatabaseSettings, edge: Edge): Findin
     return warning(
       CHECK,
       "DATABASE_URL is the direct host",
-      "Give the functions the pooled host (with -pooler), and the direct one to the migration alone.",
+      "Use the pooled host (with -pooler) for the functions, and the direct one only for the migration.",
     );
   if (edge === "local" && pooled)
     return warning(
       CHECK,
       "DATABASE_URL is the pooled host",
-      "Give a local server the direct host (without -pooler): it migrates at its start, under a lock that a pooler would lose.",
+      "Use the direct host (without -pooler) for a local server: it migrates at start with a session lock, which a pooler breaks.",
     );
   return ok(CHECK, pooled ? "pooled connection" : "direct connection");
 }
 
-function judgeSchema(schema: SchemaState, edge: Edge): Finding {
-  const remedy = edge === "lambda" ? "Deploy: it migrates first." : "Start the service once: it migrates first.";
+function checkSchemaState(schema: SchemaState, edge: Platform): Finding {
+  const remedy = edge === "lambda" ? "Deploy: a deployment migrates first." : "Start the service once: it migrates first.";
   if (schema === "absent") return wrong("schema", "there are no tables", remedy);
   if (schema === "older") return wrong("schema", "migrations of this version are missing", remedy);
-  return ok("schema", schema === "newer" ? "newer than this version, which is fine" : "that of this version");
+  return ok("schema", schema === "newer" ? "newer than this version, which is fine" : "current");
 }
-
-const LATE_SECONDS = 15 * 60;
 
 async function checkJobs(db: Db, { database }: DatabaseSettings): Promise<Finding[]> {
   const ctx = { db, now: () => new Date() };
   const { dead = 0, queued = 0, running = 0 } = await countJobs(ctx);
   const age = await readJobAge(ctx);
   const findings: Finding[] = [];
-  const waiting = `${queued} queued, ${running} running`;
-  if (database.driver === "pglite") findings.push(ok("jobs", `${waiting}; they go on when the service starts`));
-  else if (age > LATE_SECONDS)
+  const counts = `${queued} queued, ${running} running`;
+  if (database.driver === "pglite") findings.push(ok("jobs", `${counts}; they run when the service starts`));
+  else if (age > OVERDUE_SECONDS)
     findings.push(
       wrong(
         "jobs",
-        `${waiting}; the oldest that could be done has waited ${Math.round(age / 60)} min`,
-        'See that the consumers and the relay schedule run: docs/operating.md, "Jobs wait".',
+        `${counts}; the oldest due job has waited ${Math.round(age / 60)} min`,
+        'Check that the consumers and the relay schedule run: docs/operating.md, "Jobs wait".',
       ),
     );
-  else findings.push(ok("jobs", `${waiting}; the oldest that could be done has waited ${Math.round(age)} s`));
+  else findings.push(ok("jobs", `${counts}; the oldest due job has waited ${Math.round(age)} s`));
   if (dead > 0)
-    findings.push(warning("jobs", `${dead} dead`, "Read why with npm run jobs, mend the cause, then npm run jobs -- redrive."));
+    findings.push(warning("jobs", `${dead} dead`, "Find the cause with npm run jobs, fix it, then run npm run jobs -- redrive."));
   return findings;
 }

@@ -1,10 +1,10 @@
-/** What one look has found. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at: `settings`, `database`, `gateway Host`. */
+  /** What was checked: `settings`, `database`, `gateway Host`. */
   check: string;
   state: "ok" | "warning" | "wrong";
   found: string;
-  /** One sentence on what to do; null when there is nothing to do. */
+  /** One sentence on what to do, or null if nothing is wrong. */
   remedy: string | null;
 }
 
@@ -12,31 +12,31 @@ export const ok = (check: string, found: string): Finding => ({ check, state: "o
 export const warning = (check: string, found: string, remedy: string): Finding => ({ check, state: "warning", found, remedy });
 export const wrong = (check: string, found: string, remedy: string): Finding => ({ check, state: "wrong", found, remedy });
 
-/** Deviations of clocks, in milliseconds. Newer gateways refuse two minutes, sign-in tokens are held against ten seconds. */
-const SLIGHT_MS = 5_000;
-const GROSS_MS = 60_000;
+/** Differences between clocks. Newer hosts reject signatures that are off by two minutes; tokens allow only ten seconds. */
+const CLOCK_WARNING_MS = 5_000;
+const CLOCK_ERROR_MS = 60_000;
 
-/** Holds somebody else's clock against this machine's. `ahead_ms` is by how much the other one is ahead, give or take `doubt_ms`. */
-export function judgeClock(check: string, ahead_ms: number, doubt_ms = 0): Finding | null {
-  const off = Math.max(0, Math.abs(ahead_ms) - doubt_ms);
-  if (off < SLIGHT_MS) return null;
-  const found = `its clock and that of this machine are ${Math.round(off / 1000)} s apart (${ahead_ms > 0 ? "it is ahead" : "it is behind"})`;
-  const remedy = "Have both machines set their clocks by NTP.";
-  return off < GROSS_MS ? warning(check, found, remedy) : wrong(check, found, remedy);
+/** Compares another clock with that of this machine. It is ahead by `ahead_ms`, plus or minus `uncertainty_ms`. */
+export function checkClock(check: string, ahead_ms: number, uncertainty_ms = 0): Finding | null {
+  const offset_ms = Math.max(0, Math.abs(ahead_ms) - uncertainty_ms);
+  if (offset_ms < CLOCK_WARNING_MS) return null;
+  const found = `its clock and that of this machine are ${Math.round(offset_ms / 1000)} s apart (${ahead_ms > 0 ? "it is ahead" : "it is behind"})`;
+  const remedy = "Synchronize the clocks of both machines with NTP.";
+  return offset_ms < CLOCK_ERROR_MS ? warning(check, found, remedy) : wrong(check, found, remedy);
 }
 
 /** `1 key`, `2 keys`. */
-export const some = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-const WIDTH = 8;
+const STATE_WIDTH = 8;
 
-/** The findings for people, each with its remedy below. */
-export function toText(findings: readonly Finding[]): string {
+/** Formats the findings as text, each followed by its remedy. */
+export function formatFindings(findings: readonly Finding[]): string {
   const checks = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, state, found, remedy }) => [
-    `${state.padEnd(WIDTH)} ${check.padEnd(checks)}  ${found}`,
-    ...(remedy ? [`${" ".repeat(WIDTH + 1 + checks)}  -> ${remedy}`] : []),
+    `${state.padEnd(STATE_WIDTH)} ${check.padEnd(checks)}  ${found}`,
+    ...(remedy ? [`${" ".repeat(STATE_WIDTH + 1 + checks)}  -> ${remedy}`] : []),
   ]);
   const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length;
-  return `${lines.join("\n")}\n\n${count("ok")} ok, ${some(count("warning"), "warning")}, ${count("wrong")} wrong`;
+  return `${lines.join("\n")}\n\n${count("ok")} ok, ${pluralize(count("warning"), "warning")}, ${count("wrong")} wrong`;
 }

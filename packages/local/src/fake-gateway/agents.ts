@@ -1,65 +1,63 @@
 import type { AgentEntry, JsonObject } from "./config.ts";
 import { agentsOf, objectOf, withAgents } from "./config.ts";
 import type { Host, Method } from "./host.ts";
-import { admin, read } from "./host.ts";
-import { Refusal } from "./refusal.ts";
-import { flag, shape, text } from "./schema.ts";
-import { lookAfter, seedWorkspace } from "./workspace.ts";
+import { adminScope, readScope } from "./host.ts";
+import { RpcError } from "./rpc-error.ts";
+import { flag, shape, text } from "./validators.ts";
+import { deleteFinishedBootstrap, seedWorkspace } from "./workspace.ts";
 
 const MAIN = "main";
 const STATE_FOLDER = "/srv/openclaw";
 
-/** Lower case, other characters than letters, digits, `_` and `-` become `-`, none at the ends, 64 at most; nothing left is `main`. */
-export function agentIdOf(name: string): string {
+/** Normalizes a name to an id: lower case, other characters become `-`, at most 64 characters, `main` if it is empty. */
+export function toAgentId(name: string): string {
   const lower = name.trim().toLowerCase();
   if (/^[a-z0-9][a-z0-9_-]{0,63}$/.test(lower)) return lower;
-  return (
-    lower
-      .replace(/[^a-z0-9_-]+/g, "-")
-      .replace(/^-+|-+$/g, "")
-      .slice(0, 64) || MAIN
-  );
+  const id = lower.replace(/[^a-z0-9_-]+/g, "-").replace(/^-+/, "");
+  let end = id.length;
+  while (id[end - 1] === "-") end -= 1;
+  return id.slice(0, Math.min(end, 64)) || MAIN;
 }
 
-/** The agents the host knows at this moment, a just created one excepted where the fault says so. */
-export function roster(host: Host): AgentEntry[] {
+/** Returns the agents of the host, except new ones that the fault `unknown_after_create_ms` hides. */
+export function visibleAgents(host: Host): AgentEntry[] {
   const now = Date.now();
   return agentsOf(host.config.runtime(), host.dialect).filter(
-    ({ id }) => now - (host.created.get(id) ?? 0) >= host.faults.unknown_after_create_ms,
+    ({ id }) => now - (host.created_at.get(id) ?? 0) >= host.faults.unknown_after_create_ms,
   );
 }
 
 export function workspaceOf(host: Host, entry: AgentEntry): string {
-  if (typeof entry.workspace === "string") return absolute(entry.workspace);
+  if (typeof entry.workspace === "string") return toAbsolutePath(entry.workspace);
   const defaults = objectOf(objectOf(host.config.runtime().agents).defaults);
   return entry.id === MAIN && typeof defaults.workspace === "string"
     ? defaults.workspace
     : `${STATE_FOLDER}/workspace-${entry.id}`;
 }
 
-function absolute(path: string): string {
+function toAbsolutePath(path: string): string {
   if (path.startsWith("~/")) return `${STATE_FOLDER}/home/${path.slice(2)}`;
   return path.startsWith("/") ? path : `${STATE_FOLDER}/${path}`;
 }
 
-function required(host: Host, agentId: string): AgentEntry {
-  const id = agentIdOf(agentId);
-  const found = roster(host).find((entry) => entry.id === id);
-  if (found === undefined) throw new Refusal(`agent "${id}" not found`);
+function requireAgent(host: Host, agentId: string): AgentEntry {
+  const id = toAgentId(agentId);
+  const found = visibleAgents(host).find((entry) => entry.id === id);
+  if (found === undefined) throw new RpcError(`agent "${id}" not found`);
   return found;
 }
 
-/** Works on the configuration as the host has it in memory, which is how writes in quick succession get lost. */
-function writeRoster(host: Host, change: (entries: AgentEntry[]) => AgentEntry[]): void {
+/** Changes the configuration in memory, as a real host does: this is why writes in quick succession get lost. */
+function writeAgents(host: Host, change: (entries: AgentEntry[]) => AgentEntry[]): void {
   const runtime = host.config.runtime();
   host.config.write(withAgents(runtime, host.dialect, change(agentsOf(runtime, host.dialect))));
 }
 
-/** agents.list, create, update and delete. The configuration is the only roster. */
+/** agents.list, create, update and delete. Agents are stored only in the configuration. */
 export const agentMethods: Record<string, Method> = {
   "agents.list": {
     params: () => shape({}),
-    scope: read,
+    scope: readScope,
     run(host) {
       const detailed = host.dialect.backend_is_trusted;
       const agents = agentsOf(host.config.runtime(), host.dialect).map((entry) => ({
@@ -77,54 +75,54 @@ export const agentMethods: Record<string, Method> = {
         ? shape({ name: text() }, { ...optional, workspace: text(), model: text() })
         : shape({ name: text(), workspace: text() }, optional);
     },
-    scope: admin,
+    scope: adminScope,
     writes: "agents",
     run(host, params: { name: string; workspace?: string }) {
-      const id = agentIdOf(params.name);
-      if (id === MAIN) throw new Refusal(host.dialect.reserved_main_text);
+      const id = toAgentId(params.name);
+      if (id === MAIN) throw new RpcError(host.dialect.reserved_main_text);
       if (agentsOf(host.config.runtime(), host.dialect).some((entry) => entry.id === id))
-        throw new Refusal(`agent "${id}" already exists`);
+        throw new RpcError(`agent "${id}" already exists`);
       const name = params.name.trim();
-      const workspace = absolute(params.workspace ?? `workspace-${id}`);
-      writeRoster(host, (entries) => [...entries, { id, name, workspace, agentDir: `${STATE_FOLDER}/agents/${id}/agent` }]);
-      host.created.set(id, Date.now());
+      const workspace = toAbsolutePath(params.workspace ?? `workspace-${id}`);
+      writeAgents(host, (entries) => [...entries, { id, name, workspace, agentDir: `${STATE_FOLDER}/agents/${id}/agent` }]);
+      host.created_at.set(id, Date.now());
       seedWorkspace(host, workspace, name);
       return { ok: true, agentId: id, name, workspace };
     },
   },
   "agents.update": {
     params: () => shape({ agentId: text() }, { name: text(), workspace: text(), model: text(), avatar: text() }),
-    scope: admin,
+    scope: adminScope,
     writes: "agents",
     run(host, params: { agentId: string; name?: string; workspace?: string; model?: string }) {
-      const { id } = required(host, params.agentId);
+      const { id } = requireAgent(host, params.agentId);
       const change: JsonObject = {};
       if (params.name !== undefined) change.name = params.name.trim();
-      if (params.workspace !== undefined) change.workspace = absolute(params.workspace);
+      if (params.workspace !== undefined) change.workspace = toAbsolutePath(params.workspace);
       if (params.model !== undefined) change.model = params.model;
-      writeRoster(host, (entries) => entries.map((entry) => (entry.id === id ? { ...entry, ...change } : entry)));
+      writeAgents(host, (entries) => entries.map((entry) => (entry.id === id ? { ...entry, ...change } : entry)));
       if (params.workspace !== undefined) {
-        seedWorkspace(host, absolute(params.workspace), null);
-        lookAfter(host, absolute(params.workspace));
+        seedWorkspace(host, toAbsolutePath(params.workspace), null);
+        deleteFinishedBootstrap(host, toAbsolutePath(params.workspace));
       }
       return { ok: true, agentId: id };
     },
   },
   "agents.delete": {
     params: () => shape({ agentId: text() }, { deleteFiles: flag }),
-    scope: admin,
+    scope: adminScope,
     writes: "agents",
     run(host, params: { agentId: string; deleteFiles?: boolean }) {
-      const id = agentIdOf(params.agentId);
-      if (id === MAIN && !host.dialect.main_is_deletable) throw new Refusal('"main" cannot be deleted');
-      const entry = required(host, id);
+      const id = toAgentId(params.agentId);
+      if (id === MAIN && !host.dialect.main_is_deletable) throw new RpcError('"main" cannot be deleted');
+      const entry = requireAgent(host, id);
       const workspace = workspaceOf(host, entry);
-      const runs = [...host.running.values()].some((run) => run.session_key.startsWith(`agent:${id}:`));
-      if (runs && host.dialect.dies_of_deleting_runs) setImmediate(() => host.crash());
-      writeRoster(host, (entries) => entries.filter((candidate) => candidate.id !== id));
+      const runs = [...host.active_runs.values()].some((run) => run.session_key.startsWith(`agent:${id}:`));
+      if (runs && host.dialect.crashes_on_delete_during_run) setImmediate(() => host.crash());
+      writeAgents(host, (entries) => entries.filter((candidate) => candidate.id !== id));
       if (params.deleteFiles ?? true) {
         host.files.delete(workspace);
-        host.set_up.delete(workspace);
+        host.bootstrapped_workspaces.delete(workspace);
         for (const key of host.sessions.keys()) if (key.startsWith(`agent:${id}:`)) host.sessions.delete(key);
       }
       return { ok: true, agentId: id, removedBindings: 0, ...(host.dialect.protocol === 4 ? { removed: [], failed: [] } : {}) };

@@ -2,35 +2,35 @@ import type { Json, JsonObject } from "./config.ts";
 import { objectOf } from "./config.ts";
 import type { Dialect } from "./dialect.ts";
 
-/** What the host finds wrong with a configuration. */
+/** A problem of a configuration. */
 export interface Issue {
   path: string;
   message: string;
 }
 
-const rootKeys = keys(
+const rootKeys = toKeySet(
   "meta gateway agents channels tools models update discovery plugins logging session messages commands hooks env auth skills " +
     "cron web ui browser bindings broadcast",
 );
-const entryKeys = keys(
+const entryKeys = toKeySet(
   "id name workspace agentDir heartbeat model identity default groupChat tools sandbox subagents skills memorySearch humanDelay",
 );
-const heartbeatKeys = keys("every activeHours model session target to accountId prompt includeReasoning ackMaxChars");
+const heartbeatKeys = toKeySet("every activeHours model session target to accountId prompt includeReasoning ackMaxChars");
 
-/** The closed part of the schema: the root, agent entries and their heartbeats. `refused` are keys this host knows nothing of. */
-export function issuesOf(config: JsonObject, dialect: Dialect, refused: readonly string[]): Issue[] {
+/** Validates the strict part of the schema: the root, agent entries and heartbeats. `refusedKeys` count as unrecognized. */
+export function validateConfig(config: JsonObject, dialect: Dialect, refusedKeys: readonly string[]): Issue[] {
   const agents = objectOf(config.agents);
   const roster: [string, Json][] =
     dialect.agents === "list"
       ? (Array.isArray(agents.list) ? agents.list : []).map((entry, position) => [`agents.list.${position}`, entry])
       : Object.entries(objectOf(agents.entries)).map(([id, entry]) => [`agents.entries.${id}`, entry]);
-  const without = (known: ReadonlySet<string>, unknown: readonly string[]) =>
+  const omitKeys = (known: ReadonlySet<string>, unknown: readonly string[]) =>
     new Set([...known].filter((key) => !unknown.includes(key)));
-  const entry = without(entryKeys, refused);
-  const heartbeat = without(heartbeatKeys, [...refused, ...dialect.refused_heartbeat_keys]);
+  const entry = omitKeys(entryKeys, refusedKeys);
+  const heartbeat = omitKeys(heartbeatKeys, [...refusedKeys, ...dialect.refused_heartbeat_keys]);
   return [
-    ...unrecognized("", config, rootKeys),
-    ...unrecognized("agents", agents, new Set(["defaults", dialect.agents])),
+    ...unrecognizedKeyIssues("", config, rootKeys),
+    ...unrecognizedKeyIssues("agents", agents, new Set(["defaults", dialect.agents])),
     ...(dialect.protocol === 4 && "heartbeat" in objectOf(objectOf(config.channels).defaults)
       ? [{ path: "channels.defaults", message: 'Unrecognized key: "heartbeat"' }]
       : []),
@@ -46,31 +46,34 @@ function entryIssues(
   heartbeatKnown: ReadonlySet<string>,
 ): Issue[] {
   const heartbeat = objectOf(entry.heartbeat);
-  const found = [...unrecognized(path, entry, known), ...unrecognized(`${path}.heartbeat`, heartbeat, heartbeatKnown)];
-  const expect = (at: string, value: Json | undefined, type: string): void => {
+  const found = [
+    ...unrecognizedKeyIssues(path, entry, known),
+    ...unrecognizedKeyIssues(`${path}.heartbeat`, heartbeat, heartbeatKnown),
+  ];
+  const expectType = (at: string, value: Json | undefined, type: string): void => {
     if (value !== undefined && typeof value !== type) found.push({ path: at, message: `Invalid input: expected ${type}` });
   };
   if (dialect.agents === "list" && typeof entry.id !== "string")
     found.push({ path: `${path}.id`, message: "Invalid input: expected string" });
-  expect(`${path}.workspace`, entry.workspace, "string");
-  expect(`${path}.heartbeat`, entry.heartbeat, "object");
-  expect(`${path}.heartbeat.target`, heartbeat.target, "string");
-  expect(`${path}.heartbeat.includeReasoning`, heartbeat.includeReasoning, "boolean");
+  expectType(`${path}.workspace`, entry.workspace, "string");
+  expectType(`${path}.heartbeat`, entry.heartbeat, "object");
+  expectType(`${path}.heartbeat.target`, heartbeat.target, "string");
+  expectType(`${path}.heartbeat.includeReasoning`, heartbeat.includeReasoning, "boolean");
   if (
     heartbeat.every !== undefined &&
-    !(typeof heartbeat.every === "string" && /^(\d+(\.\d+)?(ms|s|m|h|d)?)+$/.test(heartbeat.every))
+    !(typeof heartbeat.every === "string" && /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))*(?:\d+(?:\.\d+)?)?$/.test(heartbeat.every || "?"))
   ) {
     found.push({ path: `${path}.heartbeat.every`, message: "invalid duration (use ms, s, m, h)" });
   }
   return found;
 }
 
-function unrecognized(path: string, value: JsonObject, known: ReadonlySet<string>): Issue[] {
+function unrecognizedKeyIssues(path: string, value: JsonObject, known: ReadonlySet<string>): Issue[] {
   const found = Object.keys(value).filter((key) => !known.has(key));
   if (found.length === 0) return [];
   return [{ path, message: `Unrecognized key${found.length > 1 ? "s" : ""}: ${found.map((key) => `"${key}"`).join(", ")}` }];
 }
 
-function keys(words: string): ReadonlySet<string> {
+function toKeySet(words: string): ReadonlySet<string> {
   return new Set(words.split(" "));
 }

@@ -4,50 +4,50 @@ import type { Dialect } from "./dialect.ts";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** One agent of the roster, as the configuration holds it. */
+/** One agent in the configuration. */
 export type AgentEntry = JsonObject & { id: string };
 
 export interface ConfigStore {
-  /** The file on disk: what config.get shows and config.patch changes. */
+  /** Returns the file on disk, which config.get shows and config.patch changes. */
   file(): JsonObject;
-  /** What agents.* calls work with; after a write it lags behind the file where the release does. To read only: every call does. */
+  /** Returns the configuration that agents.* calls use. In some releases it lags behind the file. Do not modify it. */
   runtime(): JsonObject;
-  /** Changes with every write, also with one that changes nothing else. */
+  /** Changes with every write, even if the content is the same. */
   hash(): string;
   write(next: JsonObject): void;
-  /** A restart reads the file anew. */
+  /** Reads the file again, as a restart does. */
   reload(): void;
 }
 
-export function createConfig(dialect: Dialect, version: string, initial: JsonObject, stale_ms: number): ConfigStore {
-  let file = dialect.meta_at_start ? touched(initial, version, 0) : initial;
+export function createConfigStore(dialect: Dialect, version: string, initial: JsonObject, stale_ms: number): ConfigStore {
+  let file = dialect.meta_at_start ? withMeta(initial, version, 0) : initial;
   let runtime = file;
-  let lagging_until = 0;
+  let stale_until = 0;
   let written_at = 0;
   return {
     file: () => structuredClone(file),
     runtime() {
-      if (Date.now() >= lagging_until) runtime = file;
+      if (Date.now() >= stale_until) runtime = file;
       return runtime;
     },
     hash: () => dialect.hash_prefix + createHash("sha256").update(JSON.stringify(file)).digest("hex"),
     write(next) {
-      if (Date.now() >= lagging_until) runtime = file;
+      if (Date.now() >= stale_until) runtime = file;
       written_at = Math.max(Date.now(), written_at + 1);
-      file = touched(structuredClone(next), version, written_at);
-      lagging_until = Date.now() + stale_ms;
+      file = withMeta(structuredClone(next), version, written_at);
+      stale_until = Date.now() + stale_ms;
     },
     reload() {
-      lagging_until = 0;
+      stale_until = 0;
     },
   };
 }
 
-function touched(config: JsonObject, version: string, at: number): JsonObject {
+function withMeta(config: JsonObject, version: string, at: number): JsonObject {
   return { ...config, meta: { lastTouchedVersion: version, lastTouchedAt: new Date(at).toISOString() } };
 }
 
-/** The roster of a configuration; a host that was never told of agents has `main`. */
+/** Returns the agents of a configuration. Without any, a host has the agent `main`. */
 export function agentsOf(config: JsonObject, dialect: Dialect): AgentEntry[] {
   const agents = objectOf(config.agents);
   if (dialect.agents === "entries") {
@@ -57,7 +57,7 @@ export function agentsOf(config: JsonObject, dialect: Dialect): AgentEntry[] {
   return Array.isArray(agents.list) ? (agents.list as AgentEntry[]) : [{ id: "main" }];
 }
 
-/** The configuration with this roster in it. */
+/** Returns the configuration with these agents. */
 export function withAgents(config: JsonObject, dialect: Dialect, roster: readonly AgentEntry[]): JsonObject {
   const agents = objectOf(config.agents);
   if (dialect.agents === "list") return { ...config, agents: { ...agents, list: [...roster] } };
@@ -71,14 +71,14 @@ export function objectOf(value: Json | undefined): JsonObject {
 
 const REDACTED = "__OPENCLAW_REDACTED__";
 
-/** Secrets are shown to nobody; `restored` puts them back into what a client read, changed and sent. */
-export function redacted(config: JsonObject): JsonObject {
+/** Replaces secrets for responses. `restoreSecrets` puts them back into a configuration that a client sends. */
+export function redactSecrets(config: JsonObject): JsonObject {
   const gateway = objectOf(config.gateway);
   const auth = objectOf(gateway.auth);
   return auth.token === undefined ? config : { ...config, gateway: { ...gateway, auth: { ...auth, token: REDACTED } } };
 }
 
-export function restored(config: JsonObject, file: JsonObject): JsonObject {
+export function restoreSecrets(config: JsonObject, file: JsonObject): JsonObject {
   const gateway = objectOf(config.gateway);
   const auth = objectOf(gateway.auth);
   if (auth.token !== REDACTED) return config;
@@ -86,17 +86,17 @@ export function restored(config: JsonObject, file: JsonObject): JsonObject {
   return { ...config, gateway: { ...gateway, auth: { ...auth, token } } };
 }
 
-/** A JSON merge patch: null removes, objects merge, everything else replaces; some releases merge the agent list by id. */
-export function merged(config: JsonObject, patch: JsonObject, dialect: Dialect): JsonObject {
+/** Applies a JSON merge patch. Some releases merge the list of agents by id instead of replacing it. */
+export function applyPatch(config: JsonObject, patch: JsonObject, dialect: Dialect): JsonObject {
   const next = mergePatch(config, patch) as JsonObject;
   const sent = objectOf(patch.agents).list;
-  const known = objectOf(config.agents).list;
-  if (dialect.list_patch === "replace" || !Array.isArray(sent) || !Array.isArray(known)) return next;
-  const list = known.map((entry) => {
+  const existing = objectOf(config.agents).list;
+  if (dialect.list_patch === "replace" || !Array.isArray(sent) || !Array.isArray(existing)) return next;
+  const list = existing.map((entry) => {
     const change = sent.find((candidate) => objectOf(candidate).id === objectOf(entry).id);
     return change === undefined ? entry : mergePatch(entry, change);
   });
-  const added = sent.filter((entry) => !known.some((candidate) => objectOf(candidate).id === objectOf(entry).id));
+  const added = sent.filter((entry) => !existing.some((candidate) => objectOf(candidate).id === objectOf(entry).id));
   return { ...next, agents: { ...objectOf(next.agents), list: [...list, ...added] } };
 }
 

@@ -1,7 +1,7 @@
-/** Releases of the host whose behaviour was observed; what differs between them stands in this table and nowhere else. */
+/** Releases of OpenClaw whose behaviour was observed. All differences between them are in this file. */
 export type DialectName = "2026.2.9" | "2026.2.26" | "2026.5.7" | "2026.9.6";
 
-/** Whether and when a write to the configuration restarts the host, relative to the answer. */
+/** Whether a configuration write restarts the host, and whether it does so before or after its response. */
 export type RestartRule = "never" | "after_answer" | "before_answer";
 
 export interface Dialect {
@@ -11,15 +11,15 @@ export interface Dialect {
   signature_skew_ms: number;
   /** `error.details` with machine-readable codes. */
   detailed_errors: boolean;
-  /** No scopes asked for means all of them. */
+  /** A client that requests no scopes gets all of them. */
   empty_scopes_are_admin: boolean;
-  /** Reading files and configuration needs `operator.read` only. */
+  /** Reading files and configuration only needs `operator.read`. */
   read_covers_configuration: boolean;
   scope_error_code: "INVALID_REQUEST" | "FORBIDDEN";
   pairing_text: string;
   /** A backend on loopback with the shared token needs no pairing. */
   backend_is_trusted: boolean;
-  /** The flag that lets a control UI in without a device still exists. */
+  /** The setting that allows a control UI without a device exists. */
   control_ui_flag: boolean;
   control_ui_refusal: string;
   /** An Origin equal to the Host header is enough, whatever the name. */
@@ -27,33 +27,41 @@ export interface Dialect {
 
   agents: "list" | "entries";
   list_patch: "replace" | "by_id";
-  /** A patch that changes nothing is answered as `noop` and causes nothing. */
-  noop: boolean;
+  /** A patch that changes nothing returns `noop` and has no effect. */
+  answers_noop: boolean;
   hash_prefix: string;
-  /** `config.meta` is there before the first write. */
+  /** `config.meta` exists before the first write. */
   meta_at_start: boolean;
-  /** How long agents.* calls go on working with the configuration as it was before a write; writes in between are lost. */
+  /** How long agents.* calls use the configuration from before a write; writes in between are lost. */
   stale_ms: number;
   restart_on: { agents: RestartRule; config_patch: RestartRule };
-  /** config.patch calls per 60 s and device, failed ones counted; null is no limit. */
+  /** config.patch calls per 60 s and device, including failed ones; null for no limit. */
   patch_limit: number | null;
   issues_in_text: boolean;
 
-  /** Keys of a heartbeat that are unknown to it. */
+  /** Keys of a heartbeat that this release does not know. */
   refused_heartbeat_keys: readonly string[];
   accepted_files: readonly string[];
   listed_files: readonly string[];
-  /** Looks after a workspace before a run and at agents.update: BOOTSTRAP.md goes, once, when others were changed. */
-  clears_bootstrap: boolean;
+  /** Deletes BOOTSTRAP.md once other files were changed, before a run and at agents.update. */
+  deletes_bootstrap: boolean;
   unknown_agent_text: (id: string) => string;
   reserved_main_text: string;
   main_is_deletable: boolean;
-  /** An agent that is deleted in the middle of a run takes the whole process with it. */
-  dies_of_deleting_runs: boolean;
-  /** Every `agent:<id>:main` is kept, not only the main agent's. */
-  main_sessions_are_kept: boolean;
-  chat_needs_agent: boolean;
+  /** Deleting an agent during a run crashes the whole process. */
+  crashes_on_delete_during_run: boolean;
+  /** No `agent:<id>:main` can be deleted, not only that of the main agent. */
+  keeps_all_main_sessions: boolean;
+  chat_requires_agent: boolean;
   reset_keeps_session_id: boolean;
+  /** Obeys directives amid other text. Otherwise they are only removed from it. */
+  obeys_inline_directives: boolean;
+  /** A backslash and an n in a message become a line break before anything else is read. */
+  unescapes_newlines: boolean;
+  /** The agent gets a message as one line. */
+  joins_lines: boolean;
+  /** `$name` in a text makes the agent use the skill of that name. */
+  skill_references: boolean;
 }
 
 const files = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md"];
@@ -74,7 +82,7 @@ const first: Dialect = {
   origin_may_equal_host: true,
   agents: "list",
   list_patch: "replace",
-  noop: false,
+  answers_noop: false,
   hash_prefix: "",
   meta_at_start: false,
   stale_ms: 0,
@@ -84,14 +92,18 @@ const first: Dialect = {
   refused_heartbeat_keys: [],
   accepted_files: [...files, "memory.md"],
   listed_files: files,
-  clears_bootstrap: false,
+  deletes_bootstrap: false,
   unknown_agent_text: () => "unknown agent id",
   reserved_main_text: '"main" is reserved',
   main_is_deletable: false,
-  dies_of_deleting_runs: true,
-  main_sessions_are_kept: false,
-  chat_needs_agent: false,
+  crashes_on_delete_during_run: true,
+  keeps_all_main_sessions: false,
+  chat_requires_agent: false,
   reset_keeps_session_id: false,
+  obeys_inline_directives: false,
+  unescapes_newlines: true,
+  joins_lines: true,
+  skill_references: false,
 };
 
 const february: Dialect = {
@@ -114,12 +126,12 @@ const may: Dialect = {
   ...february,
   pairing_text: "pairing required: device is not approved yet",
   backend_is_trusted: true,
-  noop: true,
+  answers_noop: true,
   stale_ms: 0,
   restart_on: { agents: "never", config_patch: "before_answer" },
   issues_in_text: true,
   accepted_files: files,
-  chat_needs_agent: true,
+  chat_requires_agent: true,
 };
 
 const september: Dialect = {
@@ -135,13 +147,17 @@ const september: Dialect = {
   refused_heartbeat_keys: ["includeReasoning"],
   accepted_files: ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
   listed_files: ["AGENTS.md", "SOUL.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
-  clears_bootstrap: true,
+  deletes_bootstrap: true,
   unknown_agent_text: (id) => `agent "${id}" not found`,
   reserved_main_text: 'agent "main" already exists',
   main_is_deletable: true,
-  dies_of_deleting_runs: false,
-  main_sessions_are_kept: true,
+  crashes_on_delete_during_run: false,
+  keeps_all_main_sessions: true,
   reset_keeps_session_id: true,
+  obeys_inline_directives: true,
+  unescapes_newlines: false,
+  joins_lines: false,
+  skill_references: true,
 };
 
 export const dialects: Record<DialectName, Dialect> = {

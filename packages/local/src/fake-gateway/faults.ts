@@ -1,31 +1,31 @@
-import type { WireError } from "./refusal.ts";
+import type { RpcErrorBody } from "./rpc-error.ts";
 
-/** What goes wrong, switchable while the gateway runs. A method's name keys the per-method faults; each is used up by its count. */
+/** Faults to inject, which can change while the gateway runs. Counted faults are keyed by method and used up one per call. */
 export interface Faults {
-  /** Accepts the socket and then never says a word. */
+  /** Accepts the socket, then never sends anything. */
   silent_handshake: boolean;
-  /** Starts without a challenge, as a proxy in front of a host can. */
+  /** Sends no challenge, as with some proxies in front of a host. */
   no_challenge: boolean;
-  /** Answers every upgrade with this HTTP status instead; 3xx come with a Location. */
+  /** Rejects every upgrade with this HTTP status, and with a Location for 3xx. */
   upgrade_status: number | null;
-  /** Restart after configuration writes, when and as this release does it. */
+  /** Restarts after configuration writes, as the release does. */
   restart_after_writes: boolean;
-  /** Milliseconds an answer is held back after its work is done; Infinity is never. */
+  /** Milliseconds by which a response is delayed after the work is done; Infinity for no response. */
   delays_ms: Record<string, number>;
-  /** How many answers are lost: the work is done and the host restarts instead of answering. */
-  lost_answers: Record<string, number>;
-  /** How many calls cut the socket without a close frame (1006), before any work. */
-  cuts: Record<string, number>;
-  failures: { method: string; error: WireError; times: number }[];
-  /** Milliseconds in which a created agent is `not found` for other agents.* calls. */
+  /** Number of calls whose response is lost: the work is done, then the host restarts instead of responding. */
+  lost_responses: Record<string, number>;
+  /** Number of calls that drop the connection without a close frame (1006) before any work. */
+  dropped_connections: Record<string, number>;
+  failures: { method: string; error: RpcErrorBody; times: number }[];
+  /** Milliseconds during which other agents.* calls do not find a new agent. */
   unknown_after_create_ms: number;
   /** Milliseconds from a message to the end of the run that it starts. */
   run_ms: number;
-  /** Milliseconds that an aborted run goes on for; Infinity is to its own end. */
+  /** Milliseconds for which an aborted run continues; Infinity to let it finish. */
   abort_ms: number;
-  /** config.patch calls per 60 s and device, failed ones counted; undefined takes the release's own limit. */
+  /** Limit of config.patch calls per 60 s and device, including failed ones; undefined for the limit of the release. */
   patch_limit: number | null | undefined;
-  /** Keys of agent entries and heartbeats this host refuses as unrecognized. */
+  /** Keys of agent entries and heartbeats that this host rejects as unrecognized. */
   refused_config_keys: string[];
 }
 
@@ -36,8 +36,8 @@ export function noFaults(): Faults {
     upgrade_status: null,
     restart_after_writes: false,
     delays_ms: {},
-    lost_answers: {},
-    cuts: {},
+    lost_responses: {},
+    dropped_connections: {},
     failures: [],
     unknown_after_create_ms: 0,
     run_ms: 0,
@@ -47,15 +47,15 @@ export function noFaults(): Faults {
   };
 }
 
-/** Takes one of what is left of a counted fault; false when there is none. */
-export function takeOne(counts: Record<string, number>, method: string): boolean {
-  const left = counts[method] ?? 0;
-  if (left > 0) counts[method] = left - 1;
-  return left > 0;
+/** Uses up one count of a fault. Returns false if the count is used up. */
+export function consumeFault(counts: Record<string, number>, method: string): boolean {
+  const remaining = counts[method] ?? 0;
+  if (remaining > 0) counts[method] = remaining - 1;
+  return remaining > 0;
 }
 
-/** The error this call was told to fail with, if any. */
-export function takeFailure(faults: Faults, method: string): WireError | null {
+/** Returns the injected error of this call, if any. */
+export function consumeFailure(faults: Faults, method: string): RpcErrorBody | null {
   const failure = faults.failures.find((entry) => entry.method === method && entry.times > 0);
   if (failure === undefined) return null;
   failure.times -= 1;

@@ -1,9 +1,9 @@
 import { agentsOf } from "./config.ts";
 import type { Host, Method } from "./host.ts";
-import { anyone, read } from "./host.ts";
-import { anything, shape } from "./schema.ts";
+import { anyScope, readScope } from "./host.ts";
+import { anyValue, shape } from "./validators.ts";
 
-/** The payload of `health`, which every client also gets as an event after connecting. */
+/** The payload of `health`, which every client also receives as an event after connecting. */
 export function health(host: Host): object {
   const agents = agentsOf(host.config.runtime(), host.dialect).map(({ id }) => ({ agentId: id, isDefault: id === "main" }));
   const sessions = { path: "(multiple)", count: host.sessions.size, recent: [] };
@@ -21,10 +21,10 @@ export function health(host: Host): object {
 }
 
 export const healthMethods: Record<string, Method> = {
-  health: { params: () => anything, scope: anyone, run: health },
+  health: { params: () => anyValue, scope: anyScope, run: health },
   status: {
     params: () => shape({}),
-    scope: read,
+    scope: readScope,
     run: (host) => ({
       ...(host.dialect.issues_in_text ? { runtimeVersion: host.version } : {}),
       heartbeat: {

@@ -1,27 +1,26 @@
 import type { ConfigStore } from "./config.ts";
-import type { DeviceStore } from "./pairing.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Faults } from "./faults.ts";
-import type { Check } from "./schema.ts";
+import type { Validator } from "./validators.ts";
 
 export interface FakeGatewayOptions {
-  /** 0 takes a free port, which is kept over `stop()` and `start()`. */
+  /** 0 selects a free port, which `stop()` and `start()` keep. */
   port?: number;
   host?: string;
-  /** The shared secret clients present; a host without one lets nobody in by token. */
+  /** The shared secret of clients. Without one, no client can connect by token. */
   token: string | null;
-  /** What the hello says as `server.version`: by default the release, `dev` for a development build, null for nothing. */
+  /** The `server.version` of the hello: by default the release, `dev` for a development build, null to omit it. */
   version?: string | null;
-  /** `gateway.controlUi.allowInsecureAuth`: a control UI needs no device, where the release still has the flag. */
-  insecure_control_ui?: boolean;
-  /** Treats every client as a remote one, so that devices must be approved. */
+  /** The setting `gateway.controlUi.allowInsecureAuth`: a control UI needs no device, in releases that have the setting. */
+  allow_insecure_control_ui?: boolean;
+  /** Treats every client as remote, so that its device must be approved. */
   remote?: boolean;
   allowed_origins?: readonly string[];
-  /** Bytes per message, instead of the release's own limit. */
+  /** Bytes per message; the default is the limit of the release. */
   max_payload?: number;
-  /** What an agent answers to a message; null is silence. */
+  /** Returns the reply of an agent to a message; null for no reply. */
   reply?: (message: ChatMessage) => string | null;
-  /** Milliseconds. A real host restarts about 500 after a write, is away 100 and answers 503 for a moment more. */
+  /** Milliseconds. A real host restarts about 500 ms after a write, is down for 100 ms, then briefly responds with 503. */
   timings?: Partial<Timings>;
 }
 
@@ -30,14 +29,17 @@ export interface Timings {
   downtime: number;
   starting: number;
   tick: number;
-  /** How long agents.* calls lag behind a write, instead of the release's own time. */
+  /** How long agents.* calls lag behind a write; the default depends on the release. */
   stale: number;
 }
 
-/** A message accepted by chat.send; a repeated idempotency key is no second one. */
+/** A message accepted by chat.send. A repeated idempotency key does not add another one. */
 export interface ChatMessage {
   session_key: string;
+  /** The text as it was sent. */
   message: string;
+  /** The text as the agent gets it; null when the host took the whole message for an order to itself. */
+  seen: string | null;
   deliver: boolean;
   idempotency_key: string;
   at: number;
@@ -50,15 +52,37 @@ export interface SessionEntry {
   messages: { role: "user" | "assistant" | "system"; content: { type: "text"; text: string }[]; timestamp: number }[];
 }
 
-/** A connected client as methods see it. */
+export interface PairedDevice {
+  deviceId: string;
+  publicKey: string;
+  scopes: readonly string[];
+  /** Accepted instead of the shared token once the device is approved. */
+  token: string;
+}
+
+export interface PairingRequest {
+  requestId: string;
+  deviceId: string;
+  publicKey: string;
+  scopes: readonly string[];
+  ts: number;
+}
+
+export interface DeviceStore {
+  paired: Map<string, PairedDevice>;
+  /** By device id. Asking again before a decision repeats the same request. */
+  pending: Map<string, PairingRequest>;
+}
+
+/** A connected client, as methods see it. */
 export interface Client {
   id: string;
   scopes: readonly string[];
-  /** Whose config.patch calls are counted together. */
-  limit_key: string;
+  /** Clients with the same key share the limit of config.patch calls. */
+  rate_limit_key: string;
 }
 
-/** Everything a host remembers. It outlives restarts and outages, as a real host's disk does. */
+/** The state of a host. It survives restarts and outages, like the disk of a real host. */
 export interface Host {
   dialect: Dialect;
   version: string;
@@ -66,36 +90,40 @@ export interface Host {
   faults: Faults;
   config: ConfigStore;
   devices: DeviceStore;
-  /** Workspace path, then file name. Two agents may share a workspace. */
+  /** By workspace path, then file name. Agents may share a workspace. */
   files: Map<string, Map<string, { content: string; updatedAtMs: number }>>;
-  /** Workspaces whose first conversation is over. */
-  set_up: Set<string>;
+  /** Workspaces whose BOOTSTRAP.md has been deleted after the first conversation. */
+  bootstrapped_workspaces: Set<string>;
   sessions: Map<string, SessionEntry>;
   /** When each agent was created. */
-  created: Map<string, number>;
+  created_at: Map<string, number>;
   runs: Map<string, "in_flight" | "ok">;
-  /** Runs that take their time, by id: whose they are, and what ends them. */
-  running: Map<string, { session_key: string; end: () => void }>;
-  patches: Map<string, number[]>;
+  /** Runs in progress by id: their session, and the function that ends them. */
+  active_runs: Map<string, { session_key: string; end: () => void }>;
+  recent_patches: Map<string, number[]>;
   messages: ChatMessage[];
+  /** Orders in messages that the host has obeyed. */
+  obeyed: { session_key: string; order: string }[];
+  /** Settings that such orders have changed, by name, with the session key before it unless they hold for all sessions. */
+  settings: Map<string, string>;
   broadcast(event: string, payload: unknown): void;
-  heard(message: ChatMessage): void;
-  /** The process dies: every connection is cut, and nobody listens until the gateway is started again. */
+  onMessageAccepted(message: ChatMessage): void;
+  /** Simulates a crash: closes every connection and stops listening until the gateway is started again. */
   crash(): void;
 }
 
-/** One RPC: what it accepts, who may call it, what it does. `writes` names the restart rule it falls under. */
+/** One RPC method: schema, required scope and implementation. `writes` selects the restart rule that applies. */
 export interface Method {
-  params: (dialect: Dialect) => Check;
-  /** Null: any connected client. */
+  params: (dialect: Dialect) => Validator;
+  /** The required scope; null for any connected client. */
   scope: (dialect: Dialect) => string | null;
   writes?: "agents" | "config_patch";
-  /** `params` have passed the schema; `never` lets each method name the shape it gets. */
+  /** `params` are valid. Their type is `never`, so that each method can declare its own. */
   run(host: Host, params: never, client: Client): unknown;
 }
 
-export const anyone = () => null;
-export const read = () => "operator.read";
-export const write = () => "operator.write";
-export const admin = () => "operator.admin";
-export const pairing = () => "operator.pairing";
+export const anyScope = () => null;
+export const readScope = () => "operator.read";
+export const writeScope = () => "operator.write";
+export const adminScope = () => "operator.admin";
+export const pairingScope = () => "operator.pairing";

@@ -7,29 +7,29 @@ import { WebSocketServer } from "ws";
 
 export interface Listener {
   port: number;
-  /** Refuses new connections from now on; open ones stay. */
-  refuse(): void;
-  /** Cuts what is open and resolves when the port is free. */
+  /** Stops accepting connections and keeps the open ones. */
+  stopAccepting(): void;
+  /** Closes all connections and resolves when the port is free. */
   close(): Promise<void>;
 }
 
 export interface ListenerOptions {
   port: number;
   host: string;
-  /** Larger messages end the connection with 1009. */
+  /** Larger messages close the connection with 1009. */
   max_payload: number;
-  /** The HTTP status to refuse this upgrade with, or null to take it. */
-  refusal(request: IncomingMessage): number | null;
+  /** Returns the HTTP status that rejects an upgrade, or null to accept it. */
+  rejectStatus(request: IncomingMessage): number | null;
   accept(socket: WebSocket, request: IncomingMessage): void;
 }
 
-/** One life of the port: a host that restarts listens anew. Plain HTTP gets a page, which is why it is no health check. */
+/** Starts listening; a restarted host does so again. Plain HTTP always gets a page, so it does not work as a health check. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const wss = new WebSocketServer({ noServer: true, maxPayload: options.max_payload });
   const server = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<!doctype html>"));
   const closed = once(server, "close");
   server.on("upgrade", (request, stream, head) => {
-    const status = options.refusal(request);
+    const status = options.rejectStatus(request);
     if (status === null) wss.handleUpgrade(request, stream, head, (socket) => options.accept(socket, request));
     else stream.end(`HTTP/1.1 ${status} Refused\r\nLocation: /elsewhere\r\nConnection: close\r\n\r\n`);
   });
@@ -37,7 +37,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    refuse: () => void server.close(),
+    stopAccepting: () => void server.close(),
     async close() {
       server.close();
       server.closeAllConnections();

@@ -5,10 +5,10 @@ import { fileMethods } from "./files.ts";
 import { healthMethods } from "./health.ts";
 import type { Client, Host, Method } from "./host.ts";
 import { deviceMethods } from "./pairing.ts";
-import { Refusal } from "./refusal.ts";
+import { RpcError } from "./rpc-error.ts";
 import { sessionMethods } from "./sessions.ts";
 
-/** Every RPC this gateway has. */
+/** All RPC methods of the fake gateway. */
 export const methods = new Map<string, Method>(
   Object.entries({
     ...healthMethods,
@@ -21,7 +21,7 @@ export const methods = new Map<string, Method>(
   }),
 );
 
-/** Events a client of this gateway can see. */
+/** Events that clients may receive. */
 export const events = [
   "connect.challenge",
   "agent",
@@ -34,23 +34,23 @@ export const events = [
   "device.pair.resolved",
 ];
 
-/** Runs one method: scope, limits and schema first. Throws a Refusal. */
-export function invoke(host: Host, client: Client, name: string, params: unknown): unknown {
+/** Calls a method after checking scope, limits and schema. Throws an RpcError. */
+export function callMethod(host: Host, client: Client, name: string, params: unknown): unknown {
   const method = methods.get(name);
   requireScope(host, client, method === undefined ? "operator.admin" : method.scope(host.dialect));
-  if (method === undefined) throw new Refusal(`unknown method: ${name}`);
+  if (method === undefined) throw new RpcError(`unknown method: ${name}`);
   if (method.writes === "config_patch") countPatch(host, client);
-  const given = params ?? {};
-  const problems = method.params(host.dialect)(given, "");
-  if (problems.length > 0) throw new Refusal(`invalid ${name} params: ${problems.join("; ")}`);
-  return method.run(host, given as never, client);
+  const input = params ?? {};
+  const problems = method.params(host.dialect)(input, "");
+  if (problems.length > 0) throw new RpcError(`invalid ${name} params: ${problems.join("; ")}`);
+  return method.run(host, input as never, client);
 }
 
-/** Admin covers everything, write covers read. */
+/** The admin scope includes all others, and write includes read. */
 function requireScope({ dialect }: Host, { scopes }: Client, scope: string | null): void {
   if (scope === null || scopes.includes(scope) || scopes.includes("operator.admin")) return;
   if (scope === "operator.read" && scopes.includes("operator.write")) return;
   const details = { code: "MISSING_SCOPE", missingScope: scope, requiredScopes: [scope] };
   const code = dialect.scope_error_code;
-  throw new Refusal(`missing scope: ${scope}`, { code, ...(code === "FORBIDDEN" ? { details } : {}) });
+  throw new RpcError(`missing scope: ${scope}`, { code, ...(code === "FORBIDDEN" ? { details } : {}) });
 }

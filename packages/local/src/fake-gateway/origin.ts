@@ -9,7 +9,7 @@ export function isLoopbackName(host: string | undefined): boolean {
   return name !== undefined && LOOPBACK.has(name);
 }
 
-/** A control UI must come from the host's own page, from loopback to loopback, or from an origin the operator listed. */
+/** Allows a control UI from the host's own page, from loopback to loopback, or from an origin in the settings. */
 export function isOriginAllowed({ dialect, options }: Host, upgrade: IncomingMessage): boolean {
   const origin = URL.parse(upgrade.headers.origin ?? "");
   if (origin === null) return false;

@@ -1,69 +1,47 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Method } from "./host.ts";
-import { pairing } from "./host.ts";
-import { Refusal } from "./refusal.ts";
-import { shape, text } from "./schema.ts";
+import type { DeviceStore, Method, PairedDevice, PairingRequest } from "./host.ts";
+import { pairingScope } from "./host.ts";
+import { RpcError } from "./rpc-error.ts";
+import { shape, text } from "./validators.ts";
 
-export interface PairedDevice {
-  deviceId: string;
-  publicKey: string;
-  scopes: readonly string[];
-  /** May stand for the shared token once the device is approved. */
-  token: string;
-}
-
-export interface PairingRequest {
-  requestId: string;
-  deviceId: string;
-  publicKey: string;
-  scopes: readonly string[];
-  ts: number;
-}
-
-export interface DeviceStore {
-  paired: Map<string, PairedDevice>;
-  /** By device: asking again before an answer is the same request. */
-  pending: Map<string, PairingRequest>;
-}
-
-export function createDevices(): DeviceStore {
+export function createDeviceStore(): DeviceStore {
   return { paired: new Map(), pending: new Map() };
 }
 
-/** Approves a device, with the scopes it has and those it asks for. */
-export function approve(devices: DeviceStore, asked: Omit<PairingRequest, "requestId" | "ts">): PairedDevice {
-  const known = devices.paired.get(asked.deviceId);
+/** Approves a device, adding the requested scopes to those it has. */
+export function approveDevice(devices: DeviceStore, request: Omit<PairingRequest, "requestId" | "ts">): PairedDevice {
+  const existing = devices.paired.get(request.deviceId);
   const device = {
-    deviceId: asked.deviceId,
-    publicKey: asked.publicKey,
-    scopes: [...new Set([...(known?.scopes ?? []), ...asked.scopes])],
-    token: known?.token ?? randomBytes(16).toString("hex"),
+    deviceId: request.deviceId,
+    publicKey: request.publicKey,
+    scopes: [...new Set([...(existing?.scopes ?? []), ...request.scopes])],
+    token: existing?.token ?? randomBytes(16).toString("hex"),
   };
   devices.paired.set(device.deviceId, device);
   devices.pending.delete(device.deviceId);
   return device;
 }
 
-/** The open request of a device, a new one when there is none. */
-export function request(devices: DeviceStore, asked: Omit<PairingRequest, "requestId" | "ts">): PairingRequest {
-  const open = devices.pending.get(asked.deviceId) ?? { ...asked, requestId: randomUUID(), ts: Date.now() };
-  devices.pending.set(asked.deviceId, open);
+/** Returns the open request of a device, or creates one. */
+export function requestPairing(devices: DeviceStore, request: Omit<PairingRequest, "requestId" | "ts">): PairingRequest {
+  const open = devices.pending.get(request.deviceId) ?? { ...request, requestId: randomUUID(), ts: Date.now() };
+  devices.pending.set(request.deviceId, open);
   return open;
 }
 
-function pendingById(devices: DeviceStore, requestId: string): PairingRequest {
+function requirePendingRequest(devices: DeviceStore, requestId: string): PairingRequest {
   const found = [...devices.pending.values()].find((entry) => entry.requestId === requestId);
-  if (found === undefined) throw new Refusal("unknown requestId");
+  if (found === undefined) throw new RpcError("unknown requestId");
   return found;
 }
 
 const byRequest = () => shape({ requestId: text() });
 
-/** What an operator's tools use to let devices in. */
+/** The methods that operators use to approve devices. */
 export const deviceMethods: Record<string, Method> = {
   "device.pair.list": {
     params: () => shape({}),
-    scope: pairing,
+    scope: pairingScope,
     run: ({ devices }) => ({
       pending: [...devices.pending.values()],
       paired: [...devices.paired.values()].map(({ token: _token, ...device }) => device),
@@ -71,18 +49,18 @@ export const deviceMethods: Record<string, Method> = {
   },
   "device.pair.approve": {
     params: byRequest,
-    scope: pairing,
+    scope: pairingScope,
     run(host, { requestId }: { requestId: string }) {
-      const { token: _token, ...device } = approve(host.devices, pendingById(host.devices, requestId));
+      const { token: _token, ...device } = approveDevice(host.devices, requirePendingRequest(host.devices, requestId));
       host.broadcast("device.pair.resolved", { requestId, deviceId: device.deviceId, decision: "approved", ts: Date.now() });
       return { requestId, device };
     },
   },
   "device.pair.reject": {
     params: byRequest,
-    scope: pairing,
+    scope: pairingScope,
     run(host, { requestId }: { requestId: string }) {
-      const { deviceId } = pendingById(host.devices, requestId);
+      const { deviceId } = requirePendingRequest(host.devices, requestId);
       host.devices.pending.delete(deviceId);
       host.broadcast("device.pair.resolved", { requestId, deviceId, decision: "rejected", ts: Date.now() });
       return { requestId, deviceId };

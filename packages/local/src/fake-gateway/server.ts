@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { say } from "./chat.ts";
-import { createConfig } from "./config.ts";
+import { appendMessage } from "./chat.ts";
+import { createConfigStore } from "./config.ts";
 import type { RecordedCall } from "./connection.ts";
-import { serve } from "./connection.ts";
+import { handleConnection } from "./connection.ts";
 import type { DialectName } from "./dialect.ts";
 import { dialects } from "./dialect.ts";
 import type { Faults } from "./faults.ts";
@@ -12,51 +12,51 @@ import { noFaults } from "./faults.ts";
 import type { ChatMessage, FakeGatewayOptions, Host } from "./host.ts";
 import type { Listener } from "./listener.ts";
 import { listen } from "./listener.ts";
-import { createDevices } from "./pairing.ts";
-import type { WireError } from "./refusal.ts";
+import { createDeviceStore } from "./pairing.ts";
+import type { RpcErrorBody } from "./rpc-error.ts";
 
 const TIMINGS = { restart_delay: 500, downtime: 100, starting: 50, tick: 30_000 };
 
 export interface FakeGateway {
   url: string;
   port: number;
-  /** What the host remembers, for tests to look into or to prepare. */
+  /** The state of the host, which tests may read and prepare. */
   host: Host;
   faults: Faults;
-  /** Every request that was a frame, `connect` included, in order of arrival. */
+  /** All valid request frames including `connect`, in order of arrival. */
   calls: RecordedCall[];
-  /** Messages agents received, each idempotency key once. */
+  /** Messages to agents, one per idempotency key. */
   messages: ChatMessage[];
   connections: { opened: number; open: number };
-  /** Called for each message once chat.send is answered; returns the way to stop. */
+  /** Calls `listener` for each message after the response to chat.send. Returns the function that unsubscribes it. */
   onMessage(listener: (message: ChatMessage) => void): () => void;
-  /** Lets the next `times` calls of a method fail with this error. */
-  fail(method: string, error: Partial<WireError> & { message: string }, times?: number): void;
-  /** An agent speaks of its own accord. */
-  say(session_key: string, text: string): void;
-  /** Shutdown event, close 1012, a moment of refused connections, then 503, then as before. */
+  /** Makes the next `times` calls of a method fail with this error. */
+  failNext(method: string, error: Partial<RpcErrorBody> & { message: string }, times?: number): void;
+  /** Sends an unsolicited message of an agent. */
+  sendAgentMessage(session_key: string, text: string): void;
+  /** Restarts: shutdown event, close code 1012, refused connections, then 503 for a moment. */
   restart(): Promise<void>;
-  /** An outage: cuts every connection and refuses new ones until `start()`. */
+  /** Simulates an outage: closes every connection and refuses new ones until `start()`. */
   stop(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A gateway on loopback that behaves as the observed releases do, with faults to order. */
-export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: DialectName }): Promise<FakeGateway> {
-  const { dialect: version = "2026.2.9", ...options } = given;
+/** Starts a fake gateway on loopback. It behaves like the selected release, and faults can be injected. */
+export async function startFakeGateway(allOptions: FakeGatewayOptions & { dialect?: DialectName }): Promise<FakeGateway> {
+  const { dialect: version = "2026.2.9", ...options } = allOptions;
   const timings = { ...TIMINGS, ...options.timings };
   const address = options.host ?? "127.0.0.1";
   const listeners = new Set<(message: ChatMessage) => void>();
   const sockets = new Set<WebSocket>();
-  const admitted = new Set<WebSocket>();
+  const connected = new Set<WebSocket>();
   const calls: RecordedCall[] = [];
   const connections = { opened: 0, open: 0 };
   const host = createHost(version, options, {
     broadcast(event, payload) {
-      for (const socket of admitted) socket.send(JSON.stringify({ type: "event", event, payload }));
+      for (const socket of connected) socket.send(JSON.stringify({ type: "event", event, payload }));
     },
-    heard(message) {
+    onMessageAccepted(message) {
       for (const listener of listeners) listener(message);
     },
     crash: () => void stop(),
@@ -69,7 +69,7 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
       port,
       host: address,
       max_payload,
-      refusal({ headers }) {
+      rejectStatus({ headers }) {
         const forwarded = host.dialect.protocol === 4 && headers["x-forwarded-for"] !== undefined;
         return host.faults.upgrade_status ?? (starting ? 503 : forwarded ? 403 : null);
       },
@@ -78,39 +78,39 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
   let listener: Listener | null = await open(options.port ?? 0);
   const { port } = listener;
 
-  function accept(socket: WebSocket, request: Parameters<typeof serve>[2]): void {
+  function accept(socket: WebSocket, request: Parameters<typeof handleConnection>[2]): void {
     connections.opened += 1;
     connections.open += 1;
     sockets.add(socket);
-    // Too large a frame shows here as an error; the close that follows says the rest.
+    // A frame that is too large raises an error here; the close event that follows is enough.
     socket.on("error", () => {});
     socket.on("close", () => {
       connections.open -= 1;
       sockets.delete(socket);
-      admitted.delete(socket);
+      connected.delete(socket);
     });
-    serve(host, socket, request, {
-      number: connections.opened,
+    handleConnection(host, socket, request, {
+      connection_number: connections.opened,
       max_payload,
       tick_ms: timings.tick,
       record: (call) => calls.push(call),
-      admitted: () => admitted.add(socket),
+      onConnected: () => connected.add(socket),
       restart: (when) => void (when === "now" ? restart() : setTimeout(() => void restart(), timings.restart_delay).unref()),
     });
   }
 
-  /** Restarts asked for while one is under way are one restart. */
+  /** Requests during a restart join that restart. */
   function restart(): Promise<void> {
-    restarting ??= bounce().finally(() => {
+    restarting ??= performRestart().finally(() => {
       restarting = null;
     });
     return restarting;
   }
 
-  async function bounce(): Promise<void> {
+  async function performRestart(): Promise<void> {
     if (listener === null) return;
     host.broadcast("shutdown", { reason: "gateway restarting", restartExpectedMs: 1500 });
-    listener.refuse();
+    listener.stopAccepting();
     const closed = Promise.all([...sockets].map((socket) => once(socket, "close")));
     for (const socket of sockets) socket.close(1012, "service restart");
     await Promise.race([closed, pause(timings.downtime)]);
@@ -139,15 +139,15 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
     calls,
     messages: host.messages,
     connections,
-    onMessage(heard) {
-      listeners.add(heard);
-      return () => listeners.delete(heard);
+    onMessage(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
     },
-    fail(method, error, times = 1) {
+    failNext(method, error, times = 1) {
       host.faults.failures.push({ method, error: { code: "INVALID_REQUEST", ...error }, times });
     },
-    say(session_key, text) {
-      const message = say(host, session_key, "assistant", text);
+    sendAgentMessage(session_key, text) {
+      const message = appendMessage(host, session_key, "assistant", text);
       host.broadcast("chat", { runId: `say-${message.timestamp}`, sessionKey: session_key, seq: 1, state: "final", message });
     },
     restart,
@@ -167,7 +167,7 @@ export async function startFakeGateway(given: FakeGatewayOptions & { dialect?: D
 function createHost(
   version: DialectName,
   options: FakeGatewayOptions,
-  outlets: Pick<Host, "broadcast" | "heard" | "crash">,
+  callbacks: Pick<Host, "broadcast" | "onMessageAccepted" | "crash">,
 ): Host {
   const dialect = dialects[version];
   const config = {
@@ -178,20 +178,22 @@ function createHost(
     },
   };
   return {
-    ...outlets,
+    ...callbacks,
     dialect,
     version,
     options,
     faults: noFaults(),
-    config: createConfig(dialect, version, config, options.timings?.stale ?? dialect.stale_ms),
-    devices: createDevices(),
+    config: createConfigStore(dialect, version, config, options.timings?.stale ?? dialect.stale_ms),
+    devices: createDeviceStore(),
     files: new Map(),
-    set_up: new Set(),
+    bootstrapped_workspaces: new Set(),
     sessions: new Map(),
-    created: new Map(),
+    created_at: new Map(),
     runs: new Map(),
-    running: new Map(),
-    patches: new Map(),
+    active_runs: new Map(),
+    recent_patches: new Map(),
     messages: [],
+    obeyed: [],
+    settings: new Map(),
   };
 }

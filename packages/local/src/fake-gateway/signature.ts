@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 
-/** The `device` of a connect and the values its signature covers. */
+/** The `device` of a connect and the values that its signature covers. */
 export interface SignedConnect {
   client: { id: string; mode: string; platform: string; deviceFamily?: string };
   role: string;
@@ -9,14 +9,14 @@ export interface SignedConnect {
   device: { id: string; publicKey: string; signature: string; signedAt: number; nonce?: string };
 }
 
-/** Lower hex SHA-256 of the raw key; null when the text is no 32-byte key. */
+/** Returns the SHA-256 of the raw key in lower-case hex, or null if the text is not a 32-byte key. */
 export function deviceIdOf(publicKey: string): string | null {
   const raw = Buffer.from(publicKey, "base64url");
   return raw.length === 32 ? createHash("sha256").update(raw).digest("hex") : null;
 }
 
-/** Whether the signature fits one of the forms in use: v3 and v2 with a nonce, v1 without. */
-export function isSigned({ client, role, scopes, token, device }: SignedConnect): boolean {
+/** Whether the signature matches one of the formats: v3 or v2 with a nonce, v1 without. */
+export function isSignatureValid({ client, role, scopes, token, device }: SignedConnect): boolean {
   const fields = [device.id, client.id, client.mode, role, scopes.join(","), device.signedAt, token];
   const forms =
     device.nonce === undefined

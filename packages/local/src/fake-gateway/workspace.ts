@@ -2,7 +2,7 @@ import type { Host } from "./host.ts";
 
 const DEFAULT_TEXT = "Default text of the host.";
 
-/** Makes sure a workspace exists with the host's default files; MEMORY.md is left to the agent. Existing files stay. */
+/** Creates a workspace with the default files, except MEMORY.md, which agents write. Existing files are kept. */
 export function seedWorkspace(
   host: Host,
   workspace: string,
@@ -19,12 +19,12 @@ export function seedWorkspace(
   return files;
 }
 
-/** What recent releases do to a workspace before they use it: whoever was given a soul or a user needs no first conversation. */
-export function lookAfter(host: Host, workspace: string): void {
+/** Recent releases delete BOOTSTRAP.md once SOUL.md or USER.md is customized: no first conversation is needed then. */
+export function deleteFinishedBootstrap(host: Host, workspace: string): void {
   const files = host.files.get(workspace);
-  if (!host.dialect.clears_bootstrap || files === undefined || host.set_up.has(workspace)) return;
-  const isGiven = ["SOUL.md", "USER.md"].some((name) => files.get(name)?.content.includes(DEFAULT_TEXT) === false);
-  if (!isGiven) return;
-  host.set_up.add(workspace);
+  if (!host.dialect.deletes_bootstrap || files === undefined || host.bootstrapped_workspaces.has(workspace)) return;
+  const isPersonalized = ["SOUL.md", "USER.md"].some((name) => files.get(name)?.content.includes(DEFAULT_TEXT) === false);
+  if (!isPersonalized) return;
+  host.bootstrapped_workspaces.add(workspace);
   files.delete("BOOTSTRAP.md");
 }

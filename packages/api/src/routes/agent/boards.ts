@@ -2,7 +2,7 @@ import { agent } from "@board/core/actor";
 import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/agent-board";
 import { pageOf, pageQuery } from "@board/core/page";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
 /** The boards that the calling agent works on. */
 export const agentBoards = [
@@ -12,10 +12,10 @@ export const agentBoards = [
     {
       as: agent,
       summary: "List the agent's boards",
-      description: "Its own board; for a main agent every board of its gateway. Newest first.",
+      description: "Returns the board of the agent; for a main agent, every board of its gateway. Newest first.",
       query: pageQuery(),
       returns: pageOf(AgentBoard),
-      agent: hints({
+      agent: agentHints({
         intent: "agent_board_discovery",
         when_to_use: ["Finding the boards to work on, and whether they are paused"],
         routing_policy: ["Read it before any other board operation; do nothing on a paused board"],
@@ -29,12 +29,12 @@ export const agentBoards = [
     {
       as: agent,
       summary: "Get a board",
-      description: "Goal, rules and state of one board.",
+      description: "Returns goal, rules and state of a board.",
       returns: AgentBoard,
-      agent: hints({
+      agent: agentHints({
         intent: "agent_board_lookup",
-        when_to_use: ["Reading goal and rules of a board before acting on it"],
-        routing_policy: ["Follow the board's rules over habits"],
+        when_to_use: ["Reading the goal and rules of a board before acting on it"],
+        routing_policy: ["The rules of the board take precedence over your habits"],
       }),
     },
     (ctx, { params }) => getAgentBoard(ctx, params.board_id),

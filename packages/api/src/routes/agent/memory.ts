@@ -1,11 +1,11 @@
 import { boardFor } from "@board/core/access";
 import { agent } from "@board/core/actor";
-import { listMemory, MemoryEntry, MemoryQuery, WriteMemory, writeMemory } from "@board/core/memory/memory";
+import { listMemory, MemoryEntry, MemoryQuery, CreateMemoryEntry, createMemoryEntry } from "@board/core/memory/memory";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
-/** Board memory as agents use it. */
+/** Board memory for agents. */
 export const agentMemory = [
   endpoint(
     "GET",
@@ -13,11 +13,11 @@ export const agentMemory = [
     {
       as: agent,
       summary: "List board memory",
-      description: "Notes (`is_chat=false`) or chat (`is_chat=true`) of a board, newest first.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Returns notes (`is_chat=false`) or chat messages (`is_chat=true`) of a board, newest first.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: MemoryQuery,
       returns: pageOf(MemoryEntry),
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_memory_discovery",
         when_to_use: ["Looking up decisions, facts and webhook payloads of the board"],
@@ -32,20 +32,20 @@ export const agentMemory = [
     {
       as: agent,
       summary: "Write board memory",
-      description: "A `key` with a `value` to keep, or `content`; the tag `chat` makes it a chat message.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
-      body: WriteMemory,
+      description: "Takes either a `key` with a `value`, or `content`. The tag `chat` makes the entry a chat message.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      body: CreateMemoryEntry,
       returns: MemoryEntry,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_memory_record",
         when_to_use: ["Recording a decision, a lasting fact or an answer for the board"],
-        when_not_to_use: ["Progress of a task: that is a task comment"],
-        side_effects: ["A new entry that everybody on the board can read"],
+        when_not_to_use: ["Reporting progress of a task: use a task comment"],
+        side_effects: ["A new entry that everyone on the board can read"],
         negative_guidance: ["Never write secrets or whole payloads into memory"],
-        routing_policy: ["Short, durable facts; one entry per fact"],
+        routing_policy: ["Write short, durable facts; one entry per fact"],
       }),
     },
-    (ctx, { params, body }) => writeMemory(ctx, params.board_id, body),
+    (ctx, { params, body }) => createMemoryEntry(ctx, params.board_id, body),
   ),
 ];

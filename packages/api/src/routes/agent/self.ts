@@ -1,25 +1,25 @@
 import { agent } from "@board/core/actor";
 import { AgentRead } from "@board/core/agent/agent";
-import { AgentHealth, getAgentHealth, heartbeat, listFellowAgents } from "@board/core/agent/self";
+import { AgentHealth, getAgentHealth, recordHeartbeat, listPeerAgents } from "@board/core/agent/self";
 import { pageOf, pageQuery } from "@board/core/page";
 import { Id } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
-/** The calling agent itself, and those it works with. */
-export const self = [
+/** The calling agent, and the agents it works with. */
+export const agentSelf = [
   endpoint(
     "GET",
     "/api/v1/agent/healthz",
     {
       as: agent,
       summary: "Check the agent's credentials",
-      description: "Who the caller is and what it may work on.",
+      description: "Returns the identity of the caller and the boards that it may work on.",
       returns: AgentHealth,
-      agent: hints({
+      agent: agentHints({
         intent: "agent_auth_health",
-        when_to_use: ["Start of a turn: check that the token works and which board is yours"],
-        routing_policy: ["First call of a turn, after the heartbeat"],
+        when_to_use: ["At the start of a turn: check that the token works and which board is yours"],
+        routing_policy: ["Make it the first call of a turn, after the heartbeat"],
       }),
     },
     (ctx) => getAgentHealth(ctx),
@@ -30,9 +30,9 @@ export const self = [
     {
       as: agent,
       summary: "Send a heartbeat",
-      description: "Tells that the agent lives. Any body is ignored.",
+      description: "Reports that the agent is alive. The body is ignored.",
       returns: AgentRead,
-      agent: hints({
+      agent: agentHints({
         intent: "agent_heartbeat",
         when_to_use: ["At every wake-up, before anything else"],
         when_not_to_use: ["More often than every 30 seconds: nothing new would be recorded"],
@@ -40,24 +40,26 @@ export const self = [
         routing_policy: ["Send it first; when it fails, end the turn and write nothing"],
       }),
     },
-    (ctx) => heartbeat(ctx),
+    (ctx) => recordHeartbeat(ctx),
   ),
   endpoint(
     "GET",
     "/api/v1/agent/agents",
     {
       as: agent,
-      summary: "List fellow agents",
+      summary: "List the agents of the board",
       errors: [403, 404],
-      description: "Agents of the caller's board; for a main agent those of its gateway's boards and itself.",
+      description: "Returns the agents of the caller's board; for a main agent, those of all boards of its gateway and itself.",
       query: pageQuery().extend({ board_id: Id.optional().describe("Only agents of this board.") }),
       returns: pageOf(AgentRead),
-      agent: hints({
+      agent: agentHints({
         intent: "agent_roster_discovery",
-        when_to_use: ["Finding out who is on the board, before assigning, mentioning or asking for help"],
+        when_to_use: [
+          "Finding out which agents are on the board before assigning a task, mentioning an agent or asking for help",
+        ],
         routing_policy: ["Read it before naming another agent"],
       }),
     },
-    (ctx, { query }) => listFellowAgents(ctx, query),
+    (ctx, { query }) => listPeerAgents(ctx, query),
   ),
 ];

@@ -3,9 +3,9 @@ import { listBoardTags } from "@board/core/tag/board-tags";
 import { TagLabel } from "@board/core/tag/tag";
 import * as z from "zod";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
-/** The labels that agents find on tasks and may give to them. */
+/** Tags that agents may add to tasks. */
 export const agentTags = [
   endpoint(
     "GET",
@@ -13,13 +13,13 @@ export const agentTags = [
     {
       as: agent,
       summary: "List the tags of a board",
-      description: "All tags that a task of the board can have, by name.",
+      description: "Returns all tags that a task of the board can have, sorted by name.",
       returns: z.array(TagLabel),
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_tag_discovery",
-        when_to_use: ["Looking up the ids of tags before they are given to a task"],
-        routing_policy: ["Use the tags that there are; new ones are made by people"],
+        when_to_use: ["Looking up the ids of tags before adding them to a task"],
+        routing_policy: ["Use the existing tags; only people create new ones"],
       }),
     },
     (ctx, { params }) => listBoardTags(ctx, params.board_id),

@@ -1,11 +1,11 @@
 import { agent } from "@board/core/actor";
 import { pageOf, pageQuery } from "@board/core/page";
-import { listComments, postComment, TaskComment, WriteComment } from "@board/core/task/comment";
+import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
 import { getTask } from "@board/core/task/list";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
-/** Task comments as agents use them. */
+/** Task comments for agents. */
 export const agentTaskComments = [
   endpoint(
     "GET",
@@ -13,15 +13,15 @@ export const agentTaskComments = [
     {
       as: agent,
       summary: "List task comments",
-      description: "What was said about a task, oldest first.",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
+      description: "Oldest first.",
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
       query: pageQuery(),
       returns: pageOf(TaskComment),
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_task_comment_discovery",
-        when_to_use: ["Before working on a task or answering on it: what was already said, found and asked for"],
-        routing_policy: ["Read the comments of a task before its first step, and again when you are told of a new one"],
+        when_to_use: ["Before working on a task or replying: reading earlier findings, decisions and questions"],
+        routing_policy: ["Read the comments of a task before you start, and again when you are notified of a new one"],
       }),
     },
     (ctx, { params, query }) => listComments(ctx, params.board_id, params.task_id, query),
@@ -32,26 +32,26 @@ export const agentTaskComments = [
     {
       as: agent,
       summary: "Comment on a task",
-      description: "Tells the agents that it mentions; when it mentions none, the agent that has the task. Never the author.",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
-      body: WriteComment,
+      description: "Notifies the mentioned agents, or the assignee if no agent is mentioned. The author is never notified.",
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
+      body: CreateComment,
       returns: TaskComment,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_task_comment_create",
-        when_to_use: ["Telling progress, results, blockers or questions of a task, and answering a mention"],
+        when_to_use: ["Reporting progress, results, blockers or questions of a task, and replying to a mention"],
         when_not_to_use: [
-          "It concerns the whole board: that is board memory or its chat",
-          "It comes with a change of the task: send it as that change's `comment`",
+          "The information is for the whole board: use board memory or chat",
+          "You also change the task: send the text as `comment` of that change",
         ],
-        side_effects: ["A new comment that everybody on the board can read", "A message to the mentioned agents or the assignee"],
+        side_effects: ["A new comment that everyone on the board can read", "A message to the mentioned agents or the assignee"],
         negative_guidance: [
-          "Never mention agents that have nothing to do: each mention wakes one",
+          "Never mention agents that have nothing to do: each mention wakes an agent",
           "Never write secrets into comments",
         ],
-        routing_policy: ["Mention whom an answer is due from; otherwise the assignee alone is told"],
+        routing_policy: ["Mention the agent that should answer; without a mention only the assignee is notified"],
       }),
     },
-    (ctx, { params, body }) => postComment(ctx, params.board_id, params.task_id, body),
+    (ctx, { params, body }) => createComment(ctx, params.board_id, params.task_id, body),
   ),
 ];

@@ -9,100 +9,100 @@ import { Task } from "@board/core/task/task";
 import { updateTask } from "@board/core/task/update";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
-import { hints } from "./hints.ts";
+import { agentHints } from "./hints.ts";
 
-const all = "/api/v1/agent/boards/{board_id}/tasks";
-const one = "/api/v1/agent/boards/{board_id}/tasks/{task_id}";
+const collectionPath = "/api/v1/agent/boards/{board_id}/tasks";
+const itemPath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}";
 
-/** Tasks as agents work on them. */
+/** Tasks for agents. */
 export const agentTasks = [
   endpoint(
     "GET",
-    all,
+    collectionPath,
     {
       as: agent,
       summary: "List tasks",
-      description: "Tasks of a board, newest first, by status and assignee.",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      description: "Returns the tasks of a board, newest first, filtered by status and assignee.",
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskQuery,
       returns: pageOf(Task),
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_board_task_discovery",
-        when_to_use: ["Finding work: own tasks first, then free ones in the inbox (`status=inbox&unassigned=true`)"],
-        routing_policy: ["Finish what is in progress before claiming anything new"],
+        when_to_use: ["Finding work: your own tasks first, then unassigned ones in the inbox (`status=inbox&unassigned=true`)"],
+        routing_policy: ["Finish tasks in progress before claiming new ones"],
       }),
     },
     (ctx, { params, query }) => listTasks(ctx, params.board_id, query),
   ),
   endpoint(
     "POST",
-    all,
+    collectionPath,
     {
       as: lead,
       summary: "Create a task",
       errors: [409],
-      description: "A task for a worker of the board, or for whoever takes it.",
+      description: "Creates a task for a worker of the board, or an unassigned task that any worker may claim.",
       operation_id: "agent_lead_create_task",
-      reaches: (ctx, params) => boardFor(ctx, params.board_id, "write"),
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateTask,
       returns: Task,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead"],
         required_actor: "board_lead",
         intent: "delegate_work",
-        when_to_use: ["Work turns up that a worker of the board should do"],
-        when_not_to_use: ["A task for the same thing exists: comment on it instead"],
-        side_effects: ["The assignee is told of the task"],
+        when_to_use: ["A worker of the board should do a piece of work"],
+        when_not_to_use: ["A task for the same work exists: comment on it instead"],
+        side_effects: ["The assignee is notified"],
         negative_guidance: ["Leads do not assign tasks to themselves"],
-        routing_policy: ["One outcome per task; say what depends on what"],
+        routing_policy: ["Plan one outcome per task; set the dependencies between tasks"],
       }),
     },
     (ctx, { params, body }) => createTask(ctx, params.board_id, body),
   ),
   endpoint(
     "PATCH",
-    one,
+    itemPath,
     {
       as: agent,
-      summary: "Change or move a task",
+      summary: "Update or move a task",
       errors: [409],
       description:
-        "Workers claim free tasks and move their own, with an inline `comment`; the lead also assigns, tags and sets dependencies.",
+        "Workers claim unassigned tasks and move their own, optionally with a `comment`. The lead also assigns tasks and sets tags and dependencies.",
       operation_id: "agent_task_update",
-      reaches: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: UpdateTask,
       returns: Task,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         intent: "agent_task_update",
-        when_to_use: ["Claiming a task, handing it over for review, or deciding a review"],
-        when_not_to_use: ["Only to report progress: post a comment"],
-        side_effects: ["Whoever gets the task is told; tasks that depend on it may become free"],
-        negative_guidance: ["After 409 task_already_claimed choose another task, do not try again"],
-        routing_policy: ["inbox, in_progress, review, done; say in a comment what was delivered"],
+        when_to_use: ["Claiming a task, submitting it for review, or deciding a review"],
+        when_not_to_use: ["You only want to report progress: post a comment"],
+        side_effects: ["The new assignee is notified; dependent tasks may become unblocked"],
+        negative_guidance: ["After 409 task_already_claimed, choose another task and do not retry"],
+        routing_policy: ["Move tasks through inbox, in_progress, review, done; state in a comment what was delivered"],
       }),
     },
     (ctx, { params, body }) => updateTask(ctx, params.board_id, params.task_id, body),
   ),
   endpoint(
     "DELETE",
-    one,
+    itemPath,
     {
       as: lead,
       summary: "Delete a task",
-      description: "Its comments and links go with it.",
+      description: "Also deletes its comments and links.",
       operation_id: "agent_task_delete",
       returns: Ok,
-      agent: hints({
+      agent: agentHints({
         roles: ["lead", "worker"],
         required_actor: "board_lead",
         intent: "agent_task_delete",
-        when_to_use: ["A task was made by mistake or twice"],
-        when_not_to_use: ["The work is finished or given up: move the task instead, its history is worth keeping"],
-        side_effects: ["The task and its comments are gone for everybody"],
-        negative_guidance: ["Workers are refused: ask the lead"],
-        routing_policy: ["Only the board's lead deletes"],
+        when_to_use: ["A task was created by mistake or is a duplicate"],
+        when_not_to_use: ["The work is finished or abandoned: move the task instead to keep its history"],
+        side_effects: ["The task and its comments are deleted for everyone"],
+        negative_guidance: ["Workers may not delete tasks: ask the lead"],
+        routing_policy: ["Only the lead of the board may delete tasks"],
       }),
     },
     async (ctx, { params }) => {

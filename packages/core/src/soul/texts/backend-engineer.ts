@@ -14,8 +14,8 @@ then fast, and fast enough is measured.
 
 ## What you do first
 
-1. Read the contract: what goes in, what comes out, which errors, who may call it. Missing parts you write down and have
-   confirmed before you build on them.
+1. Read the contract: what goes in, what comes out, which errors, who may call it. Write down what is missing and have
+   it confirmed before you build on it.
 2. Look at the data as it really is, not only at its schema.
 3. Decide how it will be rolled out and back: migrations that old and new code both survive, one step at a time.
 
@@ -31,11 +31,11 @@ then fast, and fast enough is measured.
 - Behaviour is pinned by tests that go through the public surface, the unhappy paths included.
 - Queries use an index and return what is needed; the number of round trips does not grow with the number of rows.
 - Logs tell the story of a failed request to somebody who was asleep, without a secret in them.
-- A retry does no harm.
+- A retry is safe.
 
 ## What you never do
 
-- Hold a transaction open while waiting for somebody else's machine.
+- Hold a transaction open while waiting for a remote system.
 - Change or drop data by hand without a copy and a second pair of eyes.
 - Swallow an error, or return success for something that has not happened.
 - Trust an identifier because it came from our own client.

@@ -20,7 +20,7 @@ You turn data into answers that somebody can act on, and you know how far each a
 ## Working with others
 
 - You agree on definitions with those who will use the number, and keep them where the number is shown.
-- Whoever owns a source hears about its faults with an example row and what it breaks.
+- You report faults of a source to its owner, with an example row and what it breaks.
 - You deliver the query, the version of the data and the steps, so that a colleague gets the same result tomorrow.
 - Asked for a dashboard, you ask for the decision; often one figure a week is enough.
 
@@ -28,7 +28,7 @@ You turn data into answers that somebody can act on, and you know how far each a
 
 - The first line answers the question, with size and uncertainty: "up 4 % (2 to 6 %), mostly from new customers".
 - Each chart makes one point, starts where it should, names its units and could not mislead somebody in a hurry.
-- Checks stand beside the result: totals that agree, a sample followed by hand, what the answer is sensitive to.
+- Checks accompany the result: totals that agree, a sample followed by hand, what the answer is sensitive to.
 - What the data cannot tell is said as plainly as what it can.
 
 ## What you never do

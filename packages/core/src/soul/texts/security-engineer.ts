@@ -21,20 +21,20 @@ hurt, not more rules.
 
 - A finding has a path: how it is reached, what it gives, the evidence, the severity with its reasons, the smallest fix, and
   how to see that it is fixed.
-- You bring options with their cost; whoever owns the risk decides, and the decision is kept with a date to look again.
-- What is not yet fixed is told only to those who need it to fix it.
+- You bring options with their cost; the owner of the risk decides, and the decision is kept with a date to look again.
+- You share what is not yet fixed only with those who need it to fix it.
 - You come to the design and not after the release, and you leave patterns that others can copy.
 
 ## What good looks like
 
-- Whole kinds of mistakes become impossible: by types, by defaults, by one guarded door instead of forty.
+- Whole kinds of mistakes become impossible: by types, by defaults, by one guarded entrance instead of forty.
 - Access is narrow, named and expires; every secret can be rotated on an ordinary afternoon.
 - Dependencies are known, few and current.
 - False alarms are rare enough that people still look.
 
 ## What you never do
 
-- Test against systems or people that nobody gave you leave to test.
+- Test against systems or people without permission.
 - Put a secret, a working attack or personal data into a task, a comment or a log; you name where it is instead.
 - Say "secure" without saying against what.
 - Shame somebody for a mistake, least of all somebody who reported it.

@@ -26,9 +26,9 @@ You make things understood. You write for one reader with one need, and stop whe
 ## What good looks like
 
 - Somebody new reaches the goal with the text alone. You have watched one try, or followed every step yourself.
-- Short words, active verbs, one idea per sentence, no sentence that could stand in any other text.
+- Short words, active verbs, one idea per sentence, no sentence that could appear in any other text.
 - Commands, names, numbers and links are right; they were tried.
-- The voice is that of the house, and the same from beginning to end.
+- The voice is that of the product, and the same from beginning to end.
 
 ## What you never do
 

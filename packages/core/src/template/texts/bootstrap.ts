@@ -7,7 +7,7 @@ export const BOOTSTRAP = [
 Your first start. Nobody needs to answer anything: do the steps in order, in your workspace. When a step fails, stop, leave
 this file where it is, and say in one line which step failed and how; the next wake-up begins again.
 
-1. Tools and files are there.
+1. Check that tools and files are there.
 
 ~~~sh
 set -e
@@ -18,7 +18,7 @@ done
 grep -qs '^AUTH_TOKEN=.' AGENTS.md TOOLS.md SOUL.md
 ~~~
 
-2. The service answers and knows you. This is your first check-in.
+2. Check that the service answers and knows you. This is your first check-in.
 
 ~~~sh
 set -e
@@ -28,7 +28,7 @@ api "$(get BASE_URL)/healthz"
 api -d '{}' "$(get BASE_URL)/api/v1/agent/heartbeat" | jq -e '{id, name, status, board_id}'
 ~~~
 
-3. The folder of your day notes, and today's note.
+3. Create the folder of your day notes, and today's note.
 
 ~~~sh
 set -e
@@ -39,7 +39,7 @@ printf -- '- First start: tools, files and service checked.\\n' >> "$note"
 ~~~
 
 4. Read SOUL.md, IDENTITY.md, USER.md, AGENTS.md and ROLES.md as far as they are there, then TOOLS.md, and the board
-(intent agent_board_lookup). Begin MEMORY.md: fill what you know by now, and leave open what you do not.
+(intent agent_board_lookup). Begin MEMORY.md: fill in what you know by now, and leave the rest open.
 
 ~~~sh
 set -e

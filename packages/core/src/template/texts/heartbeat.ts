@@ -8,7 +8,7 @@ Do this at every heartbeat, from top to bottom. Operations named here by their i
 ## 1. Check in, then read
 
 Any failure ends the turn: no other call, no second try, and after a 5xx nothing is written anywhere. Say in one line what
-failed; the next heartbeat begins anew.`);
+failed; the next heartbeat starts from the top.`);
 
 const CHECK_IN = `set -e
 ${GET}
@@ -27,8 +27,8 @@ A comment has three parts, and only says what is new:
     Evidence: links, files, commands with their results
     Next: what happens next, and who does it
 
-Mention whom an answer is due from, nobody else: a mention wakes an agent. A comment by others that asks you something is
-answered; one that does not needs no reply.`);
+Mention only those who must answer: a mention wakes an agent. Answer comments of others that ask you something; other
+comments need no reply.`);
 
 export const LEAD_HEARTBEAT = [
   START,
@@ -45,7 +45,7 @@ A board whose status is paused rests: answer HEARTBEAT_OK and do nothing else un
 
 ## 2. The rules of the board
 
-As they were when this file was written; what you just read is what counts.
+As they were when this file was written; what you just read has priority.
 
 - require_approval_for_done ({{ board_rule_require_approval_for_done }}): a task becomes done only with a linked approval that
   was approved after the task last left done.
@@ -56,16 +56,16 @@ As they were when this file was written; what you just read is what counts.
   it is while an approval linked to it is pending.
 - only_lead_can_change_status ({{ board_rule_only_lead_can_change_status }}): workers cannot move tasks; move them when
   they ask.
-- max_agents ({{ board_rule_max_agents }}): the board has room for so many agents beside you.
+- max_agents ({{ board_rule_max_agents }}): how many agents the board may have, you not counted.
 
 ## 3. Work, in this order
 
 1. Chat: read what is new (agent_board_memory_discovery, is_chat=true) and answer people first.
 2. Review: look at the result of each task in review, not only at its comment. Good: move it to done. Not good: move it to
-   inbox with a comment that says what is missing; it goes back to whoever did it.
+   inbox with a comment that says what is missing; it returns to the agent that did it.
 3. Approvals: act on decisions (agent_board_approval_discovery). Ask where one is due (agent_board_approval_request), with
-   the reason, the task and your confidence; before done where the board requires it. A task has one pending approval at
-   the most.
+   the reason, the task and your confidence; before done where the board requires it. A task has at most one pending
+   approval.
 4. Unblocking: for each task that is blocked or waits, remove the cause, plan around it, or ask the one person who can.
 5. Inbox: every task has an assignee whose role fits, or a reason why not. Nobody has several tasks in progress. When work is
    missing on the way to the goal, create the tasks (delegate_work).
@@ -76,8 +76,8 @@ As they were when this file was written; what you just read is what counts.
   COMMENTS,
   template(`## When to answer HEARTBEAT_OK
 
-Answer exactly HEARTBEAT_OK when check-in and reads went well, nothing waits for you in 1 to 7, and nobody has to be told
-anything. Otherwise answer with what changed and what you need, in three lines at the most.`),
+Answer exactly HEARTBEAT_OK when check-in and reads went well, nothing waits for you in 1 to 7, and there is nothing to
+report. Otherwise answer with what changed and what you need, in at most three lines.`),
 ];
 
 export const WORKER_HEARTBEAT = [
@@ -96,14 +96,14 @@ A board whose status is paused rests: answer HEARTBEAT_OK and do nothing else un
 
 ## 2. Work, in this order
 
-Do the first of these that there is, one task at a time, and leave tasks that wait for others.
+Do the first of these that applies, one task at a time, and leave tasks that wait for others.
 
-1. Your own work in progress: read its new comments (agent_task_comment_discovery) and continue. Blocked work whose cause is
-   gone goes on as well.
+1. Your own work in progress: read its new comments (agent_task_comment_discovery) and continue. Also continue blocked
+   work whose cause is gone.
 2. Your assigned inbox: the highest priority first, then the earliest due. Move it to in_progress (agent_task_update), then start.
-3. A free task that fits your role: claim it by moving it to in_progress. 409 task_already_claimed: somebody was faster,
-   choose another.
-4. Help: comment on a task of a colleague with something that moves it on. Change nothing about it.
+3. A free task that fits your role: claim it by moving it to in_progress. 409 task_already_claimed: another agent was
+   faster, choose another task.
+4. Help: comment on a colleague's task with something that advances it. Change nothing about it.
 5. None of these: ask @lead for work in the board chat (agent_board_memory_record, tag chat), once, not at every heartbeat.
 
 Before an act that cannot be undone, costs money or reaches people outside: ask for approval (agent_board_approval_request)
@@ -118,6 +118,6 @@ and wait. What the rest of the board should know goes into board memory, without
   COMMENTS,
   template(`## When to answer HEARTBEAT_OK
 
-Answer exactly HEARTBEAT_OK when check-in and reads went well and nobody has to be told anything: there was nothing to do,
-or what you did stands in its task. Otherwise answer in one line what somebody has to do.`),
+Answer exactly HEARTBEAT_OK when check-in and reads went well and there is nothing to report: you had nothing to do, or the
+task shows what you did. Otherwise answer in one line what somebody has to do.`),
 ];

@@ -15,7 +15,7 @@ export const IDENTITY = [
 - Verbosity: {{ identity_verbosity }}
 - Output format: {{ identity_output_format }}
 - Update cadence: {{ identity_update_cadence }}
-{{ more_of_the_profile }}
+{{ other_profile_lines }}
 
 {{ custom_instructions }}
 

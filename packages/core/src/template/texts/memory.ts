@@ -3,7 +3,7 @@ import { template } from "../substitute.ts";
 export const LEAD_MEMORY = [
   template(`# MEMORY.md
 
-What lasts. Yours to keep: short, true, dated. Days go into memory/YYYY-MM-DD.md, secrets nowhere.
+Lasting notes, which you maintain: short, true, dated. Days go into memory/YYYY-MM-DD.md, secrets nowhere.
 
 ## Delivery status
 
@@ -26,8 +26,8 @@ One line each: date, decision, why, who decided.`),
 export const WORKER_MEMORY = [
   template(`# MEMORY.md
 
-What lasts. Yours to keep: short, true, dated. Days go into memory/YYYY-MM-DD.md, secrets nowhere. What the whole board
-should know belongs in board memory instead.
+Lasting notes, which you maintain: short, true, dated. Days go into memory/YYYY-MM-DD.md, secrets nowhere. What the whole
+board should know belongs in board memory instead.
 
 ## Preferences
 

@@ -3,14 +3,14 @@ import { template } from "../substitute.ts";
 export const USER = [
   template(`# USER.md
 
-Whom you work for. What is missing here is not known yet. The file is yours to keep: add what you learn, never secrets.
+The person you work for. Missing facts are not known yet. You maintain this file: add what you learn, never secrets.
 
 - Name: {{ user_name }}
 - Call them: {{ user_preferred_name }}
 - Pronouns: {{ user_pronouns }}
 - Time zone: {{ user_timezone }}
 
-{{ notes_on_the_user }}
+{{ user_notes_section }}
 
-{{ context_of_the_user }}`),
+{{ user_context_section }}`),
 ];

@@ -1,0 +1,36 @@
+import type { Queue } from "../packages/functions/src/manifest.ts";
+import { environment } from "./environment.ts";
+import { commonFunctionArgs, toSizeArgs } from "./function.ts";
+import { afterMigration } from "./migrate.ts";
+import { enqueuePermissions } from "./queue.ts";
+
+type Permissions = { actions: string[]; resources: $util.Input<string>[] }[];
+
+/** Subscribes the function `name` in `packages/functions/src` to a queue, with `extraPermissions` if needed. */
+export function subscribeConsumer(queue: sst.aws.Queue, name: string, settings: Queue, extraPermissions: Permissions = []) {
+  const subscriber = queue.subscribe(
+    {
+      ...commonFunctionArgs,
+      ...toSizeArgs(settings),
+      handler: `packages/functions/src/${name}.handler`,
+      // Completing a job makes the next one of its lane due, for which the consumer sends a wake-up.
+      permissions: [...enqueuePermissions, ...extraPermissions],
+      transform: afterMigration,
+    },
+    {
+      // No batching window: messages are urgent, and a burst fills batches anyway.
+      batch: { size: settings.batch_size, window: "0 seconds", partialResponses: true },
+      transform: {
+        // Set here, because SST would pass the secrets on as plain strings if they were set above.
+        function: (args) => {
+          args.environment = environment;
+        },
+        eventSourceMapping: (args) => {
+          // A backlog must not use up the concurrency of the account or the connections of the database.
+          args.scalingConfig = { maximumConcurrency: settings.max_concurrency };
+        },
+      },
+    },
+  );
+  return subscriber.nodes.function;
+}

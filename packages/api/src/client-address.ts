@@ -1,0 +1,68 @@
+import { BlockList, isIP } from "node:net";
+import type { Log } from "@board/core/log";
+
+/** Returns the client's address behind trusted proxies (docs/reference/conventions.md#client-address). */
+export type ClientAddressResolver = (socket: string | null, headers: Headers) => string;
+
+export function createClientAddressResolver(trusted: readonly string[], log: Log): ClientAddressResolver {
+  const proxies = createBlockList(trusted, log);
+  const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return (socket, headers) => {
+    const peer = parseAddress(socket ?? "");
+    if (!peer) return "unknown";
+    if (!isTrusted(peer)) return peer;
+    let client = peer;
+    // Read from the right: everything to the left of the first untrusted hop may be forged by that hop.
+    for (const hop of (headers.get("x-forwarded-for") ?? "").split(",").reverse()) {
+      const address = parseAddress(hop);
+      if (!address) break;
+      client = address;
+      if (!isTrusted(address)) break;
+    }
+    return client;
+  };
+}
+
+/** Returns an address without port, brackets, zone and IPv4 mapping, or an empty string if it is not an address. */
+function parseAddress(text: string): string {
+  const host = /^\[([^\]]+)\](?::\d+)?$/.exec(text.trim())?.[1] ?? /^([\d.]+):\d+$/.exec(text.trim())?.[1] ?? text.trim();
+  const address = host.split("%", 1)[0]!.replace(/^::ffff:(?=\d+\.)/i, "");
+  return isIP(address) ? address : "";
+}
+
+/**
+ * The key under which a client's failures are counted: for IPv6 the /64 network, since one client commonly has all of its
+ * addresses. The network `::/64` is not one network: it has the loopback address and all IPv4-mapped ones.
+ */
+export function toCounterKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [head = [], tail = []] = groups.map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => "0");
+  const network = [...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(":");
+  return network === "0:0:0:0" ? address : `${network}::/64`;
+}
+
+const IPV6_GROUPS = 8;
+const NETWORK_GROUPS = 4;
+
+function createBlockList(entries: readonly string[], log: Log): BlockList {
+  const list = new BlockList();
+  let invalidEntries = 0;
+  for (const entry of entries) {
+    const [address = "", prefix] = entry.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    const bits = prefix === undefined ? (family === "ipv6" ? 128 : 32) : Number(prefix || Number.NaN);
+    try {
+      list.addSubnet(address, bits, family);
+    } catch {
+      invalidEntries++;
+    }
+  }
+  if (invalidEntries > 0)
+    log.warn(
+      "settings.invalid_trusted_proxies",
+      `${invalidEntries} entries of TRUSTED_PROXIES are neither an address nor a CIDR range and are ignored`,
+    );
+  return list;
+}

@@ -1,0 +1,26 @@
+import { agentAgents } from "./agents.ts";
+import { agentApprovals } from "./approvals.ts";
+import { agentBoards } from "./boards.ts";
+import { agentCoordination } from "./coordination.ts";
+import { agentMemory } from "./memory.ts";
+import { agentOnboarding } from "./onboarding.ts";
+import { agentPayloads } from "./payloads.ts";
+import { agentSelf } from "./self.ts";
+import { agentTags } from "./tags.ts";
+import { agentTaskComments } from "./task-comments.ts";
+import { agentTasks } from "./tasks.ts";
+
+/** All operations under /api/v1/agent. */
+export const agentRoutes = [
+  ...agentSelf,
+  ...agentAgents,
+  ...agentBoards,
+  ...agentTasks,
+  ...agentTaskComments,
+  ...agentTags,
+  ...agentMemory,
+  ...agentApprovals,
+  ...agentOnboarding,
+  ...agentPayloads,
+  ...agentCoordination,
+];

@@ -1,0 +1,65 @@
+import type { Actor, Public, Role } from "@board/core/actor";
+import type { Context } from "@board/core/context";
+import type { Settings } from "@board/core/settings";
+import type { GrantResult } from "@board/core/stream/follower";
+import type { Source } from "@board/core/stream/source";
+import type { Context as HonoContext, Hono } from "hono";
+
+/** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
+export interface Runtime {
+  settings: Settings;
+  /** Creates the context of one request: no actor is signed in and no wake-up is pending. */
+  createContext(): Context<Public>;
+  /** Sends wake-ups for the jobs that a request has stored. Never fails the request. */
+  relay(ctx: Context): Promise<void>;
+  /** Returns the address of the socket's peer, which may be a proxy; null when it is unknown. */
+  peerAddress(c: HonoContext): string | null;
+  /** Reads a static file of the API reference page. */
+  readAsset(name: string): Promise<Uint8Array>;
+  streams: StreamOptions;
+}
+
+/** How a platform delivers server-sent event streams. */
+export interface StreamOptions {
+  /** Seconds after which a stream ends and its client reconnects; 0 where responses cannot be streamed. */
+  max_seconds: number;
+  /** Aborted when the process stops, which ends all streams at once. */
+  shutdown_signal: AbortSignal;
+  poll_ms?: number;
+  ping_ms?: number;
+}
+
+/** The types of Hono's context: what middleware stores for the handlers. */
+export interface Env {
+  Variables: {
+    ctx: Context;
+    request_id: string;
+    client_address: string;
+    runtime: Runtime;
+    openStream: StreamOpener;
+    openApiDocument: DocumentCache;
+  };
+}
+
+export type App = Hono<Env>;
+
+export type OpenApiDocument = Record<string, unknown>;
+
+/** Returns the app's OpenAPI document. Only the first call runs `build`, whose result is kept for the life of the app. */
+export type DocumentCache = (build: () => Promise<OpenApiDocument>) => Promise<OpenApiDocument>;
+
+/** Returns what the caller may follow now, or null while there is nothing; throws when access is denied. Runs at every poll. */
+export type Follow<A extends Actor = Actor> = (ctx: Context<A>) => Promise<Source | null>;
+
+/** Does the same for many callers with few statements, for streams that many callers are expected to share. */
+export interface BatchFollow<A extends Actor = Actor> {
+  followAll(ctx: Context, callers: readonly A[]): Promise<GrantResult[]>;
+}
+
+/** Opens the stream that a request asks for. */
+export type StreamOpener = (
+  c: HonoContext<Env>,
+  role: Role,
+  since: Date | null,
+  follow: Follow | BatchFollow,
+) => Promise<Response>;

@@ -1,0 +1,119 @@
+import { type Cursor, formatCursor } from "@board/core/stream/cursor";
+import type { StreamClient } from "@board/core/stream/follower";
+import type { StreamEvent } from "@board/core/stream/source";
+
+/** Headers of every stream (docs/reference/streams.md#wire-format). */
+export const SSE_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
+
+export const PING_MS = 15_000;
+const PING = ": ping\n\n";
+
+export const formatEvent = ({ cursor, name, data }: StreamEvent): string =>
+  `id: ${formatCursor(cursor)}\nevent: ${name}\ndata: ${data}\n\n`;
+
+/** Tells the client when to reconnect and where to resume. An id without data is remembered but dispatches no event. */
+export const formatRetry = (resume: Cursor | null, retry_ms: number): string =>
+  `${resume ? `id: ${formatCursor(resume)}\n` : ""}retry: ${retry_ms}\n\n`;
+
+const DEDUPE_EVENTS = 2_000;
+
+/** Returns a function that tells whether an event is new to one connection: not among the last ones sent, or changed since. */
+export function createDeduplicator(): (event: StreamEvent) => boolean {
+  const sent = new Map<string, string>();
+  return ({ id, digest }) => {
+    if (sent.get(id) === digest) return false;
+    sent.delete(id);
+    sent.set(id, digest);
+    if (sent.size > DEDUPE_EVENTS) sent.delete(sent.keys().next().value!);
+    return true;
+  };
+}
+
+/** Bytes that may be buffered for one client. Above this its stream pauses until the client has read. */
+const MAX_BUFFERED_BYTES = 65_536;
+
+const encoder = new TextEncoder();
+
+/** Encoded frames by event, so that an event is encoded once for all clients. */
+const encodedEvents = new WeakMap<StreamEvent, Uint8Array>();
+
+function encodeEvent(event: StreamEvent): Uint8Array {
+  const cached = encodedEvents.get(event);
+  if (cached) return cached;
+  const bytes = encoder.encode(formatEvent(event));
+  encodedEvents.set(event, bytes);
+  return bytes;
+}
+
+/** The body of a stream, and the client that the hub sends events to. */
+export interface Connection extends StreamClient {
+  body: ReadableStream<Uint8Array>;
+  /** Ends the body, after writing `lastFrame` if given. */
+  close(lastFrame?: string): void;
+}
+
+export function openConnection(ping_ms: number, on: { onWritable(): void; onClosed(): void }): Connection {
+  const isNew = createDeduplicator();
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  let open = true;
+  /** Events of the same tick, which are written to the socket as one chunk. */
+  let pendingChunks: Uint8Array[] = [];
+  let pending_bytes = 0;
+
+  const isReady = () => {
+    if (!open) return false;
+    // Flushing may free space at once if the client reads as fast as the stream writes.
+    if (controller.desiredSize! <= pending_bytes) flush();
+    return controller.desiredSize! > 0;
+  };
+  const write = (text: string) => controller.enqueue(encoder.encode(text));
+  const enqueueChunk = (bytes: Uint8Array) => {
+    if (pendingChunks.length === 0) queueMicrotask(flush);
+    pendingChunks.push(bytes);
+    pending_bytes += bytes.length;
+  };
+  const flush = () => {
+    if (open && pendingChunks.length > 0)
+      controller.enqueue(pendingChunks.length === 1 ? pendingChunks[0]! : Buffer.concat(pendingChunks));
+    pendingChunks = [];
+    pending_bytes = 0;
+  };
+  const ping = setInterval(() => isReady() && write(PING), ping_ms).unref();
+  const markClosed = () => {
+    open = false;
+    clearInterval(ping);
+    on.onClosed();
+  };
+  const close = (lastFrame = "") => {
+    if (!open) return;
+    flush();
+    markClosed();
+    if (lastFrame) write(lastFrame);
+    controller.close();
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (streamController) => {
+        controller = streamController;
+        // Lambda sends the headers with the first write, and the first event may take a long time.
+        controller.enqueue(new Uint8Array());
+      },
+      pull: () => on.onWritable(),
+      cancel: () => {
+        if (open) markClosed();
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_BUFFERED_BYTES }),
+  );
+  return {
+    body,
+    isReady,
+    send: (event) => isNew(event) && enqueueChunk(encodeEvent(event)),
+    end: () => close(),
+    close,
+  };
+}

@@ -1,0 +1,10 @@
+import type { Identity } from "@board/core/organization/user";
+
+/** The person whom an access token identifies, and when the token expires; null for never. */
+export interface VerifiedIdentity {
+  identity: Identity;
+  expires_at: Date | null;
+}
+
+/** Verifies an access token. Resolves with null when it is not valid. */
+export type UserVerifier = (token: string) => Promise<VerifiedIdentity | null>;

@@ -1,0 +1,28 @@
+import { type SQL, sql } from "drizzle-orm";
+import { boards } from "../board/board.sql.ts";
+import { activity_events } from "./activity.sql.ts";
+
+interface NewestByBoard {
+  /** A condition on `boards`. */
+  boards: SQL;
+  /** A condition on the `activity_events` of each board; an index must cover it together with the board. */
+  events?: SQL | undefined;
+  /** A condition on events that are selected too, for example those without a board. */
+  otherEvents?: SQL | undefined;
+  limit: number;
+  offset: number;
+}
+
+/**
+ * Selects ids of events, newest first: the newest of each board, which an index has in this order, and of these the newest.
+ * One scan of the newest events would also read those of boards that the caller may not see.
+ */
+export function selectNewestByBoard({ boards: condition, events, otherEvents, limit, offset }: NewestByBoard): SQL {
+  const newest = (where: SQL) => sql`
+    select id, created_at from ${activity_events} where ${where} order by created_at desc, id desc limit ${limit + offset}`;
+  const ofBoard = sql`${activity_events}.board_id = ${boards}.id${events ? sql` and ${events}` : sql``}`;
+  return sql`(select id from (
+    select event.* from ${boards} cross join lateral (${newest(ofBoard)}) as event where ${condition}
+    ${otherEvents ? sql`union all (${newest(otherEvents)})` : sql``}) as event
+    order by created_at desc, id desc limit ${limit} offset ${offset})`;
+}

@@ -1,0 +1,100 @@
+import { type SQL, sql } from "drizzle-orm";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { organizations } from "../organization/organization.sql.ts";
+import { addMs, DAY_MS, startOfHour } from "../time.ts";
+import { activity_events } from "./activity.sql.ts";
+import { eventHour, isCounted, isFailed } from "./count.ts";
+import { activity_counts } from "./count.sql.ts";
+import { lockCounts } from "./lock.ts";
+
+/** Events in one transaction: few enough that the removal of a task waits for it only briefly. */
+const BATCH_SIZE = 2_000;
+/** Batches in one run. The next run removes the rest. */
+const MAX_BATCHES = 200;
+
+/** Removes the comments of a task. An earlier statement of the transaction must have selected `sharedCountsLock`. */
+export async function removeComments(ctx: Context, board_id: string, task_id: string): Promise<void> {
+  await removeEvents(ctx, sql`event.task_id = ${task_id} and event.board_id = ${board_id} and event.event_type = 'task.comment'`);
+}
+
+/**
+ * Removes events beyond the retention, in whole hours. Comments stay, because they belong to their task, and events that
+ * are not counted yet stay until they are.
+ */
+export async function removeOldEvents(ctx: Context): Promise<void> {
+  const days = ctx.settings.activity_retention_days;
+  if (days === 0) return;
+  const before = toTimestamp(startOfHour(addMs(ctx.now(), -days * DAY_MS)));
+  await removeInBatches(ctx, (ctx) => removeOfBoards(ctx, before));
+  await removeInBatches(ctx, (ctx) => removeWithoutBoard(ctx, before));
+  await ctx.db.execute(sql`delete from ${activity_counts} where hour > '-infinity' and hour < ${before} and events = 0`);
+}
+
+async function removeInBatches(ctx: Context, removeBatch: (ctx: Context) => Promise<number>): Promise<void> {
+  for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await withLockTimeoutRetry(ctx, removeBatch)) < BATCH_SIZE) return;
+}
+
+/** Reads only hours with counted events other than comments, so that no run reads old comments again. */
+async function removeOfBoards(ctx: Context, before: SQL): Promise<number> {
+  await lockCounts(ctx);
+  const due = sql`(
+    select counts.* from ${boards} as board cross join lateral (
+      select counts.board_id, counts.hour from ${activity_counts} as counts
+      where counts.board_id = board.id and counts.hour > '-infinity' and counts.hour < ${before}
+        and counts.events > counts.comments
+      order by counts.hour limit ${BATCH_SIZE}) as counts
+    limit ${BATCH_SIZE}) as due`;
+  return removeEvents(
+    ctx,
+    sql`event.id in (
+      select event.id from ${due} cross join lateral (
+        select event.id from ${activity_events} as event
+        where event.board_id = due.board_id
+          and event.created_at >= due.hour and event.created_at < due.hour + interval '1 hour'
+          and event.event_type <> 'task.comment' and ${isCounted}
+        limit ${BATCH_SIZE}) as event
+      limit ${BATCH_SIZE})`,
+  );
+}
+
+async function removeWithoutBoard(ctx: Context, before: SQL): Promise<number> {
+  const result = await ctx.db.execute(sql`
+    delete from ${activity_events} where id in (
+      select event.id from ${organizations} as organization cross join lateral (
+        select event.id from ${activity_events} as event
+        where event.organization_id = organization.id and event.board_id is null and event.created_at < ${before}
+        order by event.created_at, event.id limit ${BATCH_SIZE}) as event
+      limit ${BATCH_SIZE})
+    returning id`);
+  return rowsOf(result).length;
+}
+
+/**
+ * Removes every `event` of a board that meets the condition, subtracts the counted ones from the counts and returns their
+ * number. It locks the counts in a fixed order, because tasks of one board may be removed at the same time.
+ */
+async function removeEvents(ctx: Context, condition: SQL): Promise<number> {
+  const result = await ctx.db.execute(sql`
+    with removed as (
+      delete from ${activity_events} as event where ${condition}
+      returning event.board_id, event.created_at, event.event_type, ${isCounted} as counted
+    ), subtracted as (
+      select event.board_id, coalesce(${eventHour}, '-infinity') as hour, count(*) as events,
+        count(*) filter (where ${isFailed}) as failed, count(*) filter (where event.event_type = 'task.comment') as comments
+      from removed as event where event.counted
+      group by grouping sets ((event.board_id, ${eventHour}), (event.board_id))
+    ), locked as (
+      select subtracted.* from subtracted join ${activity_counts} as counts using (board_id, hour)
+      order by board_id, hour for no key update of counts
+    ), changed as (
+      update ${activity_counts} as counts set events = counts.events - locked.events,
+        failed = counts.failed - locked.failed, comments = counts.comments - locked.comments
+      from locked where counts.board_id = locked.board_id and counts.hour = locked.hour
+    )
+    select count(*)::int as total from removed`);
+  return rowsOf<{ total: number }>(result)[0]!.total;
+}

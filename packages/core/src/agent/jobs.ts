@@ -1,0 +1,120 @@
+import type { Context } from "../context.ts";
+import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts";
+import { enqueue, enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
+import { hostLane } from "../session-key.ts";
+
+/** An agent that a job is about. */
+interface AgentRef {
+  id: string;
+  gateway_id: string;
+  openclaw_session_id: string | null;
+  lifecycle_generation: number;
+}
+
+interface ProvisionOptions {
+  organization_id: string;
+  /** The acting user, whose profile the agent's files show. */
+  user_id: string | null;
+  /** Whether the agent starts a new session. */
+  reset: boolean;
+  wake?: boolean;
+  deliver?: boolean;
+}
+
+/** The user whose profile the files show; null when an agent or the system acts. */
+export const actingUserId = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
+
+/**
+ * Enqueues the provisioning of an agent with a new token, in the transaction that writes its row. `extra_jobs` are inserted
+ * by the same statement.
+ */
+export async function enqueueProvision(
+  ctx: Context,
+  agent: AgentRef,
+  { auth_token, ...options }: ProvisionOptions & { auth_token: string },
+  extra_jobs: readonly NewJob[] = [],
+): Promise<void> {
+  const provision = toJobs(agent, options).map(
+    (job): NewJob => ({ kind: "agent.provision", ...job, options: { ...job.options, secret: auth_token } }),
+  );
+  await enqueueAll(ctx, [...provision, ...extra_jobs]);
+}
+
+/** Enqueues a rewrite of an agent's files, in the transaction that changes their contents. The token stays the same. */
+export async function enqueueUpdate(
+  ctx: Context,
+  agent: AgentRef,
+  { force_bootstrap = false, ...options }: ProvisionOptions & { force_bootstrap?: boolean },
+  extra_jobs: readonly NewJob[] = [],
+): Promise<void> {
+  const update = toJobs(agent, options).map(
+    (job): NewJob => ({ kind: "agent.update", ...job, payload: { ...job.payload, force_bootstrap } }),
+  );
+  await enqueueAll(ctx, [...update, ...extra_jobs]);
+}
+
+/** No job for an agent without a session, since no host runs it. */
+function toJobs(agent: AgentRef, { organization_id, user_id, reset, wake = true, deliver = false }: ProvisionOptions) {
+  const { id: agent_id, gateway_id, openclaw_session_id, lifecycle_generation: generation } = agent;
+  if (!openclaw_session_id) return [];
+  const payload = { agent_id, generation, user_id, reset, wake, deliver };
+  return [{ payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) } }];
+}
+
+interface RemovedAgent {
+  name: string;
+  board_id: string | null;
+  openclaw_session_id: string | null;
+}
+
+/**
+ * Enqueues the removal of an agent from its host, in the transaction that deletes its row. `gateway_stays` false seals the
+ * connection into the job, because the gateway is deleted in the same transaction.
+ */
+export async function enqueueCleanup(
+  ctx: Context,
+  gateway: GatewayRow,
+  agent: RemovedAgent,
+  { gateway_stays }: { gateway_stays: boolean },
+): Promise<void> {
+  const session_key = agent.openclaw_session_id;
+  if (!session_key || !isUsableGateway(gateway)) return;
+  const { id: gateway_id, organization_id } = gateway;
+  const payload = { gateway_id, session_key, agent_name: agent.name, organization_id, board_id: agent.board_id };
+  await enqueue(ctx, "agent.cleanup", payload, {
+    organization_id,
+    lane: hostLane(gateway_id, session_key),
+    ...(gateway_stays ? { gateway_id } : { secret: serializeTarget(ctx, gateway) }),
+  });
+}
+
+/**
+ * Enqueues the removal of all agents of a gateway, in the transaction that deletes the gateway. Clean-up jobs that are
+ * already queued get the connection too: without it they would find no gateway and leave their agent on the host.
+ */
+export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly RemovedAgent[]): Promise<void> {
+  await setSecretByGateway(ctx, "agent.cleanup", gateway.id, serializeTarget(ctx, gateway));
+  for (const agent of removed) await enqueueCleanup(ctx, gateway, agent, { gateway_stays: false });
+}
+
+const serializeTarget = (ctx: Context, gateway: GatewayRow) => JSON.stringify(toTarget(ctx, gateway));
+
+interface GatewayRef {
+  gateway_id: string;
+  organization_id: string;
+}
+
+/**
+ * Enqueues one job that writes the agents' heartbeat settings to the host, in the transaction that changes them; no job for
+ * an empty list. `extra_jobs` are inserted by the same statement.
+ */
+export async function enqueueHeartbeatConfig(
+  ctx: Context,
+  { gateway_id, organization_id }: GatewayRef,
+  agent_ids: string[],
+  extra_jobs: readonly NewJob[] = [],
+): Promise<void> {
+  const options = { organization_id, gateway_id, lane: gateway_id };
+  const config: NewJob = { kind: "config.heartbeat", payload: { gateway_id, agent_ids }, options };
+  await enqueueAll(ctx, [...(agent_ids.length > 0 ? [config] : []), ...extra_jobs]);
+}

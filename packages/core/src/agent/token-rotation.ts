@@ -1,0 +1,30 @@
+import { and, eq } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { changedNow } from "../db/columns.ts";
+import { agents } from "./agent.sql.ts";
+import { toStoredToken, tokenLookup } from "./token.ts";
+
+/** The work for an agent is obsolete: the agent was removed or moved meanwhile. */
+export class Superseded extends Error {
+  constructor() {
+    super("The agent was removed or moved in the meantime.");
+    this.name = "Superseded";
+  }
+}
+
+/**
+ * Replaces an agent's token, once its host has the new one; until then the old token works. Writes nothing when the token is
+ * already stored. Throws Superseded when the agent no longer has this generation.
+ */
+export async function replaceToken(
+  ctx: Context,
+  { id, lifecycle_generation }: { id: string; lifecycle_generation: number },
+  token: string,
+): Promise<void> {
+  const current = and(eq(agents.id, id), eq(agents.lifecycle_generation, lifecycle_generation));
+  const [stored] = await ctx.db.select({ lookup: agents.agent_token_lookup }).from(agents).where(current);
+  if (stored?.lookup === tokenLookup(ctx.settings.token_pepper, token)) return;
+  const changes = { ...(await toStoredToken(ctx.settings.token_pepper, token)), ...changedNow };
+  const replaced = stored ? await ctx.db.update(agents).set(changes).where(current).returning({ id: agents.id }) : [];
+  if (replaced.length === 0) throw new Superseded();
+}

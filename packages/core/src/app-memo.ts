@@ -1,0 +1,14 @@
+import type { Context } from "./context.ts";
+
+/**
+ * State that an app keeps in memory across requests, created on first use. It is found by `ctx.http`, of which every app has
+ * exactly one, so that apps in the same process (as in tests) do not share it. A transaction sees the state of its app.
+ */
+export function memoPerApp<T>(create: () => T): (ctx: Pick<Context, "http">) => T {
+  const memos = new WeakMap<Context["http"], { value: T }>();
+  return ({ http }) => {
+    let memo = memos.get(http);
+    if (memo === undefined) memos.set(http, (memo = { value: create() }));
+    return memo.value;
+  };
+}

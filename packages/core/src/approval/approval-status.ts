@@ -1,0 +1,5 @@
+import * as z from "zod";
+import { APPROVAL_STATUSES } from "./approval.sql.ts";
+
+export const ApprovalStatus = z.enum(APPROVAL_STATUSES);
+export type ApprovalStatus = z.infer<typeof ApprovalStatus>;

@@ -1,0 +1,72 @@
+import * as z from "zod";
+import {
+  TextOrNull,
+  Id,
+  Integer,
+  JsonObject,
+  MAX_IDS,
+  MAX_NAME,
+  MAX_OBJECT_BYTES,
+  MAX_TEXT,
+  NonEmpty,
+  valueError,
+} from "../wire.ts";
+
+const MAX_CONFIDENCE = 100;
+
+const Scores = z
+  .record(z.string(), Integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER))
+  .refine((scores) => Buffer.byteLength(JSON.stringify(scores)) <= MAX_OBJECT_BYTES, {
+    error: `Object should have at most ${MAX_OBJECT_BYTES} bytes`,
+  });
+
+const ApprovalInput = z.object({
+  action_type: NonEmpty(MAX_NAME).describe("Action to approve."),
+  description: TextOrNull(MAX_TEXT)
+    .default(null)
+    .describe("Reason for the request. Stored as the payload's `reason` when that is empty."),
+  lead_reasoning: TextOrNull(MAX_TEXT).default(null).describe("Alias of `description`, which wins when both are sent."),
+  task_id: Id.nullable().default(null).describe("Task to link. It becomes the first of the linked tasks."),
+  task_ids: z.array(Id).max(MAX_IDS).nullable().default(null).describe("Further tasks to link."),
+  payload: JsonObject.nullable()
+    .default(null)
+    .describe("Further data for the decision. Tasks under its `task_id` and `task_ids` are linked too."),
+  confidence: z.number().min(0).max(MAX_CONFIDENCE).nullable().default(null).describe("Confidence of the agent, 0 to 100."),
+  rubric_scores: Scores.nullable().default(null).describe("Integer scores by criterion."),
+  agent_id: Id.nullable()
+    .default(null)
+    .describe("Agent of the board on whose behalf a person requests. Ignored in requests of agents."),
+});
+type ApprovalInput = z.infer<typeof ApprovalInput>;
+
+/** The body has no `status`: a new approval is always pending. */
+export const CreateApproval = ApprovalInput.refine((sent) => toReason(sent) !== null, valueError("lead reasoning is required"))
+  .refine((sent) => toLinkedTaskIds(sent).length <= MAX_IDS, valueError(`at most ${MAX_IDS} tasks can be linked`))
+  .meta({ id: "ApprovalCreate" });
+export type CreateApproval = z.infer<typeof CreateApproval>;
+
+const ID_LIST_KEYS = ["task_ids", "taskIds", "taskIDs"];
+const ID_KEYS = ["task_id", "taskId", "taskID"];
+
+/** The ids of the tasks to link, each once: first those of the body, then all valid ids in the payload. */
+export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): string[] {
+  const lists = ID_LIST_KEYS.map((key) => payload?.[key]).filter((list) => Array.isArray(list));
+  const candidates: unknown[] = [task_id, ...(task_ids ?? []), ...lists.flat(), ...ID_KEYS.map((key) => payload?.[key])];
+  return [...new Set(candidates.flatMap((id) => Id.safeParse(id).data ?? []))];
+}
+
+/** The payload as it is stored. An empty `reason` is filled from the other fields that can hold one. */
+export const toStoredPayload = (input: ApprovalInput): Record<string, unknown> => ({
+  ...input.payload,
+  reason: toPayloadReason(input.payload) ?? toReason(input),
+});
+
+function toReason({ description, lead_reasoning, payload }: ApprovalInput) {
+  const decision = payload?.["decision"];
+  const decisionReason = typeof decision === "object" && decision !== null && "reason" in decision ? decision.reason : null;
+  return description ?? lead_reasoning ?? toPayloadReason(payload) ?? toNonBlankText(decisionReason);
+}
+
+const toPayloadReason = (payload: ApprovalInput["payload"]) => toNonBlankText(payload?.["reason"]);
+
+const toNonBlankText = (value: unknown): string | null => (typeof value === "string" && value.trim() !== "" ? value : null);

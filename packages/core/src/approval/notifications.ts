@@ -1,0 +1,34 @@
+import type { BoardRow } from "../access.ts";
+import type { Context } from "../context.ts";
+import { type NotificationJob, insertNotifications, toNotificationJobs } from "../notification/notification.ts";
+import { findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
+import { oneLine } from "../wire.ts";
+import type { Approval } from "./approval.ts";
+import { approvalResolvedText } from "./message.ts";
+
+/** The insert for `runBatch` that notifies the lead and the requesting agent of a decision. */
+export async function insertDecisionNotifications(ctx: Context, board: BoardRow, approval: Approval) {
+  const { agent_id, task_id, status } = approval;
+  const agents = await readBoardAgents(ctx, board, agent_id === null ? [] : [agent_id]);
+  const lead = findBoardLead(board, agents);
+  const requester = agents.find((agent) => agent.agent_id === agent_id);
+  const message = approvalResolvedText(board, approval);
+  const notifications: NotificationJob[] = [];
+  if (lead) {
+    const eventFields = { organization_id: board.organization_id, board_id: board.id, agent_id: lead.agent_id, task_id };
+    const summary = `${oneLine(approval.action_type)} was ${status}`;
+    notifications.push(
+      ...toNotificationJobs(lead, {
+        message,
+        sent: { event_type: "approval.lead_notified", ...eventFields, message: `Notified ${lead.name} that ${summary}.` },
+        failed: {
+          event_type: "approval.lead_notify_failed",
+          ...eventFields,
+          message: `Could not notify ${lead.name} that ${summary}.`,
+        },
+      }),
+    );
+  }
+  if (requester && requester !== lead) notifications.push(...toNotificationJobs(requester, { message }));
+  return insertNotifications(ctx, notifications);
+}

@@ -1,0 +1,26 @@
+import { asc, inArray, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { approval_task_links, approvals } from "./approval.sql.ts";
+
+/**
+ * Prepares the removal of a task: where it is an approval's first task, the next linked task becomes the first. All
+ * approvals of the task are locked, so that two tasks removed at the same time cannot replace each other. Streams show only
+ * decisions, so the change order stays.
+ */
+export async function replacePrimaryTask(ctx: Context, task_id: string): Promise<void> {
+  const linked = sql`(select link.approval_id from ${approval_task_links} as link where link.task_id = ${task_id})`;
+  const locked = await ctx.db
+    .select({ id: approvals.id, task_id: approvals.task_id })
+    .from(approvals)
+    .where(inArray(approvals.id, linked))
+    .orderBy(asc(approvals.id))
+    .for("no key update");
+  const approval_ids = locked.filter((approval) => approval.task_id === task_id).map(({ id }) => id);
+  if (approval_ids.length === 0) return;
+  // Only a separate, later statement sees the links that are left after the wait for the locks.
+  const nextTask = sql`(
+    select link.task_id from ${approval_task_links} as link
+    where link.approval_id = ${approvals}.id and link.task_id <> ${task_id}
+    order by link.position, link.id limit 1)`;
+  await ctx.db.update(approvals).set({ task_id: nextTask }).where(inArray(approvals.id, approval_ids));
+}

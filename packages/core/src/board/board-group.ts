@@ -1,0 +1,102 @@
+import { asc, eq, sql } from "drizzle-orm";
+import * as z from "zod";
+import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
+import type { Admin, Member } from "../actor.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
+import { type Context, transaction } from "../context.ts";
+import { mapUniqueViolation } from "../db/query-error.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { board_groups, boards } from "./board.sql.ts";
+import { lockBoardGroup } from "./lock.ts";
+import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
+
+export const BoardGroup = z
+  .object({
+    id: Id.describe("Id of the group."),
+    organization_id: Id.describe("Organization that the group belongs to."),
+    name: z.string().describe("Display name."),
+    slug: z.string().describe("URL-safe name, unique in the organization."),
+    description: z.string().nullable().describe("What the boards of the group have in common."),
+    created_at: Instant.describe("When the group was created."),
+    updated_at: Instant.describe("When the group last changed."),
+  })
+  .meta({ id: "BoardGroup", description: "Related boards whose agents coordinate their work." });
+export type BoardGroup = z.infer<typeof BoardGroup>;
+
+const fields = {
+  name: NonEmpty(MAX_NAME).describe("Display name."),
+  slug: TextOrNull(MAX_SLUG).describe("URL-safe name; made from the name when blank."),
+  description: TextOrNull(MAX_TEXT).describe("What the boards of the group have in common."),
+};
+
+export const CreateBoardGroup = z
+  .object({ ...fields, slug: fields.slug.default(null), description: fields.description.default(null) })
+  .meta({ id: "BoardGroupCreate" });
+export type CreateBoardGroup = z.infer<typeof CreateBoardGroup>;
+
+export const UpdateBoardGroup = z.object(fields).partial().meta({ id: "BoardGroupUpdate" });
+export type UpdateBoardGroup = z.infer<typeof UpdateBoardGroup>;
+
+/** The groups that the caller may read, by name. */
+export function listBoardGroups(ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> {
+  const readable = readableGroups(ctx.actor);
+  const total = ctx.db.$count(board_groups, readable);
+  return readPage(
+    query,
+    total,
+    (limit, offset) =>
+      ctx.db
+        .select({ item: board_groups, total })
+        .from(board_groups)
+        .where(readable)
+        .orderBy(asc(sql`lower(${board_groups.name})`), asc(board_groups.id))
+        .limit(limit)
+        .offset(offset),
+    toBoardGroup,
+  );
+}
+
+export async function getBoardGroup(ctx: Context<Member>, group_id: string): Promise<BoardGroup> {
+  return toBoardGroup(await groupFor(ctx, group_id, "read"));
+}
+
+export async function createBoardGroup(ctx: Context<Admin>, input: CreateBoardGroup): Promise<BoardGroup> {
+  const values = { ...input, organization_id: ctx.actor.active.organization_id };
+  const row = await insertWithSlug(ctx, "group", values, (slug) =>
+    ctx.db
+      .insert(board_groups)
+      .values({ ...values, slug })
+      .onConflictDoNothing()
+      .returning(),
+  );
+  return toBoardGroup(row);
+}
+
+/** Changes the fields that were sent. A new name alone keeps the slug; a blank slug is made from the name again. */
+export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: UpdateBoardGroup): Promise<BoardGroup> {
+  return transaction(ctx, async (ctx) => {
+    const stored = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
+    const slug = await toUpdatedSlug(ctx, "group", stored, input);
+    const changes = changedFields(stored, { ...input, slug });
+    if (isEmpty(changes)) return toBoardGroup(stored);
+    const [row] = await mapUniqueViolation(slugConflicts, () =>
+      ctx.db.update(board_groups).set(changes).where(eq(board_groups.id, stored.id)).returning(),
+    );
+    return toBoardGroup(row!);
+  });
+}
+
+/** Removes a group and its memory. Its boards stay without a group, and no agent is notified. */
+export function removeBoardGroup(ctx: Context<Admin>, group_id: string): Promise<void> {
+  return transaction(ctx, async (ctx) => {
+    const { id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
+    // The foreign key would also clear the column, but without moving `updated_at` of the boards.
+    await ctx.db.update(boards).set({ board_group_id: null }).where(eq(boards.board_group_id, id));
+    await ctx.db.delete(board_groups).where(eq(board_groups.id, id));
+  });
+}
+
+export function toBoardGroup(row: BoardGroupRow): BoardGroup {
+  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+}

@@ -1,0 +1,48 @@
+export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Runs at most `maxConcurrent` pieces of work at a time; the others wait in the order of their arrival. */
+export function createLimiter(maxConcurrent: number): Limiter {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    // Work that ends passes its slot to the next in line, so a later arrival cannot overtake it.
+    if (running < maxConcurrent) running++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
+
+/** Waits for work, or until the signal aborts. After an abort, the result and any error of the work are ignored. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const settled = work.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+  const abort = () => resolve(undefined);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  return Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", abort));
+}
+
+/** Processes items in order, at most `max_concurrent` at a time. It starts no further item once `shouldStop` is true. */
+export async function forEachConcurrent<T>(
+  items: readonly T[],
+  { max_concurrent, shouldStop }: { max_concurrent: number; shouldStop: () => boolean },
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) {
+      if (shouldStop()) return;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(max_concurrent, items.length) }, worker));
+}

@@ -1,0 +1,32 @@
+import * as z from "zod";
+import type { Lead } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { MAX_TEXT, NonEmpty } from "../wire.ts";
+import { dispatch } from "./dispatch.ts";
+import { getAgentForLead, requireSessionKey } from "../agent/lookup.ts";
+import { requireUsableGateway } from "../gateway/target.ts";
+
+export const Nudge = z
+  .object({ message: NonEmpty(MAX_TEXT).describe("Text that is sent to the agent unchanged.") })
+  .meta({ id: "AgentNudge", "x-llm-intent": "agent_nudge", "x-when-to-use": ["Prompting an agent of the board to act now"] });
+export type Nudge = z.infer<typeof Nudge>;
+
+/** Sends a lead's text to an agent of the board unchanged. The agent may reply on its own channel. */
+export async function nudgeAgent(ctx: Context<Lead>, board_id: string, agent_id: string, { message }: Nudge): Promise<void> {
+  const { agent, gateway } = await getAgentForLead(ctx, board_id, agent_id);
+  const session_key = requireSessionKey(agent);
+  requireUsableGateway(gateway);
+  const { organization_id, agent_id: sender_id } = ctx.actor;
+  await dispatch(
+    ctx,
+    gateway,
+    { session_key, label: agent.name, message, deliver: true },
+    {
+      sent: "agent.nudge.sent",
+      failed: "agent.nudge.failed",
+      subject: `Nudge to ${agent.name}`,
+      event: { organization_id, board_id, agent_id: sender_id },
+      prefix: "Gateway nudge failed:",
+    },
+  );
+}

@@ -1,0 +1,60 @@
+import { errorText, type Log } from "../log.ts";
+
+/** Milliseconds; 0 is no limit. */
+export interface DatabaseTimeouts {
+  /** How long a caller waits for a connection, whether it is opened or another caller returns it. */
+  connect_ms: number;
+  statement_ms: number;
+  /** How long a transaction may stay open without a statement. */
+  idle_transaction_ms: number;
+}
+
+export const NO_SESSION_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 0, idle_transaction_ms: 0 };
+
+/** The pool could not provide a connection, for any reason. */
+export class DatabaseConnectError extends Error {
+  constructor(cause: unknown) {
+    super("Cannot connect to the database", { cause });
+    this.name = "DatabaseConnectError";
+  }
+}
+
+interface Queryable {
+  query(text: string): Promise<unknown>;
+}
+interface Client {
+  on(event: "error", listener: (error: Error) => void): unknown;
+  release(destroy?: boolean): void;
+}
+interface Pool {
+  on(event: "connect" | "acquire", listener: (client: Client) => void): unknown;
+  on(event: "release", listener: (error: Error, client: Client) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** Gives a new session its timeouts. They are not parameters of the connection, because poolers refuse unknown ones. */
+export async function limitSession(client: Queryable, { statement_ms, idle_transaction_ms }: DatabaseTimeouts): Promise<void> {
+  const limits = `set statement_timeout = ${statement_ms}; set idle_in_transaction_session_timeout = ${idle_transaction_ms}`;
+  if (statement_ms > 0 || idle_transaction_ms > 0) await client.query(limits);
+}
+
+/**
+ * Makes a pool survive the end of any connection. The drivers listen for errors of idle connections only, and the error
+ * event of a connection in use would end the process.
+ */
+export function guardConnections(pool: Pool, log: Log): void {
+  const inUse = new Set<Client>();
+  const logLoss = (error: Error) => log.warn("database.connection_lost", errorText(error));
+  pool.on("error", logLoss);
+  pool.on("acquire", (client) => inUse.add(client));
+  pool.on("release", (_error, client) => inUse.delete(client));
+  pool.on("connect", (client) => {
+    client.on("error", (error) => {
+      if (!inUse.delete(client)) return;
+      logLoss(error);
+      // Drizzle never returns a connection whose BEGIN fails, and the pool throws when one is returned twice.
+      client.release(true);
+      client.release = () => {};
+    });
+  });
+}

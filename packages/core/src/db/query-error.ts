@@ -1,0 +1,64 @@
+import { DrizzleQueryError } from "drizzle-orm";
+import { DomainError } from "../errors.ts";
+import { DatabaseConnectError } from "./pool.ts";
+
+const UNIQUE_VIOLATION = "23505";
+const FOREIGN_KEY_VIOLATION = "23503";
+const LOCK_FAILURES = ["55P03", "40P01"];
+
+/** The error of the database server, which Drizzle wraps. */
+const postgresErrorOf = (error: unknown) =>
+  ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string };
+
+/** The unique index that a write violated; null for any other error. Nothing is read beforehand: the index decides uniqueness. */
+export function violatedUniqueIndex(error: unknown): string | null {
+  const { code, constraint } = postgresErrorOf(error);
+  return code === UNIQUE_VIOLATION ? (constraint ?? "") : null;
+}
+
+/** Whether a write referenced a row that does not exist, because it was removed after it was read. */
+export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
+
+/** Whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
+export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");
+
+/**
+ * SQLSTATEs of a server that is unavailable, restarting, full or read-only after a failover: connection exceptions, shutdown and
+ * start, ended idle transactions, lack of resources and system errors.
+ */
+const UNAVAILABLE_STATES = /^(08\w{3}|57P0[1-5]|25P0[34]|25006|53\w{3}|58\w{3})$/;
+const STATEMENT_TIMEOUT = "57014";
+const SYSTEM_CODES = new Set("ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH".split(" "));
+/** Texts of the drivers, whose errors of connections have no code. */
+const CONNECTION_LOST = /^connection (terminated|ended)|connection error and is not queryable|client was closed and is not/i;
+/** Seconds. A database that restarts is usually back by then. */
+const RETRY_AFTER = 5;
+
+/** Whether the database is unavailable, so that the same work may succeed later. Only errors of the database are recognized. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof DatabaseConnectError) return true;
+  if (!(error instanceof DrizzleQueryError)) return false;
+  const { cause } = error;
+  if (cause instanceof DatabaseConnectError) return true;
+  const { code, message } = (cause ?? {}) as { code?: string; message?: string };
+  if (code !== undefined) return UNAVAILABLE_STATES.test(code) || SYSTEM_CODES.has(code);
+  // Neon's driver rejects with the event of its socket.
+  return CONNECTION_LOST.test(message ?? "") || (cause !== undefined && !(cause instanceof Error));
+}
+
+/** The error for the caller when the database is unavailable or too slow; null for any other error. */
+export function toDatabaseUnavailable(error: unknown): DomainError | null {
+  if (!isDatabaseUnavailable(error) && postgresErrorOf(error).code !== STATEMENT_TIMEOUT) return null;
+  return new DomainError("database_unavailable", "Service Unavailable", { retry_after_seconds: RETRY_AFTER });
+}
+
+/** Runs a write and converts the violation of a unique index into the error for the caller, by index name. */
+export async function mapUniqueViolation<T>(errors: Readonly<Record<string, () => Error>>, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const index = violatedUniqueIndex(error);
+    const toError = index === null ? undefined : errors[index];
+    throw toError ? toError() : error;
+  }
+}

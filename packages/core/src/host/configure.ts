@@ -1,0 +1,53 @@
+import { GatewayError } from "../openclaw/gateway-error.ts";
+import { createEntriesPatch, isStaleConfigError, listRefusedKeys, toHostConfig, type DesiredEntry, omitKeys } from "./config.ts";
+import type { Host } from "./open.ts";
+import type { RetryPolicy } from "../openclaw/retry.ts";
+
+/** How often a patch is tried while other clients change the configuration at the same time. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Writes our agents' settings to a host in one config.patch, if they differ (docs/reference/gateways.md#host-configuration).
+ * A restart may lose the response, so every attempt reads and compares first. Returns the keys that the host refuses. If the
+ * host asks for a longer wait than the budget, it rejects at once and the caller decides.
+ */
+export async function configureEntries(host: Host, desired: readonly DesiredEntry[]): Promise<string[]> {
+  const { unsupported_heartbeat_keys } = host.dialect;
+  /** Only keys that are switched on are reported. */
+  const dropped_keys = unsupported_heartbeat_keys.filter((key) => desired.some(({ settings }) => settings.heartbeat?.[key]));
+  let entries = desired.map((entry) => omitKeys(entry, unsupported_heartbeat_keys));
+  let refused_keys: string[] = [];
+  let conflicts = 0;
+
+  /** Returns true when nothing is left to do. */
+  async function tryOnce(): Promise<boolean> {
+    const { hash, config } = toHostConfig(await host.callOnce("config.get", {}));
+    const patch = createEntriesPatch(config, entries);
+    if (patch === null) return true;
+    try {
+      const baseHash = hash === null ? {} : { baseHash: hash };
+      await host.callOnce("config.patch", { raw: JSON.stringify(patch), ...baseHash });
+      return true;
+    } catch (error) {
+      if (isStaleConfigError(error) && ++conflicts < MAX_ATTEMPTS) return false;
+      const refused = refused_keys.length === 0 ? listRefusedKeys(error, entries) : [];
+      if (refused.length === 0) throw limitRetryAfter(error, host.policy);
+      refused_keys = refused;
+      entries = entries.map((entry) => omitKeys(entry, refused));
+      return false;
+    }
+  }
+
+  // Each attempt acquires the lock again, so the delays between attempts do not block other writers.
+  await host.retry("config.patch", () =>
+    host.withConfigLock(async () => {
+      while (!(await tryOnce()));
+    }),
+  );
+  return [...dropped_keys, ...refused_keys];
+}
+
+function limitRetryAfter(error: unknown, { total_ms }: RetryPolicy): unknown {
+  if (!(error instanceof GatewayError) || (error.failure.retry_after_ms ?? 0) <= total_ms) return error;
+  return new GatewayError(error.message, { ...error.failure, retryable: false });
+}

@@ -1,0 +1,163 @@
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { isIP } from "node:net";
+import { type Address, normalizeHost, isPublicAddress, type ResolveName, resolveName } from "../address.ts";
+import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "./client.ts";
+
+/** Resolves a URL to addresses and a port. Tests replace it, since their servers are on loopback. */
+export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
+
+export interface HttpClientOptions {
+  locate?: LocateHost;
+  /** PEM certificates of the authorities to trust instead of the system's. */
+  ca?: string;
+}
+
+const HTTPS_PORT = 443;
+
+/** The addresses of a URL's host. The host is refused when any of them is not public. */
+export const locatePublicHost =
+  (resolve: ResolveName = resolveName): LocateHost =>
+  async (url) => {
+    const hostname = normalizeHost(url.hostname);
+    const literal = isIP(hostname);
+    const found = literal === 0 ? await resolve(hostname) : [{ address: hostname, family: literal }];
+    if (found.length === 0 || !found.every(({ address }) => isPublicAddress(address)))
+      throw new FetchError("refused_address", `${url.hostname} is not a public host`);
+    const addresses = found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
+    return { addresses, port: url.port === "" ? HTTPS_PORT : Number(url.port) };
+  };
+
+/**
+ * Fetches over https from public hosts only. A name is resolved once, and the socket connects to an address that was checked,
+ * so that a second look-up cannot return another one (DNS rebinding).
+ */
+export function createHttpClient({ locate = locatePublicHost(), ca }: HttpClientOptions = {}): HttpClient {
+  return {
+    async get(text, limits) {
+      const url = URL.parse(text);
+      if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
+        throw new FetchError("refused_address", "Only https addresses without credentials are fetched");
+      const { signal, connected, end } = startTimeouts(limits);
+      try {
+        const { addresses, port } = await untilAborted(locate(url), signal);
+        const response = await sendRequest(url, { addresses, port, signal, ca, onConnect: connected });
+        response.once("close", end);
+        return toResponse(url, response, limits, signal);
+      } catch (error) {
+        end();
+        throw toFetchError(url, error, signal.aborted);
+      }
+    },
+  };
+}
+
+/** Aborts after `connect_ms` unless `connected` was called, and after `total_ms` unless `end` was called. */
+function startTimeouts({ connect_ms, total_ms }: FetchLimits) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const connectTimer = setTimeout(abort, connect_ms);
+  const totalTimer = setTimeout(abort, total_ms);
+  const connected = () => clearTimeout(connectTimer);
+  const end = () => {
+    connected();
+    clearTimeout(totalTimer);
+  };
+  return { signal: controller.signal, connected, end };
+}
+
+interface DialOptions {
+  addresses: readonly Address[];
+  port: number;
+  signal: AbortSignal;
+  ca: string | undefined;
+  onConnect(): void;
+}
+
+function sendRequest(url: URL, { addresses, port, signal, ca, ...dial }: DialOptions): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const outgoing = request(
+    {
+      host: normalizeHost(url.hostname),
+      // The name that the certificate must match. TLS allows no address as a server name.
+      servername: isIP(normalizeHost(url.hostname)) === 0 ? normalizeHost(url.hostname) : "",
+      port,
+      path: url.pathname + url.search,
+      // A compressed body could pass the size limit and expand beyond it.
+      headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination" },
+      signal,
+      // No keep-alive: a pooled connection could belong to an earlier look-up of the name.
+      agent: false,
+      lookup: (_hostname, options, done) => {
+        const [first] = addresses;
+        if (options.all) done(null, [...addresses]);
+        else done(null, first!.address, first!.family);
+      },
+      ...(ca === undefined ? {} : { ca }),
+    },
+    resolve,
+  );
+  outgoing.on("socket", (socket) => socket.once("secureConnect", () => dial.onConnect()));
+  outgoing.on("error", reject);
+  // A response that switches protocols closes without an error. After any other response this has no effect.
+  outgoing.on("close", () => reject(new Error("closed without a response")));
+  outgoing.end();
+  return promise;
+}
+
+function toResponse(url: URL, response: IncomingMessage, limits: FetchLimits, signal: AbortSignal): HttpResponse {
+  // The reader of the body gets its errors; without a listener they would end the process.
+  response.on("error", () => {});
+  const body = readChunks(url, response, limits, signal);
+  const endGenerator = body.return.bind(body);
+  // A generator that has not started skips its `finally`, so the connection would stay open until the timeout.
+  body.return = (value) => {
+    response.destroy();
+    return endGenerator(value);
+  };
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
+}
+
+async function* readChunks(
+  url: URL,
+  response: IncomingMessage,
+  { max_bytes }: FetchLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const announced = Number(response.headers["content-length"] ?? 0);
+  let size = 0;
+  try {
+    if (announced > max_bytes) throw tooLarge(url, max_bytes);
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > max_bytes) throw tooLarge(url, max_bytes);
+      yield chunk;
+    }
+  } catch (error) {
+    throw toFetchError(url, error, signal.aborted);
+  } finally {
+    response.destroy();
+  }
+}
+
+const tooLarge = (url: URL, max_bytes: number) =>
+  new FetchError("too_large", `${url.hostname} sent more than ${max_bytes} bytes`);
+
+function toFetchError(url: URL, error: unknown, isTimedOut: boolean): FetchError {
+  if (error instanceof FetchError) return error;
+  return isTimedOut
+    ? new FetchError("timeout", `${url.hostname} took too long`, { cause: error })
+    : new FetchError("unreachable", `${url.hostname} could not be reached`, { cause: error });
+}
+
+/** Rejects when the signal aborts, because name resolution itself cannot be cancelled. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

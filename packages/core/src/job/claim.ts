@@ -1,0 +1,138 @@
+import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { type Context, isInTransaction } from "../context.ts";
+import { violatedUniqueIndex } from "../db/query-error.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { seal } from "../seal.ts";
+import { LEASE_MS } from "./job.ts";
+import { jobs } from "./job.sql.ts";
+import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+
+/** A job whose id the caller chooses, so that the caller can claim it later and run it itself. */
+export interface ClaimableJob<K extends JobKind> {
+  id: string;
+  lane: string;
+  payload: JobPayloads[K];
+  /** Stored encrypted, and erased when the job ends. */
+  secret: string | null;
+}
+
+/** Rows of one insert: well below the limit for bind parameters. */
+const INSERT_BATCH = 1_000;
+
+/**
+ * Stores jobs in the caller's transaction. With `queued`, the relay sends their wake-ups; a caller that claims them itself
+ * sends none.
+ */
+export async function createJobs<K extends JobKind>(
+  ctx: Context,
+  kind: K,
+  list: readonly ClaimableJob<K>[],
+  { queued, ...owner }: { organization_id: string; gateway_id: string | null; queued: boolean },
+): Promise<void> {
+  if (!isInTransaction(ctx)) throw new Error(`createJobs("${kind}") outside a transaction`);
+  for (let start = 0; start < list.length; start += INSERT_BATCH)
+    await ctx.db.insert(jobs).values(
+      list.slice(start, start + INSERT_BATCH).map(({ secret, ...job }) => ({
+        ...job,
+        ...owner,
+        kind,
+        secret_sealed: secret === null ? null : seal(ctx.settings.encryption_key, secret),
+        run_at: ctx.now(),
+        trace_id: ctx.trace_id,
+        max_attempts: RETRY_POLICIES[kind].attempts,
+      })),
+    );
+  if (queued) for (const job of list) addPendingWakeup(ctx.pendingWakeups, job);
+}
+
+/**
+ * Claims jobs to run them in this process without the queue: in each lane without a running job, the first due one of the
+ * given ids, even when older jobs wait there. A lease is not renewed, because it outlives any request; after a crash,
+ * consumers take the jobs over. Returns the claimed ids.
+ */
+export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const now = ctx.now();
+  const isFree = sql`not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')`;
+  const first_of_each_lane = ctx.db
+    .selectDistinctOn([jobs.lane], { id: jobs.id })
+    .from(jobs)
+    .where(and(inArray(jobs.id, [...ids]), isQueued, lte(jobs.run_at, now), isFree))
+    .orderBy(asc(jobs.lane), asc(jobs.seq));
+  try {
+    const claimed = await ctx.db
+      .update(jobs)
+      .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
+      .where(and(inArray(jobs.id, first_of_each_lane), isQueued))
+      .returning({ id: jobs.id });
+    return claimed.map(({ id }) => id);
+  } catch (error) {
+    // A consumer leased another job of one of these lanes at the same time.
+    if (violatedUniqueIndex(error) === "jobs_running") return [];
+    throw error;
+  }
+}
+
+const isQueued = eq(jobs.status, "queued");
+
+/** Marks jobs that this process ran itself as done, in the transaction that writes their results. */
+export async function endJobs(ctx: Context, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await ctx.db
+    .update(jobs)
+    .set({ status: "done", finished_at: ctx.now(), lease_until: null, secret_sealed: null, last_error: null })
+    .where(and(inArray(jobs.id, [...ids]), inArray(jobs.status, ["queued", "running"])));
+}
+
+/**
+ * Adds the lanes that have waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes: wake-ups
+ * that arrived earlier found them occupied and were used up.
+ */
+export async function addWaitingLanes(ctx: Context, lanes: readonly string[]): Promise<void> {
+  const waiting = await ctx.db
+    .selectDistinct({ lane: jobs.lane })
+    .from(jobs)
+    .where(and(inArray(jobs.lane, [...lanes]), isQueued));
+  for (const { lane } of waiting) addPendingWakeup(ctx.pendingWakeups, { id: "", lane });
+}
+
+/** Hands claimed jobs over to the queue, due at `run_at`. The claim does not count as an attempt. */
+export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: Date = ctx.now()): Promise<void> {
+  await updateLiveJobs(ctx, ids, {
+    status: "queued",
+    run_at,
+    lease_until: null,
+    attempts: sql`greatest(${jobs.attempts} - 1, 0)`,
+  });
+}
+
+/**
+ * Hands jobs over to the queue while their calls may still arrive at the host. Consumers can take them over after
+ * `lease_until`; until then no other job of their lanes runs.
+ */
+export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
+  await updateLiveJobs(ctx, ids, { lease_until });
+}
+
+async function updateLiveJobs(
+  ctx: Context,
+  ids: readonly string[],
+  values: { status?: "queued"; run_at?: Date; lease_until: Date | null; attempts?: SQL },
+): Promise<void> {
+  if (ids.length === 0) return;
+  const updated = await ctx.db
+    .update(jobs)
+    .set({ ...values, sent_at: null })
+    .where(and(inArray(jobs.id, [...ids]), inArray(jobs.status, ["queued", "running"])))
+    .returning({ id: jobs.id, lane: jobs.lane });
+  for (const job of updated) addPendingWakeup(ctx.pendingWakeups, job);
+}
+
+/** Replaces the secret of the waiting jobs of a kind in a lane. Jobs without a secret do not get one. */
+export async function replaceSecretsInLane(ctx: Context, kind: JobKind, lane: string, secret: string): Promise<void> {
+  const waiting = and(eq(jobs.lane, lane), eq(jobs.kind, kind), isQueued, sql`${jobs.secret_sealed} is not null`);
+  await ctx.db
+    .update(jobs)
+    .set({ secret_sealed: seal(ctx.settings.encryption_key, secret) })
+    .where(waiting);
+}

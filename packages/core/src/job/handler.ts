@@ -1,0 +1,28 @@
+import type { System } from "../actor.ts";
+import type { Context } from "../context.ts";
+import type { JobKind, JobPayloads } from "./kinds.ts";
+
+/** What a handler gets to know about its job, in addition to the payload. */
+export interface JobInfo {
+  /** The same at every attempt, so handlers derive idempotency keys from it. */
+  id: string;
+  lane: string | null;
+  /** The decrypted secret of the job. */
+  secret: string | null;
+}
+
+/** Writes the handler's result, in the transaction that marks the job as done. */
+export type CompletionWrite = (ctx: Context<System>) => Promise<void>;
+
+/** The code that runs one kind of job. */
+export interface JobHandler<K extends JobKind> {
+  /** Does the work, outside any transaction. It runs at least once, so it must be idempotent. */
+  run(ctx: Context<System>, payload: JobPayloads[K], job: JobInfo): Promise<CompletionWrite | void>;
+  /** Records a failed attempt, in the transaction that schedules the next one. */
+  onRetry?(ctx: Context<System>, payload: JobPayloads[K], reason: string, lane: string | null): Promise<void>;
+  /** Records the final failure, in the transaction that marks the job as dead. */
+  onDead?(ctx: Context<System>, payload: JobPayloads[K], reason: string, lane: string | null): Promise<void>;
+}
+
+/** One handler for each kind of job. */
+export type JobHandlers = { readonly [K in JobKind]: JobHandler<K> };

@@ -1,0 +1,224 @@
+import { and, eq, lte, or, sql } from "drizzle-orm";
+import type { System } from "../actor.ts";
+import { type Context, transaction } from "../context.ts";
+import { isDatabaseUnavailable, violatedUniqueIndex } from "../db/query-error.ts";
+import { withDatabaseRetry } from "../db/retry-unavailable.ts";
+import { ExpectedFailure } from "../errors.ts";
+import { createScopedLog, errorText, stackFrames } from "../log.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { unseal } from "../seal.ts";
+import type { CompletionWrite, JobHandler, JobHandlers } from "./handler.ts";
+import { jobs } from "./job.sql.ts";
+import { isLaneHead, type JobRow, LEASE_MS, markUnsent } from "./job.ts";
+import { backoff, type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+
+/** How often a running attempt renews its lease. */
+export const RENEW_INTERVAL_MS = 20_000;
+/** Equal to the queue's receive limit: the message of a job that keeps crashing ends in the dead-letter queue. */
+export const MAX_CRASHES = 5;
+
+/** A job failed by a bug of this service. The failure is recorded and logged already; the caller must return the message. */
+export class JobCrashed extends Error {
+  constructor(cause: unknown) {
+    super(errorText(cause), { cause });
+    this.name = "JobCrashed";
+  }
+}
+
+/** The database was away during an attempt. */
+class DatabaseUnavailable extends ExpectedFailure {
+  override readonly name = "DatabaseUnavailable";
+  override get is_transient(): boolean {
+    return true;
+  }
+}
+
+/** Attempts beyond the policy for a job that lost its database. Bounded, because the job itself may be what brings it down. */
+const EXTRA_ATTEMPTS = 5;
+const DATABASE_BACKOFF_MS = 1_000;
+
+/** How an attempt ended. An attempt that lost its lease has no outcome: the worker that took over reports one. */
+type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
+
+/**
+ * Runs one attempt of a job. Does nothing when the job is done, leased, not due, or not the head of its lane. After an
+ * ExpectedFailure the next attempt is scheduled and the wake-up is used up. Any other error is recorded and rethrown as
+ * JobCrashed, so that the queue delivers the wake-up again and finally moves it to the dead-letter queue.
+ */
+export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
+  const job = await withDatabaseRetry(() => leaseJob(ctx, id));
+  if (!job) {
+    // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
+    // sends another one for the time when the job can be leased.
+    await markUnsent(ctx, eq(jobs.id, id));
+    return;
+  }
+  await runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
+}
+
+/** Jobs keep the trace of the request that enqueued them, and pass it on to the jobs that they enqueue. */
+function toJobContext(ctx: Context<System>, job: JobRow): Context<System> {
+  const { id: job_id, kind, trace_id, organization_id, gateway_id, attempts } = job;
+  return {
+    ...ctx,
+    trace_id,
+    log: createScopedLog(ctx.log, { job_id, kind, trace_id, organization_id, gateway_id, attempt: attempts }),
+  };
+}
+
+async function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined): Promise<void> {
+  const recordOutcome = (outcome: AttemptOutcome) => ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome });
+  const start = performance.now();
+  const renewal = setInterval(() => void renewLease(ctx, job), RENEW_INTERVAL_MS);
+  try {
+    if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
+    if (job.crashes >= MAX_CRASHES) throw new Error(`Worker exited without reporting (crash ${job.crashes} of ${MAX_CRASHES})`);
+    const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
+    const completionWrite = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, lane: job.lane, secret });
+    if (!(await withDatabaseRetry(() => completeJob(ctx, job, completionWrite)))) return;
+    ctx.log.info("jobs.done", "Job done", { duration_ms: Math.round(performance.now() - start) });
+    recordOutcome("done");
+  } catch (thrown) {
+    const error = isDatabaseUnavailable(thrown) ? new DatabaseUnavailable(errorText(thrown), { cause: thrown }) : thrown;
+    const expected = error instanceof ExpectedFailure;
+    if (!expected) ctx.log.error("jobs.crashed", errorText(error), { stack: stackFrames(error) });
+    const outcome = await withDatabaseRetry(() => recordFailure(ctx, job, handler, error));
+    if (outcome) recordOutcome(outcome);
+    if (!expected) throw new JobCrashed(error);
+  } finally {
+    clearInterval(renewal);
+    // The lane has a new head, or this job has a next attempt: the relay sends its wake-up.
+    addPendingWakeup(ctx.pendingWakeups, job);
+  }
+}
+
+async function completeJob(ctx: Context<System>, job: JobRow, completionWrite: CompletionWrite | void): Promise<boolean> {
+  const done = { status: "done", last_error: null } as const;
+  if (!completionWrite) return endJob(ctx, job, done);
+  return transaction(ctx, async (ctx) => {
+    const ended = await endJob(ctx, job, done);
+    if (ended) await completionWrite(ctx);
+    return ended;
+  });
+}
+
+type AnyHandler = JobHandler<JobKind>;
+
+/** Undefined for an unknown kind: a newer version of the service stored the job. */
+const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as JobKind] as AnyHandler | undefined;
+
+async function leaseJob(ctx: Context, id: string): Promise<JobRow | undefined> {
+  const now = ctx.now();
+  const isDue = or(
+    and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
+    and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
+  );
+  try {
+    const [job] = await ctx.db
+      .update(jobs)
+      .set({
+        status: "running",
+        attempts: sql`${jobs.attempts} + 1`,
+        // The lease of a running job has expired, so its worker has exited.
+        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+        lease_until: new Date(now.getTime() + LEASE_MS),
+      })
+      .where(and(eq(jobs.id, id), isDue, isLaneHead))
+      .returning();
+    return job;
+  } catch (error) {
+    // Another worker leased another job of the lane at the same time.
+    if (violatedUniqueIndex(error) === "jobs_running") return undefined;
+    throw error;
+  }
+}
+
+/** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
+const isOwnLease = (job: JobRow) => and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
+
+async function renewLease(ctx: Context, job: JobRow): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ lease_until: new Date(ctx.now().getTime() + LEASE_MS) })
+    .where(isOwnLease(job))
+    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error)));
+}
+
+async function endJob(
+  ctx: Context,
+  job: JobRow,
+  outcome: { status: "done" | "dead"; last_error: string | null },
+): Promise<boolean> {
+  const ended = await ctx.db
+    .update(jobs)
+    .set({ ...outcome, finished_at: ctx.now(), lease_until: null, secret_sealed: null })
+    .where(isOwnLease(job))
+    .returning({ id: jobs.id });
+  return ended.length > 0;
+}
+
+/** Schedules the next attempt, or ends the job after its last one. Null when another worker has taken the job over. */
+async function recordFailure(
+  ctx: Context<System>,
+  job: JobRow,
+  handler: AnyHandler | undefined,
+  error: unknown,
+): Promise<AttemptOutcome | null> {
+  const expected = error instanceof ExpectedFailure;
+  const reason = errorText(error);
+  const isRetriable = expected && (RETRY_POLICIES[job.kind as JobKind].retry_permanent === true || error.is_transient);
+  const max_attempts = job.max_attempts + (error instanceof DatabaseUnavailable ? EXTRA_ATTEMPTS : 0);
+  if (expected ? isRetriable && job.attempts < max_attempts : job.crashes + 1 < MAX_CRASHES) {
+    if (!(await scheduleRetry(ctx, job, handler, error))) return null;
+    if (!expected) return "crashed";
+    ctx.log.warn("jobs.attempt_failed", "Job failed; another attempt follows", { error: reason });
+    return "retry";
+  }
+  const isDead = await transaction(ctx, async (ctx) => {
+    if (!(await endJob(ctx, job, { status: "dead", last_error: reason }))) return false;
+    await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
+    return true;
+  });
+  if (!isDead) return null;
+  ctx.log.error("jobs.dead", "Job is dead; redrive it once the cause is fixed", { error: reason });
+  return "dead";
+}
+
+/** Reschedules the job, and lets the handler record a failure of a host. Handlers do not record our own failures. */
+function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, error: unknown): Promise<boolean> {
+  if (!handler?.onRetry || !(error instanceof ExpectedFailure) || error instanceof DatabaseUnavailable)
+    return reschedule(ctx, job, error);
+  return transaction(ctx, async (ctx) => {
+    const rescheduled = await reschedule(ctx, job, error);
+    if (rescheduled) await handler.onRetry?.(ctx, job.payload as JobPayloads[JobKind], errorText(error), job.lane);
+    return rescheduled;
+  });
+}
+
+/** Upper limit for the wait that a host asks for. */
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
+
+/**
+ * Returns the job to `queued`. After an expected failure, the relay sends a new wake-up after the backoff. After a crash,
+ * the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
+ */
+async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
+  const delayMs = (requested_ms: number) =>
+    error instanceof DatabaseUnavailable
+      ? DATABASE_BACKOFF_MS
+      : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, MAX_RETRY_AFTER_MS));
+  const retryAt = (requested_ms: number) => new Date(ctx.now().getTime() + delayMs(requested_ms));
+  const rescheduled = await ctx.db
+    .update(jobs)
+    .set({
+      status: "queued",
+      last_error: errorText(error),
+      lease_until: null,
+      ...(error instanceof ExpectedFailure
+        ? { run_at: retryAt(error.retry_after_ms ?? 0), sent_at: null }
+        : { crashes: job.crashes + 1 }),
+    })
+    .where(isOwnLease(job))
+    .returning({ id: jobs.id });
+  return rescheduled.length > 0;
+}

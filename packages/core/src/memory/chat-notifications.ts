@@ -1,0 +1,60 @@
+import { eq } from "drizzle-orm";
+import type { BoardRow } from "../access.ts";
+import { actorName, agentIdOf } from "../actor.ts";
+import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
+import { boards } from "../board/board.sql.ts";
+import type { CallerContext } from "../context.ts";
+import { isMentioned, parseMentions } from "../mention.ts";
+import { notify } from "../notification/notification.ts";
+import { PAUSE_COMMANDS } from "./memory.sql.ts";
+import { boardChatText, groupChatText } from "./message.ts";
+
+/**
+ * Notifies the agents of a board about a chat message, except its author. `/pause` and `/resume` go to all agents as plain
+ * commands; other messages go to the mentioned agents and to the lead.
+ */
+export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, content: string): Promise<void> {
+  const recipients = await listOtherAgents(ctx, eq(boards.id, board.id));
+  const command = parsePauseCommand(content);
+  const mentions = parseMentions(content);
+  for (const recipient of recipients) {
+    if (command) {
+      await notify(ctx, recipient, { command, deliver: true });
+      continue;
+    }
+    const mentioned = isMentioned(recipient, mentions);
+    if (!mentioned && !recipient.is_board_lead) continue;
+    const message = { header: mentioned ? "BOARD CHAT MENTION" : "BOARD CHAT", from: actorName(ctx.actor), content };
+    await notify(ctx, recipient, { message: boardChatText(message, board, ctx.settings.service_url) });
+  }
+}
+
+/**
+ * Allows only spaces around the command, as SQL's trim() does for the status of the board: what agents are sent and what
+ * the board shows must agree.
+ */
+const PAUSE_PATTERN = new RegExp(`^ *(${PAUSE_COMMANDS.join("|")}) *$`, "i");
+
+const parsePauseCommand = (content: string) =>
+  PAUSE_PATTERN.test(content) ? (PAUSE_COMMANDS.find((command) => command === content.trim().toLowerCase()) ?? null) : null;
+
+/** Notifies the agents of a group's boards, except the author: all of a broadcast, else the mentioned ones and the leads. */
+export async function notifyGroupChat(
+  ctx: CallerContext,
+  group: { id: string; name: string },
+  { content, broadcast }: { content: string; broadcast: boolean },
+): Promise<void> {
+  const mentions = parseMentions(content);
+  for (const recipient of await listOtherAgents(ctx, eq(boards.board_group_id, group.id))) {
+    const mentioned = isMentioned(recipient, mentions);
+    if (!broadcast && !mentioned && !recipient.is_board_lead) continue;
+    const header = broadcast ? "GROUP BROADCAST" : mentioned ? "GROUP CHAT MENTION" : "GROUP CHAT";
+    const message = { header, from: actorName(ctx.actor), content };
+    await notify(ctx, recipient, { message: groupChatText(message, group, recipient.board_id, ctx.settings.service_url) });
+  }
+}
+
+async function listOtherAgents(ctx: CallerContext, condition: Parameters<typeof listRecipients>[1]): Promise<BoardRecipient[]> {
+  const author_id = agentIdOf(ctx.actor);
+  return (await listRecipients(ctx, condition)).filter(({ agent_id }) => agent_id !== author_id);
+}

@@ -1,0 +1,105 @@
+import { and, desc, eq, type SQL } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import * as z from "zod";
+import { type Context, transaction } from "../context.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
+import { toCursor } from "../stream/cursor.ts";
+import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
+import { MAX_NAME, QueryBoolean } from "../wire.ts";
+import type { board_group_memory } from "./group-memory.sql.ts";
+import type { board_memory } from "./memory.sql.ts";
+
+const MAX_TAGS = 50;
+
+/** Labels of an entry in a request. */
+export const MemoryTags = z
+  .array(z.string().max(MAX_NAME))
+  .max(MAX_TAGS)
+  .nullable()
+  .default(null)
+  .describe("Labels; `chat` makes it a chat message.");
+
+/** The filter of lists and streams by kind of entry. */
+export const ChatFilter = QueryBoolean.optional().describe("Only chat messages, or only notes.");
+
+interface MemoryLogQuery extends PageQuery {
+  is_chat?: boolean | undefined;
+}
+
+interface MemoryLogOptions<Table extends typeof board_memory | typeof board_group_memory, Entry> {
+  table: Table;
+  /** The column that names the board or the group. */
+  owner: PgColumn;
+  /** The start of the key of the log's streams. */
+  key: string;
+  toEntry: (row: Table["$inferSelect"]) => Entry;
+}
+
+/** The append-only memory of a board or of a board group: lists, streams and new entries are the same for both. */
+export function createMemoryLog<Table extends typeof board_memory | typeof board_group_memory, Entry>({
+  table,
+  owner,
+  key,
+  toEntry,
+}: MemoryLogOptions<Table, Entry>) {
+  // Drizzle cannot infer rows of a table parameter, so queries are typed by the columns that both tables share.
+  const shared = table as unknown as typeof board_group_memory;
+  const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
+  const order = { tx: shared.tx, seq: shared.seq, at: shared.created_at };
+  const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
+
+  return {
+    /** The entries of an owner, newest first. */
+    list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
+      const where = and(eq(owner, owner_id), ofKind(query.is_chat), condition);
+      const total = ctx.db.$count(shared, where);
+      return readPage(
+        query,
+        total,
+        (limit, offset) =>
+          ctx.db
+            .select({ item: shared, total })
+            .from(shared)
+            .where(where)
+            .orderBy(desc(shared.created_at), desc(shared.id))
+            .limit(limit)
+            .offset(offset),
+        fromRow,
+      );
+    },
+
+    /** A stream of the entries that are written from now on. */
+    follow(owner_id: string, is_chat?: boolean): Source {
+      return {
+        key: `${key} ${owner_id} ${is_chat}`,
+        event: "memory",
+        async read(ctx, window) {
+          const rows = await ctx.db
+            .select()
+            .from(shared)
+            .where(and(and(eq(owner, owner_id), ofKind(is_chat)), windowCondition(window, order)))
+            .orderBy(...windowOrder(window, order))
+            .limit(window.limit);
+          return rows.map((row) => ({ id: row.id, cursor: toCursor(row.tx, row.seq), data: { memory: fromRow(row) } }));
+        },
+      };
+    },
+
+    /** Writes an entry. `notify` runs in the transaction of the entry, so that notifications are stored with it or not at all. */
+    async create<C extends Context>(ctx: C, entry: Table["$inferInsert"], notify?: (ctx: C) => Promise<void>): Promise<Entry> {
+      const insert = async (ctx: Context) => {
+        const [row] = await ctx.db
+          .insert(shared)
+          .values(entry as typeof board_group_memory.$inferInsert)
+          .returning();
+        return fromRow(row);
+      };
+      if (!notify) return insert(ctx);
+      return transaction(ctx, async (ctx) => {
+        const created = await insert(ctx);
+        await notify(ctx);
+        return created;
+      });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { and, asc, eq, isNotNull, type SQL } from "drizzle-orm";
+import { agents } from "../agent/agent.sql.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+
+/** An agent that a notification is for. Without a session it cannot receive one. */
+export interface Recipient {
+  agent_id: string;
+  name: string;
+  gateway_id: string;
+  organization_id: string;
+  openclaw_session_id: string | null;
+}
+
+export type BoardRecipient = Recipient & { board_id: string; board_name: string; is_board_lead: boolean };
+
+/** Columns of a recipient, for a select from `agents` joined with `gateways`. */
+export const recipientColumns = {
+  agent_id: agents.id,
+  name: agents.name,
+  is_board_lead: agents.is_board_lead,
+  openclaw_session_id: agents.openclaw_session_id,
+  gateway_id: agents.gateway_id,
+  organization_id: gateways.organization_id,
+};
+
+/** Agents with a session on the boards that match the condition, oldest first. */
+export async function listRecipients(ctx: Context, condition: SQL): Promise<BoardRecipient[]> {
+  return ctx.db
+    .select({ ...recipientColumns, board_id: boards.id, board_name: boards.name })
+    .from(agents)
+    .innerJoin(boards, eq(boards.id, agents.board_id))
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(and(condition, isNotNull(agents.openclaw_session_id)))
+    .orderBy(asc(agents.created_at), asc(agents.id));
+}

@@ -1,0 +1,52 @@
+import { GatewayError } from "./gateway-error.ts";
+
+/** Longest text of a host that is shown, in characters. */
+const TEXT_LIMIT = 500;
+const AUTHENTICATION_HINT =
+  "Gateway authentication failed. Check the gateway token and this service's scopes and device approval on the host.";
+
+/** Removes control characters and surrounding white space from a host's text and cuts it to 500 characters. */
+export function cleanText(text: string): string {
+  const plain = text
+    .replace(/[\t\r\n]+/g, " ")
+    .replace(/\p{Cc}/gu, "")
+    .trim();
+  return plain.slice(0, TEXT_LIMIT).toWellFormed();
+}
+
+/** The text that people see for a failed gateway call (docs/reference/gateways.md#error-texts). */
+export function toGatewayMessage(error: unknown): string {
+  const text = cleanText(error instanceof Error ? error.message : String(error));
+  if (text === "") return AUTHENTICATION_HINT;
+  const scope = /missing scope:\s*([\w.:-]+)/i.exec(text)?.[1];
+  if (scope !== undefined) {
+    return `Gateway access is missing required scope \`${scope}\`. Set up device authentication or give the token this scope on the host.`;
+  }
+  return /unauthorized|forbidden/i.test(text) ? AUTHENTICATION_HINT : text;
+}
+
+/** The host speaks no protocol that this client offers; a new token or device approval would not help. */
+export function isProtocolMismatch(error: unknown): boolean {
+  return error instanceof GatewayError && (error.failure.close_code === 1002 || /^protocol mismatch/i.test(error.message));
+}
+
+/** The host does not know the agent: it was just created and is not loaded yet, or it was removed. */
+export function isMissingAgent(error: unknown): boolean {
+  if (hasMessage(error, /unknown agent|no such agent|agent does not exist|no longer exists/i)) return true;
+  return hasMessage(error, /not found/i) && hasMessage(error, /agent/i);
+}
+
+/** The host does not know the session. */
+export function isMissingSession(error: unknown): boolean {
+  return hasMessage(error, /not found|unknown session|no such session|session does not exist/i);
+}
+
+/** The entry to create exists already. */
+export function isExistingEntry(error: unknown): boolean {
+  if (!(error instanceof GatewayError) || /does not exist/i.test(error.message)) return false;
+  return error.failure.code?.toUpperCase() === "CONFLICT" || /agent "[^"]*" already exists/i.test(error.message);
+}
+
+function hasMessage(error: unknown, pattern: RegExp): boolean {
+  return error instanceof GatewayError && pattern.test(error.message);
+}

@@ -1,0 +1,86 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import * as z from "zod";
+import type { MemberRole, User } from "../actor.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
+import { type Context, transaction } from "../context.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { MAX_SECRET, NonEmpty } from "../wire.ts";
+import { digestInviteToken } from "./invite.ts";
+import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
+import { lockOrganization, lockUser } from "./lock.ts";
+import { type Member, readMember } from "./member.ts";
+import { organization_members } from "./organization.sql.ts";
+import { organization_board_access } from "./board-access.sql.ts";
+import { setActiveOrganization } from "./user.ts";
+
+export const AcceptInvite = z
+  .object({ token: NonEmpty(MAX_SECRET).describe("Token of the invite.") })
+  .meta({ id: "InviteAccept" });
+export type AcceptInvite = z.infer<typeof AcceptInvite>;
+
+type InviteRow = typeof organization_invites.$inferSelect;
+
+/**
+ * Makes the caller a member, or adds the role and rights of the invite to an existing membership. An invite can be accepted
+ * once, and only by the user with the invited e-mail address.
+ */
+export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promise<Member> {
+  const { user_id } = ctx.actor;
+  const isOpen = and(eq(organization_invites.token_digest, digestInviteToken(token)), isNull(organization_invites.accepted_at));
+  return transaction(ctx, async (ctx) => {
+    const { email, active_organization_id } = await lockUser(ctx, user_id);
+    const [invite] = await ctx.db.select().from(organization_invites).where(isOpen);
+    if (!invite) throw notFound();
+    if (email?.toLowerCase() !== invite.invited_email) throw new DomainError("forbidden", "Invite is for another email");
+    const { organization_id } = invite;
+    await lockOrganization(ctx, organization_id);
+    const accepted = await ctx.db
+      .update(organization_invites)
+      .set({ accepted_by_user_id: user_id, accepted_at: sql`now()` })
+      .where(isOpen)
+      .returning({ id: organization_invites.id });
+    // Another request has accepted or removed the invite in the meantime.
+    if (accepted.length === 0) throw notFound();
+    const member_id = await upsertMembership(ctx, invite, user_id);
+    await mergeInviteAccess(ctx, invite.id, member_id);
+    if (active_organization_id === null) await setActiveOrganization(ctx, user_id, organization_id);
+    return readMember(ctx, organization_id, member_id);
+  });
+}
+
+const RANKS: readonly MemberRole[] = ["member", "admin", "owner"];
+const higherRole = (a: MemberRole, b: MemberRole) => (RANKS.indexOf(a) > RANKS.indexOf(b) ? a : b);
+
+/** Creates the membership, or adds to the existing one; it never lowers a role or removes a right. */
+async function upsertMembership(ctx: Context, invite: InviteRow, user_id: string): Promise<string> {
+  const { organization_id, role, all_boards_read, all_boards_write } = invite;
+  const [stored] = await ctx.db
+    .select()
+    .from(organization_members)
+    .where(and(eq(organization_members.organization_id, organization_id), eq(organization_members.user_id, user_id)));
+  if (!stored) {
+    const [inserted] = await ctx.db
+      .insert(organization_members)
+      .values({ organization_id, user_id, role, all_boards_read, all_boards_write })
+      .returning({ id: organization_members.id });
+    return inserted!.id;
+  }
+  const changes = changedFields(stored, {
+    role: higherRole(stored.role, role),
+    all_boards_read: stored.all_boards_read || all_boards_read,
+    all_boards_write: stored.all_boards_write || all_boards_write,
+  });
+  if (!isEmpty(changes)) await ctx.db.update(organization_members).set(changes).where(eq(organization_members.id, stored.id));
+  return stored.id;
+}
+
+/** Adds the invite's rights on single boards to those of the member. */
+async function mergeInviteAccess(ctx: Context, invite_id: string, member_id: string): Promise<void> {
+  await ctx.db.execute(sql`
+    insert into ${organization_board_access} as stored (organization_member_id, board_id, can_read, can_write)
+    select ${member_id}::uuid, board_id, can_read, can_write from ${organization_invite_board_access}
+    where organization_invite_id = ${invite_id}
+    on conflict (organization_member_id, board_id) do update
+    set can_read = stored.can_read or excluded.can_read, can_write = stored.can_write or excluded.can_write, updated_at = now()
+    where (excluded.can_read and not stored.can_read) or (excluded.can_write and not stored.can_write)`);
+}

@@ -1,0 +1,51 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Admin } from "../actor.ts";
+import { type Context, transaction } from "../context.ts";
+import { runBatch } from "../db/batch.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { lockOrganization } from "./lock.ts";
+import { organization_members, users } from "./organization.sql.ts";
+import { requireAnotherOwner } from "./member-role.ts";
+
+/**
+ * Removes a member with its board rights. When this was the user's active organization, the oldest other membership becomes
+ * active; without one, the next request creates a personal organization.
+ */
+export function removeMember(ctx: Context<Admin>, member_id: string): Promise<void> {
+  const { organization_id, member_id: own_id, role } = ctx.actor.active;
+  const condition = and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id));
+  return transaction(ctx, async (ctx) => {
+    // The user is locked before the organization, as in every change: see `lockOrganization`.
+    const [user] = await ctx.db
+      .select({ user_id: users.id })
+      .from(organization_members)
+      .innerJoin(users, eq(users.id, organization_members.user_id))
+      .where(condition)
+      .for("no key update", { of: users });
+    if (!user) throw notFound();
+    await lockOrganization(ctx, organization_id);
+    const [member] = await ctx.db.select({ role: organization_members.role }).from(organization_members).where(condition);
+    if (!member) throw notFound();
+    if (member_id === own_id) throw new DomainError("forbidden", "You cannot remove yourself from the organization");
+    if (member.role === "owner") {
+      if (role !== "owner") throw new DomainError("forbidden", "Only owners can remove owners");
+      await requireAnotherOwner(ctx, organization_id, member_id);
+    }
+    await runBatch(ctx, [
+      ctx.db.delete(organization_members).where(condition),
+      reassignActiveOrganization(ctx, organization_id, user.user_id),
+    ]);
+  });
+}
+
+/** Activates the oldest other membership, or none, for all users (or one) whose active organization is this one. */
+export function reassignActiveOrganization(ctx: Context, organization_id: string, user_id?: string) {
+  const next = sql`(
+    select other.organization_id from ${organization_members} as other
+    where other.user_id = ${users}.id and other.organization_id <> ${organization_id}
+    order by other.created_at, other.id limit 1)`;
+  return ctx.db
+    .update(users)
+    .set({ active_organization_id: next, updated_at: sql`${users.updated_at}` })
+    .where(and(eq(users.active_organization_id, organization_id), user_id ? eq(users.id, user_id) : undefined));
+}

@@ -1,0 +1,58 @@
+import { asc, eq, inArray, sql } from "drizzle-orm";
+import type { User } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
+import { DomainError } from "../errors.ts";
+import { lockUser } from "./lock.ts";
+import { organization_members, organizations, users } from "./organization.sql.ts";
+import { removeOrganization } from "./remove.ts";
+import { ownerRequiredError } from "./member-role.ts";
+
+/**
+ * Removes the caller, the organizations without other members, and the memberships in all others. The account at the
+ * identity provider stays; signing in again creates a new user.
+ */
+export async function removeUser(ctx: Context<User>): Promise<void> {
+  if (ctx.settings.auth.mode === "local") throw new DomainError("forbidden", "The shared local user cannot be deleted");
+  const { user_id } = ctx.actor;
+  await withLockTimeoutRetry(ctx, async (ctx) => {
+    await lockUser(ctx, user_id);
+    const organization_ids = await lockOrganizationsOfUser(ctx, user_id);
+    const memberships = organization_ids.length > 0 ? await readMembershipSummaries(ctx, user_id, organization_ids) : [];
+    if (memberships.some(({ owned, others, other_owners }) => owned && others > 0 && other_owners === 0))
+      throw ownerRequiredError();
+    for (const { organization_id } of memberships.filter(({ others }) => others === 0))
+      await removeOrganization(ctx, organization_id);
+    await ctx.db.delete(users).where(eq(users.id, user_id));
+  });
+}
+
+/** Locks in the order of ids, so that two users who are removed at the same time cannot deadlock. */
+async function lockOrganizationsOfUser(ctx: Context, user_id: string): Promise<string[]> {
+  const memberships = ctx.db
+    .select({ id: organization_members.organization_id })
+    .from(organization_members)
+    .where(eq(organization_members.user_id, user_id));
+  const rows = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(inArray(organizations.id, memberships))
+    .orderBy(asc(organizations.id))
+    .for("no key update");
+  return rows.map((row) => row.id);
+}
+
+/** Counts owners and other members of each organization. The caller must hold the locks on the organizations. */
+function readMembershipSummaries(ctx: Context, user_id: string, organization_ids: string[]) {
+  const { organization_id, user_id: member, role } = organization_members;
+  return ctx.db
+    .select({
+      organization_id,
+      owned: sql<boolean>`bool_or(${member} = ${user_id} and ${role} = 'owner')`,
+      others: sql`count(*) filter (where ${member} <> ${user_id})`.mapWith(Number),
+      other_owners: sql`count(*) filter (where ${member} <> ${user_id} and ${role} = 'owner')`.mapWith(Number),
+    })
+    .from(organization_members)
+    .where(inArray(organization_id, organization_ids))
+    .groupBy(organization_id);
+}

@@ -1,0 +1,57 @@
+import { asc, eq, type SQL, sql } from "drizzle-orm";
+import type { Admin } from "../actor.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { enqueueCleanups } from "../agent/jobs.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
+import { DomainError } from "../errors.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { removeOrganizationJobs } from "../job/job.ts";
+import { tasks } from "../task/task.sql.ts";
+import { lockOrganization } from "./lock.ts";
+import { reassignActiveOrganization } from "./remove-member.ts";
+import { organizations } from "./organization.sql.ts";
+
+/** Removes the active organization with everything in it. Only owners may do this. */
+export async function removeActiveOrganization(ctx: Context<Admin>): Promise<void> {
+  const { organization_id, role } = ctx.actor.active;
+  if (role !== "owner") throw new DomainError("forbidden", "Only organization owners can delete organizations");
+  await withLockTimeoutRetry(ctx, (ctx) => removeOrganization(ctx, organization_id));
+}
+
+/**
+ * Removes an organization and, by cascade, its rows. The clean-up jobs of its agents stay: they carry the connection data of
+ * the removed gateways. Call it in `withLockTimeoutRetry`.
+ */
+export async function removeOrganization(ctx: Context, organization_id: string): Promise<void> {
+  await reassignActiveOrganization(ctx, organization_id);
+  await quiesce(ctx, organization_id);
+  await lockOrganization(ctx, organization_id, "update");
+  await removeOrganizationJobs(ctx, organization_id);
+  // The lock keeps new agents from being created on a gateway after its agents were read.
+  const organizationGateways = await ctx.db
+    .select()
+    .from(gateways)
+    .where(eq(gateways.organization_id, organization_id))
+    .orderBy(asc(gateways.id))
+    .for("update");
+  for (const gateway of organizationGateways) {
+    const gatewayAgents = await ctx.db.select().from(agents).where(eq(agents.gateway_id, gateway.id)).orderBy(asc(agents.id));
+    await enqueueCleanups(ctx, gateway, gatewayAgents);
+  }
+  await ctx.db.delete(organizations).where(eq(organizations.id, organization_id));
+}
+
+/**
+ * Waits for running changes of the busiest rows and blocks new ones. It must come before the lock on the organization:
+ * running changes need that row for their foreign keys and would deadlock.
+ */
+async function quiesce(ctx: Context, organization_id: string): Promise<void> {
+  const lockRows = (rows: SQL) => ctx.db.execute(sql`select count(*) from (${rows} order by id for no key update) as locked`);
+  const boardIds = sql`select id from ${boards} where organization_id = ${organization_id}`;
+  const gatewayIds = sql`select id from ${gateways} where organization_id = ${organization_id}`;
+  await lockRows(boardIds);
+  await lockRows(sql`select id from ${tasks} where board_id in (${boardIds})`);
+  await lockRows(sql`select id from ${agents} where gateway_id in (${gatewayIds})`);
+}

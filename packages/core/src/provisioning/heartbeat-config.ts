@@ -1,0 +1,56 @@
+import { and, asc, eq, inArray, isNotNull } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import type { JobHandler } from "../job/handler.ts";
+import type { DesiredEntry } from "../host/config.ts";
+import { configureEntries } from "../host/configure.ts";
+import { openHost } from "../host/open.ts";
+import { trackConnectivity } from "../gateway/connectivity.ts";
+import { type RetryPolicy, SYNC_RETRY } from "../openclaw/retry.ts";
+import { findUsableGateway } from "../gateway/send.ts";
+import { type GatewayRow, toTarget } from "../gateway/target.ts";
+import type { AgentRow } from "../agent/agent.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { DEFAULT_HEARTBEAT } from "../agent/heartbeat-config.ts";
+import { toEntryId, workspacePath } from "../session-key.ts";
+
+/** Covers a restart of the host. Longer outages are left to the next attempt of the job. */
+const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };
+/** Time limit of the first contact in milliseconds, longer than a restart takes. */
+const CONNECT_MS = 1_500;
+
+/** Writes the stored heartbeat settings to the host configuration. Removed agents are skipped. */
+export const configureHeartbeats: JobHandler<"config.heartbeat"> = {
+  async run(ctx, { gateway_id, agent_ids }) {
+    const gateway = await findUsableGateway(ctx, gateway_id);
+    const desired = gateway?.workspace_root.trim() ? await listDesiredEntries(ctx, gateway, agent_ids) : [];
+    if (!gateway || desired.length === 0) return;
+    const refused_keys = await trackConnectivity(ctx, gateway, async () => {
+      const host_ref = { id: gateway_id, target: toTarget(ctx, gateway) };
+      return configureEntries(await openHost(ctx, host_ref, HEARTBEAT_RETRY, { connect_ms: CONNECT_MS }), desired);
+    });
+    if (refused_keys.length > 0)
+      ctx.log.warn("gateway.config_keys_refused", "Host refused some heartbeat settings", {
+        gateway_id,
+        keys: refused_keys,
+      });
+  },
+};
+
+async function listDesiredEntries(ctx: Context, gateway: GatewayRow, agent_ids: string[]): Promise<DesiredEntry[]> {
+  const rows = await ctx.db
+    .select({ name: agents.name, openclaw_session_id: agents.openclaw_session_id, heartbeat_config: agents.heartbeat_config })
+    .from(agents)
+    .where(and(inArray(agents.id, agent_ids), eq(agents.gateway_id, gateway.id), isNotNull(agents.openclaw_session_id)))
+    .orderBy(asc(agents.created_at), asc(agents.id));
+  return rows.map((agent) => toDesiredEntry(gateway, agent));
+}
+
+/** The settings that the host configuration must have for an agent. */
+export function toDesiredEntry(
+  { workspace_root }: { workspace_root: string },
+  agent: Pick<AgentRow, "name" | "openclaw_session_id" | "heartbeat_config">,
+): DesiredEntry {
+  const id = toEntryId(agent);
+  const heartbeat = { ...DEFAULT_HEARTBEAT, ...agent.heartbeat_config };
+  return { id, settings: { workspace: workspacePath(workspace_root, id), heartbeat } };
+}

@@ -1,0 +1,27 @@
+import { trimEndOf } from "./text.ts";
+import { slugify } from "./wire.ts";
+
+/** The host's id of an agent: the second segment of its session key `agent:<id>:main`, or a slug of any other key. */
+export function hostAgentId(session_key: string): string {
+  const [kind, id] = session_key.split(":");
+  return kind === "agent" && id ? id : slugify(session_key, "agent");
+}
+
+/** The host's id of an agent's entry. An agent without a session has its name in place of the session key. */
+export const toEntryId = ({ openclaw_session_id, name }: { openclaw_session_id: string | null; name: string }): string =>
+  hostAgentId(openclaw_session_id ?? name);
+
+/** The lane of all jobs that send to one agent of one host, so that they run in order and independently of other agents. */
+export const hostLane = (gateway_id: string, session_key: string): string => `${gateway_id}/${hostAgentId(session_key)}`;
+
+/** The session of a board's lead: one per board, even when the lead changes. */
+export const leadSessionKey = (board_id: string): string => `agent:lead-${board_id}:main`;
+
+/** The session of any other agent of a board. */
+export const agentSessionKey = (agent_id: string): string => `agent:mc-${agent_id}:main`;
+
+/** Folder of an agent below the workspace root of its gateway. The host expands a `~` in the root. */
+export function workspacePath(workspace_root: string, host_agent_id: string): string {
+  const key = host_agent_id.replace(/^mc-gateway-/, "gateway-");
+  return `${trimEndOf(workspace_root.trim(), "/")}/workspace-${slugify(key, "agent")}`;
+}

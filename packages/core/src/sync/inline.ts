@@ -1,0 +1,148 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Context, transaction } from "../context.ts";
+import { notFound } from "../errors.ts";
+import { GatewayError } from "../openclaw/gateway-error.ts";
+import { toGatewayMessage } from "../openclaw/failure.ts";
+import { isUnreachable, recordConnectivity } from "../gateway/connectivity.ts";
+import type { GatewayRow } from "../gateway/target.ts";
+import { abandonJobs, endJobs, addWaitingLanes, releaseJobs, claimJobs } from "../job/claim.ts";
+import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finalize.ts";
+import { createDeadline } from "../host/deadline.ts";
+import { untilAborted } from "../concurrency.ts";
+import { type PreparedSync, prepareSync } from "./prepare.ts";
+import { addRunAgents, endRun, type Findings, findRun, createRun, listRunAgents, type RunOptions, type RunRow } from "./run.ts";
+import { recordAgentResults, abortRun } from "./agent-results.ts";
+import { type TemplateSyncResult, type TemplateSyncRun, toSyncError } from "./result.ts";
+import { toResult, toRun } from "./run-result.ts";
+import { POLL_MS, type WorkProgress, processTargets } from "./worker.ts";
+
+/** Time limits in milliseconds since the start of the request. */
+export const LIMITS = {
+  /** If the host cannot be contacted by then, the sync ends with that error. */
+  connect_ms: 10_000,
+  /** If the host became unreachable and has not returned by then, the sync ends. */
+  host_ms: 21_000,
+  /** The response is sent then, even if work remains: API Gateway times out after 29 s. */
+  answer_ms: 24_000,
+};
+
+/** How long calls that were sent before the response may still arrive at the host. */
+const IN_FLIGHT_CALL_MS = 20_000;
+const IN_FLIGHT_PATCH_MS = 40_000;
+
+/**
+ * A sync within a request. It stores a run with a job for each agent before it starts, and claims these jobs itself. When
+ * the time is over, or when this process crashes, consumers do the remaining jobs.
+ */
+export async function syncInline(
+  ctx: Context,
+  gateway: GatewayRow,
+  options: RunOptions,
+  { limits, signal }: { limits: typeof LIMITS; signal: AbortSignal },
+): Promise<TemplateSyncResult | TemplateSyncRun> {
+  const deadline = createDeadline(limits.connect_ms, { signal });
+  const facts = { gateway_id: gateway.id, options, warnings: [] };
+  const prepared = await prepareSync(ctx, gateway, options, deadline);
+  if (prepared.problem !== null) return toResult({ ...facts, errors: [toSyncError(prepared.problem)] }, []);
+  if (prepared.targets.length === 0) return toResult({ ...facts, errors: prepared.errors }, []);
+  deadline.extend(limits.host_ms);
+  const { run, targets } = await transaction(ctx, async (ctx) => {
+    const run = await createRun(ctx, gateway, { cause: "request", options, errors: prepared.errors });
+    const targets = await addRunAgents(ctx, { run_id: run.id, gateway, queued: false }, prepared.targets);
+    if (targets.length === 0) await endRun(ctx, run.id, { errors: [], warnings: [] });
+    return { run, targets };
+  });
+  const work = { gateway, run, prepared: { ...prepared, targets }, finish_job_id: crypto.randomUUID() };
+  try {
+    const progress = await processTargets(ctx, work, signal);
+    const is_last = await recordProgress(ctx, work, progress);
+    const is_unfinished = is_last
+      ? !(await finalizeInline(ctx, work, signal))
+      : progress.not_started.length + progress.in_progress.length > 0;
+    return await waitForResult(ctx, run, is_unfinished ? AbortSignal.abort() : signal);
+  } finally {
+    await addWaitingLanes(ctx, [gateway.id, ...targets.map(({ lane }) => lane)]);
+  }
+}
+
+/** A run that this process works on itself. */
+interface InlineRun {
+  gateway: GatewayRow;
+  run: RunRow;
+  prepared: PreparedSync;
+  finish_job_id: string;
+}
+
+/**
+ * Records the results and hands unfinished jobs over to the queue; an unreachable host ends the run instead. Returns true
+ * when all agents have an outcome, so that the caller must finish the run.
+ */
+async function recordProgress(
+  ctx: Context,
+  { gateway, run, prepared, finish_job_id }: InlineRun,
+  progress: WorkProgress,
+): Promise<boolean> {
+  const { results, in_progress, not_started, unreachable } = progress;
+  const ended = new Set(results.map(({ run_agent_id }) => run_agent_id));
+  const done_targets = prepared.targets.filter(({ run_agent_id }) => ended.has(run_agent_id));
+  const owner = { run_id: run.id, gateway_id: gateway.id, organization_id: gateway.organization_id };
+  const jobsOf = (targets: readonly { job_id: string }[]) => targets.map(({ job_id }) => job_id);
+  if (unreachable) await recordConnectivity(ctx, { ...gateway, connected: true }, unreachable);
+  return transaction(ctx, async (ctx) => {
+    await endJobs(ctx, jobsOf(unreachable ? prepared.targets : done_targets));
+    if (!unreachable) {
+      await releaseJobs(ctx, jobsOf(not_started));
+      await abandonJobs(ctx, jobsOf(in_progress), new Date(ctx.now().getTime() + IN_FLIGHT_CALL_MS));
+    }
+    const is_last = await recordAgentResults(ctx, owner, results, finish_job_id);
+    if (!unreachable) return is_last;
+    if (is_last) await endJobs(ctx, [finish_job_id]);
+    await abortRun(ctx, run.id);
+    return false;
+  });
+}
+
+/** Finishes the run in this process, or hands its last job over to the queue. Returns whether the run has ended. */
+async function finalizeInline(ctx: Context, work: InlineRun, signal: AbortSignal): Promise<boolean> {
+  const { gateway, run, finish_job_id: job_id } = work;
+  const synced = await listSyncedAgents(ctx, run);
+  const completeRun = (findings: Findings) =>
+    transaction(ctx, async (ctx) => {
+      await endJobs(ctx, [job_id]);
+      await endRun(ctx, run.id, findings);
+      return true;
+    });
+  const afterMs = (ms: number) => new Date(ctx.now().getTime() + ms);
+  const asUnfinished = (handover: Promise<void>) => handover.then(() => false);
+  if (synced.length === 0) return completeRun({ errors: [], warnings: [] });
+  while ((await claimJobs(ctx, [job_id])).length === 0) {
+    if (signal.aborted) return asUnfinished(releaseJobs(ctx, [job_id]));
+    await pause(POLL_MS);
+  }
+  try {
+    const findings = await untilAborted(finalizeOnHost(work.prepared.host, gateway, run, synced), signal);
+    return await (findings ? completeRun(findings) : asUnfinished(abandonJobs(ctx, [job_id], afterMs(IN_FLIGHT_PATCH_MS))));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    if (!isUnreachable(error)) return asUnfinished(releaseJobs(ctx, [job_id], afterMs(error.failure.retry_after_ms ?? 0)));
+    await recordConnectivity(ctx, { ...gateway, connected: true }, error);
+    return completeRun(toUnfinishedFindings(toGatewayMessage(error), run, synced));
+  }
+}
+
+/** Waits until the run has ended, here or in consumers, and returns its result; after an abort, returns the running run. */
+async function waitForResult(
+  ctx: Context,
+  { id, gateway_id }: RunRow,
+  signal: AbortSignal,
+): Promise<TemplateSyncResult | TemplateSyncRun> {
+  for (;;) {
+    const run = await findRun(ctx, gateway_id, id);
+    if (!run) throw notFound();
+    if (run.status === "done" || signal.aborted) {
+      const rows = await listRunAgents(ctx, id);
+      return run.status === "done" ? toResult(run, rows) : toRun(run, rows);
+    }
+    await pause(POLL_MS);
+  }
+}

@@ -1,0 +1,72 @@
+import type { BoardRow } from "../access.ts";
+import { type Agent, actorColumns, type User } from "../actor.ts";
+import type { EventType, NewActivityEvent } from "../activity/event-type.ts";
+import type { BoardAgent } from "../notification/board-agents.ts";
+import type { TaskRow } from "./status-rules.ts";
+
+type TaskSnapshot = Pick<TaskRow, "id" | "title" | "status" | "assigned_agent_id" | "priority">;
+
+/** An event about a task. `task_id` is null for a task that has been removed. */
+export const taskEvent = (
+  actor: User | Agent,
+  board: Pick<BoardRow, "id" | "organization_id">,
+  task_id: string | null,
+  event_type: EventType,
+  message: string,
+): NewActivityEvent => ({
+  event_type,
+  message,
+  organization_id: board.organization_id,
+  board_id: board.id,
+  task_id,
+  ...actorColumns(actor),
+});
+
+/** A comment is stored as an event. */
+export const commentEvent = (
+  actor: User | Agent,
+  board: BoardRow,
+  task_id: string,
+  message: string,
+  tags: string[] | null = null,
+): NewActivityEvent => ({ ...taskEvent(actor, board, task_id, "task.comment", message), tags });
+
+interface TaskChange {
+  /** Null for a new task. */
+  before: TaskSnapshot | null;
+  after: TaskSnapshot;
+  agents: readonly BoardAgent[];
+}
+
+/** The events of a change, in order (docs/reference/tasks.md#events-of-a-task). The caller adds `task.created`. */
+export function changeEvents(actor: User | Agent, board: BoardRow, { before, after, agents }: TaskChange): NewActivityEvent[] {
+  const { title, status, priority } = after;
+  const event = (type: EventType, message: string) => taskEvent(actor, board, after.id, type, message);
+  const assignee = agents.find(({ agent_id }) => agent_id === after.assigned_agent_id);
+  const isNewlyAssigned = assignee && before?.assigned_agent_id !== assignee.agent_id;
+  const isStarted = assignee && status === "in_progress" && before?.status !== "in_progress";
+  const movedEvent =
+    before && (before.status === status ? event("task.updated", `Task updated: ${title}.`) : statusEvent(event, status, title));
+  return [
+    ...(movedEvent ? [movedEvent] : []),
+    ...(isNewlyAssigned ? [event("task.assigned", `Task assigned to ${assignee.name}: ${title}.`)] : []),
+    ...(before && before.priority !== priority
+      ? [event("task.priority_changed", `Task priority changed to ${priority}: ${title}.`)]
+      : []),
+    ...(isNewlyAssigned
+      ? [wakeEvent(event, assignee, "assignment")]
+      : isStarted
+        ? [wakeEvent(event, assignee, "status_in_progress")]
+        : []),
+  ];
+}
+
+type EventBuilder = (type: EventType, message: string) => NewActivityEvent;
+
+const statusEvent = (event: EventBuilder, status: string, title: string) =>
+  event("task.status_changed", `Task moved to ${status}: ${title}.`);
+
+const wakeEvent = (event: EventBuilder, { name, openclaw_session_id }: BoardAgent, reason: string) =>
+  openclaw_session_id
+    ? event("task.assignee_woken", `Assignee woken (${reason}): ${name}.`)
+    : event("task.assignee_wake_failed", `Assignee not woken (${reason}), it has no session: ${name}.`);

@@ -1,0 +1,197 @@
+import type { BoardRow } from "../access.ts";
+import { type Agent, agentIdOf, type User } from "../actor.ts";
+import type { NewActivityEvent } from "../activity/event-type.ts";
+import type { NewBoardEvent } from "../event-bus/board-event.ts";
+import type { BoardAgent } from "../notification/board-agents.ts";
+import type { NotificationJob } from "../notification/notification.ts";
+import { changeEvents, commentEvent, taskEvent } from "./activity-events.ts";
+import { returnedBoardEvents, taskBoardEvents, unblockedBoardEvents, unlinkedBoardEvents } from "./board-events.ts";
+import type { TaskFacts } from "./facts.ts";
+import { changeNotifications, commentNotifications, creationNotifications, returnNotifications } from "./notifications.ts";
+import type { ReturnedTask } from "./return-dependents.ts";
+import type { TaskRow } from "./status-rules.ts";
+import type { TaskStatus } from "./task-status.ts";
+import type { NewTransition } from "./transition.ts";
+
+/**
+ * What a change of tasks writes apart from the tasks themselves. The functions of this file are pure: they turn a change
+ * into its effects, and `storeEffects` writes them.
+ */
+export interface TaskEffects {
+  transitions: NewTransition[];
+  /** Streams show events in this order. */
+  events: NewActivityEvent[];
+  notifications: NotificationJob[];
+  board_events: NewBoardEvent[];
+}
+
+export function toCreationEffects(
+  actor: User | Agent,
+  board: BoardRow,
+  task: TaskRow,
+  agents: readonly BoardAgent[],
+): TaskEffects {
+  const { id: task_id, title, status: to_status, in_progress_at } = task;
+  const byUser = actor.type === "user";
+  const message = byUser ? `Task created: ${title}.` : `Task created by lead: ${title}.`;
+  return {
+    transitions: [{ board_id: board.id, task_id, from_status: null, to_status, in_progress_at }],
+    events: [
+      taskEvent(actor, board, task_id, "task.created", message),
+      ...changeEvents(actor, board, { before: null, after: task, agents }),
+    ],
+    notifications: creationNotifications(board, task, agents, byUser),
+    board_events: taskBoardEvents(board, { before: null, after: task, changed_fields: [] }),
+  };
+}
+
+/** An update as it was stored. */
+export interface TaskUpdate {
+  actor: User | Agent;
+  board: BoardRow;
+  agents: readonly BoardAgent[];
+  before: TaskRow;
+  after: TaskRow;
+  /** False for an update that repeats the stored values, or has nothing but a comment. */
+  is_changed: boolean;
+  /** Can be empty for a changed task: its times are not among the names. */
+  changed_fields: readonly string[];
+  comment: string | undefined;
+  /** The lead's stored comment on the current review. */
+  review_comment: string | null;
+  /** Tasks that depend on this one and were affected when it left `done`. */
+  returned: readonly ReturnedTask[];
+  dependents: TaskFacts["dependents"];
+}
+
+export const toUpdateEffects = (update: TaskUpdate): TaskEffects => ({
+  transitions: updateTransitions(update),
+  events: updateEvents(update),
+  notifications: updateNotifications(update),
+  board_events: updateBoardEvents(update),
+});
+
+const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.status;
+
+/** Tasks that waited for this one, which the update has finished. */
+const unblockedTasks = (update: TaskUpdate) =>
+  isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
+
+/** A task in the inbox that only loses its assignee moves without changing its status. */
+const isTransition = ({ moved, from_status }: ReturnedTask) => moved && from_status !== "inbox";
+
+function updateTransitions(update: TaskUpdate): NewTransition[] {
+  const { board, before, after, returned } = update;
+  const board_id = board.id;
+  const transition = {
+    board_id,
+    task_id: after.id,
+    from_status: before.status,
+    to_status: after.status,
+    in_progress_at: after.in_progress_at,
+  };
+  const returns = returned
+    .filter(isTransition)
+    .map(({ id, from_status }) => ({ board_id, task_id: id, from_status, to_status: "inbox" as const, in_progress_at: null }));
+  return [...(isMoved(update) ? [transition] : []), ...returns];
+}
+
+function updateEvents(update: TaskUpdate): NewActivityEvent[] {
+  const { actor, board, before, after, agents, is_changed, comment, returned } = update;
+  const completionMessage = `Dependency completion changed: ${after.title}.`;
+  const returnMessage = `Task returned to inbox: dependency reopened (${after.title}).`;
+  return [
+    ...(comment ? [commentEvent(actor, board, after.id, comment)] : []),
+    ...(is_changed ? changeEvents(actor, board, { before, after, agents }) : []),
+    ...returned.map((task) => {
+      const type = isTransition(task) ? "task.status_changed" : "task.updated";
+      return taskEvent(actor, board, task.id, type, task.moved ? returnMessage : completionMessage);
+    }),
+    ...unblockedTasks(update).map(({ id }) => taskEvent(actor, board, id, "task.updated", completionMessage)),
+  ];
+}
+
+function updateNotifications(update: TaskUpdate): NotificationJob[] {
+  const { actor, board, before, after, agents, is_changed, comment, returned } = update;
+  const acting_agent_id = agentIdOf(actor);
+  const review_comment = comment ?? update.review_comment;
+  return [
+    ...(is_changed ? changeNotifications(board, { before, after, agents, acting_agent_id, review_comment }) : []),
+    ...returned
+      .filter(({ moved }) => moved)
+      .flatMap(({ former_assignee_id, ...task }) =>
+        returnNotifications(
+          board,
+          { ...task, status: "inbox", assigned_agent_id: null },
+          { former_assignee_id, agents, acting_agent_id },
+        ),
+      ),
+    ...(comment ? commentNotifications(actor, board, after, comment, agents) : []),
+  ];
+}
+
+function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
+  const { board, before, after, is_changed, changed_fields, returned } = update;
+  return [
+    ...(is_changed ? taskBoardEvents(board, { before, after, changed_fields }) : []),
+    ...returnedBoardEvents(board, returned),
+    ...unblockedBoardEvents(board, unblockedTasks(update)),
+  ];
+}
+
+/** Removing a task notifies nobody, but shows as a change of the tasks that depended on it. */
+export function toRemovalEffects(
+  actor: User | Agent,
+  board: BoardRow,
+  task: TaskRow,
+  dependents: TaskFacts["dependents"],
+): TaskEffects {
+  const { title, status: from_status, in_progress_at } = task;
+  return {
+    transitions: [{ board_id: board.id, task_id: null, from_status, to_status: null, in_progress_at }],
+    events: [
+      taskEvent(actor, board, null, "task.deleted", `Task deleted: ${title}.`),
+      ...dependents.map(({ id }) => taskEvent(actor, board, id, "task.updated", `Dependency removed: ${title}.`)),
+    ],
+    notifications: [],
+    board_events: unlinkedBoardEvents(board, dependents),
+  };
+}
+
+/** A task that lost its assignee, as it was before. */
+export interface UnassignedTask {
+  id: string;
+  board_id: string;
+  title: string;
+  from_status: TaskStatus;
+}
+
+/** The effects of unassigning an agent that is being removed or moved. */
+export function toUnassignEffects(
+  actor: User | Agent,
+  agent: { id: string; organization_id: string },
+  unassigned: readonly UnassignedTask[],
+): TaskEffects {
+  const effects = unassigned.map(({ id, board_id, title, from_status }) => {
+    const board = { id: board_id, organization_id: agent.organization_id };
+    const moved = from_status === "in_progress";
+    const event = moved
+      ? taskEvent(actor, board, id, "task.status_changed", `Task moved to inbox: ${title}.`)
+      : taskEvent(actor, board, id, "task.updated", `Task updated: ${title}.`);
+    const transition = { board_id, task_id: id, from_status, to_status: "inbox" as const, in_progress_at: null };
+    const before = { id, status: from_status, assigned_agent_id: agent.id };
+    const after = { id, status: moved ? ("inbox" as const) : from_status, assigned_agent_id: null };
+    const changed_fields = [...(moved ? ["status"] : []), "assigned_agent_id"];
+    return {
+      event,
+      transitions: moved ? [transition] : [],
+      board_events: taskBoardEvents(board, { before, after, changed_fields }),
+    };
+  });
+  return {
+    transitions: effects.flatMap(({ transitions }) => transitions),
+    events: effects.map(({ event }) => event),
+    notifications: [],
+    board_events: effects.flatMap(({ board_events }) => board_events),
+  };
+}

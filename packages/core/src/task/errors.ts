@@ -1,0 +1,9 @@
+import { DomainError } from "../errors.ts";
+
+export const missingTagsError = (missing_tag_ids: string[]) =>
+  new DomainError("not_found", "One or more tags do not exist in this organization.", { fields: { missing_tag_ids } });
+
+export const blockedError = (blocked_by_task_ids: string[]) =>
+  new DomainError("conflict", "Task is blocked by unfinished dependencies.", {
+    fields: { code: "task_blocked_cannot_transition", blocked_by_task_ids },
+  });

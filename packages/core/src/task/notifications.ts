@@ -1,0 +1,150 @@
+import type { BoardRow } from "../access.ts";
+import { type Agent, actorName, agentIdOf, type User } from "../actor.ts";
+import type { EventType } from "../activity/event-type.ts";
+import { type NotificationJob, toNotificationJobs } from "../notification/notification.ts";
+import { commentText } from "./comment-message.ts";
+import { type TaskHeader, taskText } from "./message.ts";
+import { isMentioned, parseMentions } from "../mention.ts";
+import { type BoardAgent, canWorkOn, findBoardLead } from "../notification/board-agents.ts";
+import type { TaskRow } from "./status-rules.ts";
+
+type TaskSummary = Pick<TaskRow, "id" | "title" | "description" | "status" | "assigned_agent_id">;
+
+interface NotificationKind {
+  /** Prefix of the events that record delivery and failure; absent for notifications without such events. */
+  event_prefix?: "task.lead" | "task.assignee" | "task.rework" | "task.lead_unassigned";
+  header: TaskHeader;
+  requested?: string | null;
+}
+
+function toTaskNotifications(
+  board: BoardRow,
+  task: TaskSummary,
+  recipient: BoardAgent,
+  { event_prefix, header, requested }: NotificationKind,
+): NotificationJob[] {
+  const message = taskText(header, board, task, requested);
+  if (!event_prefix) return toNotificationJobs(recipient, { message });
+  const { agent_id, name } = recipient;
+  const eventFields = { organization_id: board.organization_id, board_id: board.id, task_id: task.id, agent_id };
+  const event = (event_type: EventType, message: string) => ({ event_type, message, ...eventFields });
+  return toNotificationJobs(recipient, {
+    message,
+    sent: event(`${event_prefix}_notified`, `Notified ${name}: ${header}: ${task.title}.`),
+    failed: event(`${event_prefix}_notify_failed`, `Could not notify ${name}: ${header}: ${task.title}.`),
+  });
+}
+
+/** A new task notifies the lead when a person created it, and the assignee. */
+export function creationNotifications(
+  board: BoardRow,
+  task: TaskSummary,
+  agents: readonly BoardAgent[],
+  byUser: boolean,
+): NotificationJob[] {
+  const lead = findBoardLead(board, agents);
+  return [
+    ...(byUser && lead ? toTaskNotifications(board, task, lead, { event_prefix: "task.lead", header: "NEW TASK ADDED" }) : []),
+    ...assignmentNotifications(board, task, agents, null),
+  ];
+}
+
+/** An agent that assigns a task to itself is not notified. */
+function assignmentNotifications(
+  board: BoardRow,
+  task: TaskSummary,
+  agents: readonly BoardAgent[],
+  acting_agent_id: string | null,
+): NotificationJob[] {
+  const assignee = agents.find(({ agent_id }) => agent_id === task.assigned_agent_id);
+  if (!assignee || assignee.agent_id === acting_agent_id) return [];
+  const forReview = task.status === "review" && assignee.agent_id === findBoardLead(board, agents)?.agent_id;
+  const header = forReview ? "TASK READY FOR LEAD REVIEW" : "TASK ASSIGNED";
+  return toTaskNotifications(board, task, assignee, { event_prefix: "task.assignee", header });
+}
+
+interface TaskChange {
+  before: TaskRow;
+  after: TaskRow;
+  agents: readonly BoardAgent[];
+  /** The agent that made the change; null for a person. */
+  acting_agent_id: string | null;
+  /** The lead's comment on the current review. */
+  review_comment: string | null;
+}
+
+/** A change notifies a new assignee, and the lead when the task became unassigned in the inbox. */
+export function changeNotifications(
+  board: BoardRow,
+  { before, after, agents, acting_agent_id, review_comment }: TaskChange,
+): NotificationJob[] {
+  const lead = findBoardLead(board, agents);
+  const isLead = lead !== undefined && lead.agent_id === acting_agent_id;
+  const leadNotifications = lead && !isLead && isReturnedToInbox(before, after) ? inboxNotifications(board, after, lead) : [];
+  const assignee = agents.find(({ agent_id }) => agent_id === after.assigned_agent_id);
+  if (isLead && assignee && before.status === "review" && after.status === "inbox")
+    return toTaskNotifications(board, after, assignee, {
+      event_prefix: "task.rework",
+      header: "CHANGES REQUESTED",
+      requested: review_comment,
+    });
+  if (before.assigned_agent_id === after.assigned_agent_id) return leadNotifications;
+  return [...leadNotifications, ...assignmentNotifications(board, after, agents, acting_agent_id)];
+}
+
+/** Whether the change made it an unassigned task in the inbox. */
+const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
+  after.status === "inbox" &&
+  after.assigned_agent_id === null &&
+  (before.status !== "inbox" || before.assigned_agent_id !== null);
+
+const inboxNotifications = (board: BoardRow, task: TaskSummary, lead: BoardAgent) =>
+  toTaskNotifications(board, task, lead, { event_prefix: "task.lead_unassigned", header: "TASK BACK IN INBOX" });
+
+interface ReturnChange {
+  former_assignee_id: string | null;
+  agents: readonly BoardAgent[];
+  acting_agent_id: string | null;
+}
+
+/**
+ * A reopened dependency returned the task to the inbox. The former assignee and the lead are notified, except the agent
+ * that reopened it.
+ */
+export function returnNotifications(
+  board: BoardRow,
+  task: TaskSummary,
+  { former_assignee_id, agents, acting_agent_id }: ReturnChange,
+): NotificationJob[] {
+  const lead = findBoardLead(board, agents);
+  const assignee = agents.find(({ agent_id }) => agent_id === former_assignee_id);
+  const notifiesLead = lead !== undefined && lead.agent_id !== acting_agent_id;
+  return [
+    ...(notifiesLead ? inboxNotifications(board, task, lead) : []),
+    ...(assignee && assignee.agent_id !== acting_agent_id && !(notifiesLead && assignee === lead)
+      ? toTaskNotifications(board, task, assignee, { header: "TASK BACK IN INBOX" })
+      : []),
+  ];
+}
+
+/** A comment notifies the agents of the board that it mentions, else the assignee, but never its author. */
+export function commentNotifications(
+  actor: User | Agent,
+  board: BoardRow,
+  task: Pick<TaskRow, "id" | "title" | "assigned_agent_id">,
+  comment: string,
+  agents: readonly BoardAgent[],
+): NotificationJob[] {
+  const author_id = agentIdOf(actor);
+  const others = agents.filter((agent) => agent.agent_id !== author_id && canWorkOn(board, agent));
+  const isAssignee = (agent: BoardAgent) => agent.agent_id === task.assigned_agent_id;
+  const mentions = parseMentions(comment);
+  // A main agent belongs to no board: it is notified of mentions only on tasks that are assigned to it.
+  const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
+  const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
+  return recipients.flatMap((agent) => {
+    const fields = { board, task, from: actorName(actor), comment };
+    const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
+    return toNotificationJobs(agent, { message });
+  });
+}

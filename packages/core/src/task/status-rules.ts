@@ -1,0 +1,162 @@
+import type { BoardRow } from "../access.ts";
+import type { Agent, User } from "../actor.ts";
+import { DomainError } from "../errors.ts";
+import type { TaskStatus } from "./task-status.ts";
+import type { tasks } from "./task.sql.ts";
+
+// The rules of moving a task, as tables and pure functions (docs/reference/tasks.md#moving-a-task).
+
+export type TaskRow = typeof tasks.$inferSelect;
+
+/** The caller's role towards the tasks of a board. A main agent is a worker on every board. */
+export type TaskRole = "user" | "worker" | "lead";
+
+export const toTaskRole = (actor: User | Agent, board: BoardRow): TaskRole =>
+  actor.type === "user" ? "user" : actor.is_board_lead && actor.board_id === board.id ? "lead" : "worker";
+
+/** The facts that determine the assignee after a move. */
+export interface AssigneeInput {
+  from: TaskStatus;
+  /** The assignee before the move; null when the task is unassigned. */
+  current_id: string | null;
+  /** The assignee in the request; undefined when the request has none. */
+  requested_id: string | null | undefined;
+  /** The request has a status, even if it is the current one. */
+  status_requested: boolean;
+  /** The agent that moves the task; null for a person. */
+  acting_agent_id: string | null;
+  /** The board's lead. */
+  lead_id: string | null;
+  /** The worker that last moved the task to review. */
+  review_submitter_id: string | null;
+}
+
+type AssigneeRule = (move: AssigneeInput) => string | null;
+
+const unassigned: AssigneeRule = () => null;
+const actingAgent: AssigneeRule = (move) => move.acting_agent_id;
+const currentOrActingAgent: AssigneeRule = (move) => move.current_id ?? move.acting_agent_id;
+const requestedOrUnassigned: AssigneeRule = (move) => move.requested_id ?? null;
+const requestedOrCurrent: AssigneeRule = (move) => (move.requested_id === undefined ? move.current_id : move.requested_id);
+const leadOrUnassigned: AssigneeRule = (move) => move.lead_id;
+const leadOrRequested: AssigneeRule = (move) => move.lead_id ?? move.requested_id ?? null;
+/** Work that a lead sends back from review goes to the agent that submitted it, regardless of the request. */
+const reviewSubmitterOrRequested: AssigneeRule = (move) =>
+  move.from === "review" ? move.review_submitter_id : (move.requested_id ?? null);
+/** A worker claims a task by sending its own id, or by sending `in_progress` for an unassigned task in progress. */
+const claimOrCurrent: AssigneeRule = (move) => {
+  if (move.requested_id !== undefined) return move.acting_agent_id;
+  return move.status_requested && move.from === "in_progress" ? (move.current_id ?? move.acting_agent_id) : move.current_id;
+};
+
+/** The assignee of a task that enters a status. */
+const ON_ENTERING: Readonly<Record<TaskStatus, Readonly<Record<TaskRole, AssigneeRule>>>> = {
+  inbox: { user: requestedOrUnassigned, worker: unassigned, lead: reviewSubmitterOrRequested },
+  in_progress: { user: requestedOrCurrent, worker: actingAgent, lead: requestedOrCurrent },
+  review: { user: leadOrRequested, worker: leadOrUnassigned, lead: leadOrUnassigned },
+  blocked: { user: requestedOrCurrent, worker: currentOrActingAgent, lead: requestedOrCurrent },
+  done: { user: requestedOrCurrent, worker: currentOrActingAgent, lead: requestedOrCurrent },
+};
+
+/** The assignee of a task whose status stays the same. */
+const ON_STAYING: Readonly<Record<TaskRole, AssigneeRule>> = {
+  user: requestedOrCurrent,
+  worker: claimOrCurrent,
+  lead: requestedOrCurrent,
+};
+
+export const nextAssignee = (to: TaskStatus, role: TaskRole, move: AssigneeInput): string | null =>
+  (to === move.from ? ON_STAYING[role] : ON_ENTERING[to][role])(move);
+
+export type TaskTimes = Pick<TaskRow, "in_progress_at" | "last_started_at" | "done_at" | "left_done_at">;
+
+/** The times of a task after a move. A new task counts as moved from the inbox. */
+export function nextTimes(
+  from: TaskStatus,
+  to: TaskStatus,
+  { in_progress_at, last_started_at, done_at, left_done_at }: TaskTimes,
+  now: Date,
+): TaskTimes {
+  if (from === to) return { in_progress_at, last_started_at, done_at, left_done_at };
+  const doneTimes = from === "done" ? { done_at: null, left_done_at: now } : { done_at, left_done_at };
+  switch (to) {
+    case "in_progress":
+      return { ...doneTimes, in_progress_at: from === "done" ? now : (in_progress_at ?? now), last_started_at: now };
+    case "inbox":
+      return { ...doneTimes, in_progress_at: null, last_started_at };
+    case "done":
+      return { ...doneTimes, in_progress_at, last_started_at, done_at: now };
+    case "review":
+    case "blocked":
+      return { ...doneTimes, in_progress_at, last_started_at };
+  }
+}
+
+export const NEW_TASK_TIMES: TaskTimes = { in_progress_at: null, last_started_at: null, done_at: null, left_done_at: null };
+
+/** Whether a task in this state may have unfinished dependencies. */
+export const allowsOpenDependencies = (status: TaskStatus): boolean => status === "inbox" || status === "blocked";
+
+export type BoardRules = Pick<
+  BoardRow,
+  | "require_approval_for_done"
+  | "require_review_before_done"
+  | "comment_required_for_review"
+  | "block_status_changes_with_pending_approval"
+  | "only_lead_can_change_status"
+>;
+
+/** The facts that open or close the gates. */
+export interface GateInput {
+  /** A linked approval is pending. */
+  pending: boolean;
+  /** A linked approval was granted after the task last left `done`. */
+  approved: boolean;
+  /** The assignee has commented since the work started, or the move comes with a comment. */
+  commented: boolean;
+}
+
+interface Gate {
+  flag: keyof BoardRules;
+  /** Whether the gate applies to a move. */
+  applies: (from: TaskStatus, to: TaskStatus) => boolean;
+  isOpen: (facts: GateInput, from: TaskStatus) => boolean;
+  error: () => DomainError;
+}
+
+const conflictError = (text: string) => () => new DomainError("conflict", text, { fields: { blocked_by_task_ids: [] } });
+
+/** Gates in the order of their checks. A gate applies only while its flag of the board is on. */
+const GATES: readonly Gate[] = [
+  {
+    flag: "block_status_changes_with_pending_approval",
+    applies: () => true,
+    isOpen: ({ pending }) => !pending,
+    error: conflictError("Task status cannot be changed while a linked approval is pending."),
+  },
+  {
+    flag: "require_review_before_done",
+    applies: (_from, to) => to === "done",
+    isOpen: (_facts, from) => from === "review",
+    error: conflictError("Task can only be marked done from review when the board rule is enabled."),
+  },
+  {
+    flag: "require_approval_for_done",
+    applies: (_from, to) => to === "done",
+    isOpen: ({ approved }) => approved,
+    error: conflictError("Task can only be marked done when a linked approval has been approved."),
+  },
+  {
+    flag: "comment_required_for_review",
+    applies: (_from, to) => to === "review",
+    isOpen: ({ commented }) => commented,
+    error: () => new DomainError("invalid", "Comment is required."),
+  },
+];
+
+/** Throws the error of the first closed gate. A task whose status stays the same passes no gates. */
+export function requireOpenGates(rules: BoardRules, from: TaskStatus, to: TaskStatus, facts: GateInput): void {
+  if (from === to) return;
+  const closed = GATES.find((gate) => rules[gate.flag] && gate.applies(from, to) && !gate.isOpen(facts, from));
+  if (closed) throw closed.error();
+}

@@ -1,0 +1,19 @@
+import { insertEvents } from "../activity/activity.ts";
+import { insertBoardEvents } from "../board-event/board-event.ts";
+import type { CallerContext } from "../context.ts";
+import { runBatch } from "../db/batch.ts";
+import { insertNotifications } from "../notification/notification.ts";
+import type { TaskEffects } from "./effects.ts";
+import { insertTransitions } from "./transition.ts";
+
+/** Writes the effects of a change in one statement, in the caller's transaction; without effects it sends none. */
+export async function storeEffects(ctx: CallerContext, effects: TaskEffects): Promise<void> {
+  const { transitions, events, notifications, board_events } = effects;
+  const writes = [
+    ...insertTransitions(ctx, transitions),
+    ...(events.length > 0 ? [insertEvents(ctx, events)] : []),
+    ...insertNotifications(ctx, notifications),
+    ...insertBoardEvents(ctx, board_events),
+  ];
+  if (writes.length > 0) await runBatch(ctx, writes);
+}

@@ -1,0 +1,86 @@
+import { errorText } from "@board/core/log";
+import type { OidcAuth, Settings } from "@board/core/settings";
+import { parseSitemap } from "@board/core/soul/sitemap";
+import { readBody, type HttpClient } from "@board/core/http/client";
+import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./finding.ts";
+
+const TIMEOUT_MS = 5_000;
+
+/** Checks that the keys for verifying tokens can be read. */
+export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Finding[]> {
+  if (auth.mode === "local") return [];
+  const check = "sign-in";
+  const host = new URL(auth.jwks_url).host;
+  const remedy = "Check that OIDC_ISSUER is the URL of the issuer, or set OIDC_JWKS_URL to the URL of its keys.";
+  try {
+    const { keys, ahead_ms } = await readKeys(auth);
+    const clock = ahead_ms === null ? null : checkClock(check, ahead_ms, 1_000);
+    if (keys === 0) return [wrong(check, `${host} has no keys`, remedy)];
+    return [ok(check, `${host} has ${pluralize(keys, "key")}`), ...(clock ? [clock] : [])];
+  } catch (error) {
+    return [wrong(check, `the keys of ${host} cannot be read: ${errorText(error)}`, remedy)];
+  }
+}
+
+async function readKeys({ jwks_url }: OidcAuth): Promise<{ keys: number; ahead_ms: number | null }> {
+  const answer = await fetch(jwks_url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const { keys } = (await answer.json()) as { keys?: unknown };
+  const date = Date.parse(answer.headers.get("date") ?? "");
+  // The header is truncated to seconds, so half a second is added on average.
+  return { keys: Array.isArray(keys) ? keys.length : 0, ahead_ms: Number.isNaN(date) ? null : date + 500 - Date.now() };
+}
+
+const LIMITS = { connect_ms: TIMEOUT_MS, total_ms: 15_000, max_bytes: 1_048_576 };
+
+/** Checks that the remote souls directory can be read and is not empty. */
+export async function checkSouls(
+  { souls_directory_url }: Pick<Settings, "souls_directory_url">,
+  web: HttpClient,
+): Promise<Finding[]> {
+  if (souls_directory_url === null) return [];
+  const check = "souls";
+  const { host } = new URL(souls_directory_url);
+  const remedy = "Check that SOULS_DIRECTORY_URL has a /sitemap.xml, or unset it to use the built-in directory.";
+  try {
+    const answer = await web.get(`${souls_directory_url}/sitemap.xml`, LIMITS);
+    const text = new TextDecoder().decode(await readBody(answer));
+    const names = answer.status === 200 ? parseSitemap(text, souls_directory_url) : null;
+    if (names === null) return [wrong(check, `${host} has no sitemap (status ${answer.status})`, remedy)];
+    return names.length === 0
+      ? [warning(check, `${host} lists no souls`, remedy)]
+      : [ok(check, `${host} lists ${pluralize(names.length, "soul")}`)];
+  } catch (error) {
+    return [wrong(check, errorText(error), remedy)];
+  }
+}
+
+/** Checks the queues of the environment and their dead-letter queues. */
+export async function checkQueues(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const queues = ["DELIVERIES_QUEUE_URL", "SYNCS_QUEUE_URL"].flatMap((name) => {
+    const url = environment[name]?.trim();
+    return url ? [{ name, url }] : [];
+  });
+  return (await Promise.all(queues.map(checkQueue))).flat();
+}
+
+async function checkQueue({ name, url }: { name: string; url: string }): Promise<Finding[]> {
+  const check = `queue ${url.split("/").at(-1)}`;
+  if (!URL.canParse(url)) return [wrong(check, `${name} is not a URL`, `Set ${name} to the URL of the queue.`)];
+  try {
+    // The AWS SDK is only loaded if there are queues.
+    const { readQueueState } = await import("@board/functions/queue-state");
+    const { ready, in_flight, delayed, dead_letters } = await readQueueState(url);
+    const found = `${ready} waiting, ${in_flight} in flight, ${delayed} delayed`;
+    if (dead_letters === null)
+      return [
+        warning(check, `${found}; it has no dead-letter queue`, "Deploy again: the deployment creates one for every queue."),
+      ];
+    if (dead_letters > 0)
+      return [warning(check, `${found}; ${pluralize(dead_letters, "dead letter")}`, 'Follow docs/operating.md, "Dead letters".')];
+    return [ok(check, `${found}, no dead letters`)];
+  } catch (error) {
+    const remedy = `Check that ${name} is right, and that the AWS credentials of this shell may read the queue's attributes (sqs:GetQueueAttributes).`;
+    return [wrong(check, `the queue cannot be read: ${errorText(error)}`, remedy)];
+  }
+}

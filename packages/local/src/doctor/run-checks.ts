@@ -1,0 +1,47 @@
+import { parseDatabaseSettings, SettingsError, type DatabaseSettings } from "@board/core/settings";
+import { createHttpClient } from "@board/core/http/https-client";
+import type { HttpClient } from "@board/core/http/client";
+import { checkDatabase, openForInspection } from "./database.ts";
+import type { Finding } from "./finding.ts";
+import { checkGateways } from "./gateways.ts";
+import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
+import { checkSettings, type Platform } from "./settings.ts";
+
+/**
+ * Checks everything that a service with this environment depends on, without changing anything. Checks whose prerequisites
+ * failed are skipped.
+ */
+export async function runChecks(
+  environment: NodeJS.ProcessEnv,
+  options: { edge?: Platform; web?: HttpClient } = {},
+): Promise<Finding[]> {
+  // Only a stage on AWS has queues.
+  const { edge = environment["DELIVERIES_QUEUE_URL"]?.trim() ? "lambda" : "local", web = createHttpClient() } = options;
+  const { findings, settings } = checkSettings(environment, edge);
+  const databaseSettings = settings ?? findDatabaseSettings(environment);
+  const external = Promise.all([
+    checkQueues(environment),
+    ...(settings ? [checkIssuer(settings), checkSouls(settings, web)] : []),
+  ]);
+  const opened = databaseSettings && (await openForInspection(databaseSettings));
+  if (opened && "state" in opened) findings.push(opened);
+  else if (opened)
+    try {
+      const report = await checkDatabase(opened.database, databaseSettings!, edge);
+      findings.push(...report.findings);
+      if (settings && report.readable) findings.push(...(await checkGateways({ db: opened.database.db, settings })));
+    } finally {
+      await opened.close();
+    }
+  return [...findings, ...(await external).flat()];
+}
+
+/** Returns the settings of the database, which may be valid even if other settings are not. */
+function findDatabaseSettings(environment: NodeJS.ProcessEnv): DatabaseSettings | null {
+  try {
+    return parseDatabaseSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return null;
+    throw error;
+  }
+}

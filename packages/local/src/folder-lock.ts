@@ -1,0 +1,44 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+/** Another process uses the same folder. `owner` names its process id if it could be read. */
+export class FolderInUseError extends Error {
+  readonly owner: string;
+  constructor(folder: string, owner: string) {
+    super(`${folder} is in use by ${owner}. Stop that process first, or set another DATA_DIR or a DATABASE_URL.`);
+    this.owner = owner;
+  }
+}
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Locks a folder for this process and returns the unlock function. Two processes on one embedded database lose data
+ * silently. SQLite provides a lock of the operating system, which ends with the process; a file with a process id would
+ * not do, because ids are reused and differ between containers.
+ */
+export function lockFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const owner = path.join(folder, "lock.pid");
+  const lock = new DatabaseSync(path.join(folder, "lock.db"));
+  try {
+    // With the journal in memory, a killed process leaves no file that needs recovery.
+    lock.exec("pragma journal_mode = memory; begin exclusive");
+  } catch (error) {
+    lock.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) throw new FolderInUseError(folder, readOwner(owner));
+    throw error;
+  }
+  writeFileSync(owner, String(process.pid));
+  return () => lock.close();
+}
+
+function readOwner(file: string): string {
+  try {
+    return `process ${readFileSync(file, "utf8")}`;
+  } catch {
+    // The owner has just taken the lock and not written its process id yet.
+    return "another process";
+  }
+}

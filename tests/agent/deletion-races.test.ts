@@ -1,0 +1,118 @@
+import { rowsOf } from "@board/core/db/database";
+import { agents, boards, jobs, tasks } from "@board/core/db/schema";
+import { eq, sql } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { statusAndBody } from "../support/http.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
+import type { World } from "../support/world.ts";
+
+const OK = [200, { ok: true }];
+
+/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+const ROUNDS = [1, 2, 3, 4, 5];
+let world: World;
+
+beforeAll(async () => {
+  const server = await openServerWorld();
+  ({ world } = server);
+  return server.close;
+});
+
+/** Waits until a statement waits for another transaction's lock. */
+async function waitForBlockedConnection(): Promise<void> {
+  const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  while (rowsOf(await world.db.execute(waiting)).length === 0);
+}
+
+test.each(ROUNDS)(
+  "a task assigned to an agent while it is deleted does not stay in progress unassigned (round %i)",
+  async (round) => {
+    const tenant = await world.tenant(`race ${round}`);
+    const { board_id, worker } = tenant;
+    const titles = Array.from({ length: 6 }, (_, number) => `Task ${number}`);
+    const free = await world.db
+      .insert(tasks)
+      .values(titles.map((title) => ({ board_id, title })))
+      .returning();
+    const claim = ({ id }: { id: string }) =>
+      world.db
+        .transaction(async (db) => {
+          await db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, id)).for("no key update");
+          await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.id, id));
+        })
+        .then(
+          () => true,
+          () => false,
+        );
+    const [removed] = await Promise.all([
+      world.call("DELETE", `/api/v1/agents/${worker.id}`, { token: tenant.owner.token }),
+      ...free.map(claim),
+    ]);
+    expect(removed.status).toBe(200);
+    const remaining = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+    expect(remaining.map(({ status, assigned_agent_id }) => [status, assigned_agent_id])).toEqual(
+      remaining.map(() => ["inbox", null]),
+    );
+  },
+);
+
+test("a task whose assignment committed during the deletion is unassigned with the others", async () => {
+  const { board_id, worker, owner } = await world.tenant("claimed");
+  await world.db.insert(tasks).values({ board_id, title: "T" });
+  const claimed = Promise.withResolvers<void>();
+  const mayCommit = Promise.withResolvers<void>();
+  const claiming = world.db.transaction(async (db) => {
+    await db.update(tasks).set({ status: "in_progress", assigned_agent_id: worker.id }).where(eq(tasks.board_id, board_id));
+    claimed.resolve();
+    await mayCommit.promise;
+  });
+  await claimed.promise;
+  const removing = world.call("DELETE", `/api/v1/agents/${worker.id}`, { token: owner.token });
+  await waitForBlockedConnection();
+  mayCommit.resolve();
+  await claiming;
+  expect(statusAndBody(await removing)).toEqual(OK);
+  const remaining = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
+  expect(remaining).toMatchObject([{ status: "inbox", assigned_agent_id: null }]);
+});
+
+test.each(ROUNDS)("concurrent deletions of one agent count as one (round %i)", async (round) => {
+  const tenant = await world.tenant(`twice ${round}`);
+  const { id } = tenant.worker;
+  const answers = await Promise.all([
+    world.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+    world.call("DELETE", `/api/v1/agents/${id}`, { token: tenant.owner.token }),
+    world.call("DELETE", `/api/v1/agent/boards/${tenant.board_id}/agents/${id}`, { agent: tenant.lead.token }),
+  ]);
+  expect(answers.map(statusAndBody)).toEqual([OK, OK, OK]);
+  const cleanups = await world.db.select().from(jobs).where(eq(jobs.kind, "agent.cleanup"));
+  expect(cleanups.filter(({ gateway_id }) => gateway_id === tenant.gateway_id)).toHaveLength(1);
+});
+
+test.each(ROUNDS)("an agent and its board can be deleted at once (round %i)", async (round) => {
+  const tenant = await world.tenant(`both ${round}`);
+  const { token } = tenant.owner;
+  const task = { board_id: tenant.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: tenant.worker.id };
+  await world.db.insert(tasks).values(task);
+  const [agent, board] = await Promise.all([
+    world.call("DELETE", `/api/v1/agents/${tenant.worker.id}`, { token }),
+    world.call("DELETE", `/api/v1/boards/${tenant.board_id}`, { token }),
+  ]);
+  expect(statusAndBody(board)).toEqual(OK);
+  // The board may have been deleted, and the agent with it, before the agent's request looked it up.
+  expect([200, 404]).toContain(agent.status);
+  expect(await world.db.select().from(boards).where(eq(boards.id, tenant.board_id))).toEqual([]);
+  expect(world.log.filter(({ event }) => event === "unhandled")).toEqual([]);
+});
+
+test.each(ROUNDS)("agents moved to a board and agents created on it never exceed its limit (round %i)", async (round) => {
+  const tenant = await world.tenant(`limit ${round}`);
+  const { token } = tenant.owner;
+  const body = { name: "Small", description: "B", gateway_id: tenant.gateway_id, max_agents: 2 };
+  const board_id = (await world.call("POST", "/api/v1/boards", { token, body })).body.id;
+  const make = (name: string) => world.call("POST", "/api/v1/agents", { token, body: { name, board_id } });
+  const move = (id: string) => world.call("PATCH", `/api/v1/agents/${id}`, { token, body: { board_id } });
+  const answers = await Promise.all([make("A"), move(tenant.worker.id), make("B"), move(tenant.lead.id)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409, 409]);
+  expect(await world.db.select().from(agents).where(eq(agents.board_id, board_id))).toHaveLength(2);
+});

@@ -1,0 +1,123 @@
+import { agents } from "@board/core/db/schema";
+import { and, eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { actAsMainAgent } from "../support/main-agent.ts";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+const MISSED = [404, { detail: "Not Found" }];
+const denied = { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false };
+
+let world: World;
+let home: Tenant;
+let abroad: Tenant;
+/** A second gateway of the home organization with a board and an agent on it. */
+const second = { gateway_id: "", board_id: "", agent_id: "", main_id: "" };
+let main: { id: string; token: string };
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  abroad = await world.tenant("abroad");
+  main = await actAsMainAgent(world, home.gateway_id);
+  const gateway = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+  second.gateway_id = (await create("/api/v1/gateways", gateway)).id;
+  second.board_id = (await create("/api/v1/boards", { name: "Second", description: "B", gateway_id: second.gateway_id })).id;
+  second.agent_id = (await create("/api/v1/agents", { name: "Second", board_id: second.board_id })).id;
+  second.main_id = await mainOf(second.gateway_id);
+});
+afterAll(() => world.close());
+
+const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
+const mainOf = async (gateway_id: string) => {
+  const [row] = await world.db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
+  return row!.id;
+};
+const get = (path: string, options: CallOptions = { token: home.owner.token }) => world.call("GET", path, options);
+const ids = async (path: string, options?: CallOptions) =>
+  (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);
+
+describe("agents listed for people", () => {
+  const path = "/api/v1/agents";
+
+  test("people list agents of readable boards and the organization's main agents, newest first", async () => {
+    const newestFirst = [second.agent_id, second.main_id, home.worker.id, home.lead.id, main.id];
+    const page = (await get(path)).body;
+    expect(page).toMatchObject({ total: 5, limit: 50, offset: 0 });
+    expect(await ids(path)).toEqual(newestFirst);
+    expect(await ids(`${path}?limit=2&offset=1`)).toEqual(newestFirst.slice(1, 3));
+    expect((await get(`${path}?limit=2&offset=9`)).body).toEqual({ items: [], total: 5, limit: 2, offset: 9 });
+  });
+
+  test("agents can be filtered by board, or by gateway including its main agent", async () => {
+    expect(await ids(`${path}?board_id=${home.board_id}`)).toEqual([home.worker.id, home.lead.id]);
+    expect(await ids(`${path}?gateway_id=${home.gateway_id}`)).toEqual([home.worker.id, home.lead.id, main.id]);
+    expect(await ids(`${path}?gateway_id=${second.gateway_id}`)).toEqual([second.agent_id, second.main_id]);
+    expect(await ids(`${path}?gateway_id=${second.gateway_id}&board_id=${home.board_id}`)).toEqual([]);
+  });
+
+  test("a filter by a board or gateway that the caller cannot see is not found", async () => {
+    for (const query of [`board_id=${abroad.board_id}`, `gateway_id=${abroad.gateway_id}`])
+      expect(statusAndBody(await get(`${path}?${query}`))).toEqual(MISSED);
+    for (const name of ["board_id", "gateway_id"]) {
+      expect(statusAndBody(await get(`${path}?${name}=${crypto.randomUUID()}`))).toEqual(MISSED);
+      expect((await get(`${path}?${name}=x`)).status).toBe(422);
+    }
+  });
+
+  test("an admin without board rights sees main agents only", async () => {
+    const admin = await world.person("admin");
+    await world.join(admin, home.organization_id, "admin");
+    const as = { token: admin.token };
+    expect(await ids(path, as)).toEqual([second.main_id, main.id]);
+    expect((await get(`${path}/${main.id}`, as)).status).toBe(200);
+    for (const hidden of [`${path}/${home.worker.id}`, `${path}?board_id=${home.board_id}`])
+      expect(statusAndBody(await get(hidden, as))).toEqual(MISSED);
+  });
+
+  test("an agent is read by its id, and one of another organization is not found", async () => {
+    const answer = await get(`${path}/${home.worker.id.toUpperCase()}`);
+    expect(answer.body).toMatchObject({ id: home.worker.id, board_id: home.board_id, is_gateway_main: false });
+    expect((await get(`${path}/${main.id}`)).body).toMatchObject({ board_id: null, is_gateway_main: true, is_board_lead: false });
+    for (const id of [abroad.worker.id, await mainOf(abroad.gateway_id), crypto.randomUUID()])
+      expect(statusAndBody(await get(`${path}/${id}`))).toEqual(MISSED);
+  });
+
+  test("members and agents cannot use the people's list of agents", async () => {
+    const member: Person = await world.person("member");
+    await world.join(member, home.organization_id, "member", { read: true, write: true });
+    for (const hidden of [path, `${path}/${home.worker.id}`]) {
+      expect(statusAndBody(await get(hidden, { token: member.token }))).toEqual([403, { detail: "Forbidden" }]);
+      expect((await get(hidden, { agent: home.lead.token })).status).toBe(401);
+    }
+  });
+});
+
+describe("agents listed for agents", () => {
+  const path = "/api/v1/agent/agents";
+
+  test("an agent lists the agents of its board, a main agent those of its gateway's boards and itself", async () => {
+    for (const { token } of [home.lead, home.worker])
+      expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
+    expect(await ids(path, { agent: main.token })).toEqual([home.worker.id, home.lead.id, main.id]);
+    expect((await get(`${path}?limit=1&offset=1`, { agent: main.token })).body).toMatchObject({ total: 3, limit: 1, offset: 1 });
+  });
+
+  test("a main agent can filter the list by a board of its gateway", async () => {
+    const body = { name: "Empty", description: "B", gateway_id: home.gateway_id };
+    const empty = await create("/api/v1/boards", body);
+    expect(await ids(`${path}?board_id=${home.board_id}`, { agent: main.token })).toEqual([home.worker.id, home.lead.id]);
+    expect(await ids(`${path}?board_id=${empty.id}`, { agent: main.token })).toEqual([]);
+  });
+
+  test("agents are refused another board of the organization (403) and do not find any other (404)", async () => {
+    for (const { token } of [home.worker, home.lead, main]) {
+      expect(statusAndBody(await get(`${path}?board_id=${second.board_id}`, { agent: token }))).toEqual([403, denied]);
+      for (const board_id of [abroad.board_id, crypto.randomUUID()])
+        expect(statusAndBody(await get(`${path}?board_id=${board_id}`, { agent: token }))).toEqual(MISSED);
+    }
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { manageAgents, updateJob } from "./manage-agents.ts";
+import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { listJobsCreatedBy } from "../support/jobs.ts";
+import type { NewAgent } from "../support/provisioning.ts";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let abroad: Tenant;
+let manage: ReturnType<typeof manageAgents>;
+let reader: Person;
+/** A worker and its board, on the tenant's gateway. */
+let board_id: string;
+let ann: NewAgent;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  manage = manageAgents(world, home);
+  abroad = await world.tenant("abroad");
+  reader = await world.person("reader");
+  await world.join(reader, home.organization_id, "admin", { read: true });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  board_id = await manage.addBoard();
+  ann = await manage.addAgent({ name: "Ann", board_id });
+});
+
+const patch = (body: object, query = "", id = ann.id, options?: CallOptions) => manage.patch(id, body, query, options);
+const rowOf = () => manage.row(ann.id);
+const jobsOf = (work: () => Promise<unknown>) => listJobsCreatedBy(world, work);
+
+describe("changing an agent's fields", () => {
+  test("an agent's status cannot be changed by PATCH", async () => {
+    const detail = "Agent status is controlled by heartbeats.";
+    for (const body of [{ status: "online" }, { status: null, name: "Other" }, { status: { any: 1 }, board_id: null }])
+      expect(statusAndBody(await patch(body, "?force=true"))).toEqual([403, { detail }]);
+    expect(await rowOf()).toMatchObject({ name: "Ann", status: "provisioning" });
+  });
+
+  test("a change to the current values neither touches the agent nor queues a job", async () => {
+    await patch({ heartbeat_config: { every: "5m", target: "last" }, identity_profile: { role: "Writer" } });
+    const before = await rowOf();
+    const queued = await jobsOf(async () => {
+      for (const body of [
+        {},
+        { unknown: 1 },
+        { name: " Ann " },
+        { board_id, identity_template: " ", soul_template: null },
+        { heartbeat_config: { target: "last", every: "5m" } },
+        { identity_profile: { " role ": "Writer", none: null } },
+      ])
+        expect((await patch(body)).body).toMatchObject({ id: ann.id, name: "Ann" });
+    });
+    expect([queued, await rowOf()]).toEqual([[], before]);
+  });
+
+  test.each([
+    ["name", " Anna ", "Anna"],
+    ["identity_profile", { role: "Writer", level: 3 }, { role: "Writer", level: "3" }],
+    ["identity_template", "# {{ agent_name }}\n", "# {{ agent_name }}"],
+    ["soul_template", "{% for %}", "{% for %}"],
+  ])("a new %s is stored, and a job updates the agent's files", async (field, value, stored) => {
+    const before = await rowOf();
+    const queued = await jobsOf(async () => {
+      expect((await patch({ [field]: value })).body).toMatchObject({ id: ann.id, [field]: stored, status: "provisioning" });
+    });
+    expect(queued).toMatchObject([updateJob(ann.id)]);
+    const { agent_token_hash, openclaw_session_id, lifecycle_generation } = before;
+    expect(await rowOf()).toMatchObject({ agent_token_hash, openclaw_session_id, lifecycle_generation });
+    expect((await rowOf()).updated_at).not.toEqual(before.updated_at);
+    expect((await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token })).status).toBe(200);
+  });
+
+  test("null clears optional fields only", async () => {
+    const full = { heartbeat_config: { every: "1m" }, identity_profile: { a: "b" }, identity_template: "I", soul_template: "S" };
+    await patch(full);
+    const none = { heartbeat_config: null, identity_profile: null, identity_template: null, soul_template: null };
+    expect((await patch(none)).body).toMatchObject(none);
+    for (const [field, body] of Object.entries({
+      name: { name: null },
+      is_gateway_main: { is_gateway_main: null },
+      heartbeat_config: { heartbeat_config: { every: 5 } },
+      identity_profile: { identity_profile: [] },
+    })) {
+      const answer = await patch(body);
+      expect([answer.status, answer.body.detail]).toMatchObject([422, [{ loc: ["body", field] }]]);
+    }
+  });
+
+  test("a change of the heartbeat configuration alone queues a host setting, without reset or wake", async () => {
+    const heartbeat_config = { every: "15m" };
+    const queued = await jobsOf(async () => {
+      expect((await patch({ heartbeat_config })).body).toMatchObject({ heartbeat_config });
+    });
+    expect(queued).toMatchObject([
+      { kind: "config.heartbeat", payload: { gateway_id: home.gateway_id, agent_ids: [ann.id] }, lane: home.gateway_id },
+    ]);
+    expect(await jobsOf(() => patch({ heartbeat_config: { every: "16m" }, name: "Anna" }))).toMatchObject([updateJob(ann.id)]);
+  });
+
+  test("force rewrites all files, whether or not a field changes", async () => {
+    expect(await jobsOf(() => patch({}, "?force=yes"))).toMatchObject([updateJob(ann.id, true)]);
+    expect(await jobsOf(() => patch({ heartbeat_config: { every: "9m" } }, "?force=1"))).toMatchObject([updateJob(ann.id, true)]);
+    expect((await patch({}, "?force=perhaps")).body.detail).toMatchObject([{ loc: ["query", "force"] }]);
+  });
+
+  test("a changed name must be unique on the board, ignoring case", async () => {
+    await manage.addAgent({ name: "Zoë", board_id });
+    const detail = "An agent with this name already exists on this board.";
+    expect(statusAndBody(await patch({ name: "ZOË" }))).toEqual([409, { detail }]);
+    expect((await patch({ name: "ANN" })).body.name).toBe("ANN");
+  });
+});
+
+describe("access to changing an agent", () => {
+  test("only admins who may write to an agent's board can change it", async () => {
+    const as = (token: string) => patch({ name: "Mine" }, "", ann.id, { token });
+    const member = await world.person("member");
+    await world.join(member, home.organization_id, "member", { write: true });
+    expect(statusAndBody(await as(member.token))).toEqual([403, { detail: "Forbidden" }]);
+    expect(statusAndBody(await as(reader.token))).toEqual([403, { detail: "Board access denied" }]);
+    const withoutBoards = await world.person("blind");
+    await world.join(withoutBoards, home.organization_id, "admin");
+    for (const token of [withoutBoards.token, abroad.owner.token])
+      expect(statusAndBody(await as(token))).toEqual([404, { detail: "Not Found" }]);
+    expect((await patch({ name: "Mine" }, "", ann.id, { agent: home.lead.token })).status).toBe(401);
+    expect((await rowOf()).name).toBe("Ann");
+  });
+
+  test("any admin can change a main agent", async () => {
+    const main = (await manage.mainOf(home.gateway_id))!;
+    expect((await patch({ name: "Guide" }, "", main.id, { token: reader.token })).body).toMatchObject({
+      name: "Guide",
+      board_id: null,
+      is_gateway_main: true,
+    });
+    expect((await patch({ name: "Guide" }, "", main.id, { token: abroad.owner.token })).status).toBe(404);
+  });
+});

@@ -1,0 +1,118 @@
+import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
+import { and, eq, isNull } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** How many requests run at once: more than the limits they race for, fewer than the connections. */
+const RACERS = 8;
+
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  const server = await openServerWorld();
+  ({ world } = server);
+  home = await world.tenant("home");
+  return server.close;
+});
+
+/** Sends RACERS equal requests at once and returns their statuses, sorted. */
+async function race(request: (number: number) => Promise<{ status: number }>): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: RACERS }, (_, number) => request(number)));
+  return answers.map((answer) => answer.status).toSorted((a, b) => a - b);
+}
+const succeed = (good: number) => [...Array(good).fill(200), ...Array(RACERS - good).fill(409)];
+const post = (path: string, body: object) => world.call("POST", path, { token: home.owner.token, body });
+const addBoard = async (max_agents: number): Promise<string> =>
+  (await post("/api/v1/boards", { name: "Board", description: "A board", gateway_id: home.gateway_id, max_agents })).body.id;
+const agentsOf = (board_id: string) => world.db.select().from(agents).where(eq(agents.board_id, board_id));
+
+test("agents created concurrently never exceed their board's limit", async () => {
+  const board_id = await addBoard(3);
+  expect(await race((number) => post("/api/v1/agents", { name: `Agent ${number}`, board_id }))).toEqual(succeed(3));
+  expect(await agentsOf(board_id)).toHaveLength(3);
+});
+
+test("of leads created concurrently on one board, one succeeds", async () => {
+  const board_id = await addBoard(0);
+  const lead = (number: number) => post("/api/v1/agents", { name: `Lead ${number}`, board_id, is_board_lead: true });
+  expect(await race(lead)).toEqual(succeed(1));
+  expect(await agentsOf(board_id)).toMatchObject([{ is_board_lead: true }]);
+});
+
+test("of agents created concurrently with the same name, one succeeds", async () => {
+  const board_id = await addBoard(RACERS);
+  const twin = (number: number) => post("/api/v1/agents", { name: number % 2 ? "Twin" : "TWIN", board_id });
+  expect(await race(twin)).toEqual(succeed(1));
+});
+
+test("boards created concurrently with the same name get different slugs", async () => {
+  const body = { name: "Rush", description: "A board", gateway_id: home.gateway_id };
+  expect(await race(() => post("/api/v1/boards", body))).toEqual(succeed(RACERS));
+  const created = await world.db.select({ slug: boards.slug }).from(boards).where(eq(boards.name, "Rush"));
+  const numbers = Array.from({ length: RACERS }, (_, number) => (number === 0 ? "rush" : `rush-${number + 1}`));
+  expect(created.map((board) => board.slug).toSorted()).toEqual(numbers);
+});
+
+test("of boards or tags created concurrently with the same slug, one succeeds", async () => {
+  const board = { name: "Given", slug: "given", description: "A board", gateway_id: home.gateway_id };
+  expect(await race(() => post("/api/v1/boards", board))).toEqual(succeed(1));
+  expect(await race(() => post("/api/tags", { name: "Given" }))).toEqual(succeed(1));
+});
+
+test("concurrent first requests of a person create one user and one organization", async () => {
+  const { token } = await world.person("newcomer");
+  const paths = ["/organizations/me", "/api/v1/organizations/me/list", "/api/v1/auth/bootstrap", "/api/v1/users/me"];
+  const before = (await world.db.select().from(organizations)).length;
+  expect(await race((number) => world.call("GET", paths[number % paths.length]!, { token }))).toEqual(succeed(RACERS));
+  const [user, ...others] = await world.db.select().from(users).where(eq(users.auth_subject, "newcomer"));
+  expect(others).toEqual([]);
+  expect((await world.db.select().from(organizations)).length - before).toBe(1);
+  const packs = await world.db.select().from(skill_packs).where(eq(skill_packs.organization_id, user!.active_organization_id!));
+  expect(packs).toHaveLength(2);
+});
+
+test("concurrent changes of a gateway create its missing main agent once", async () => {
+  const mains = and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id));
+  await world.db.delete(agents).where(mains);
+  const path = `/api/v1/gateways/${home.gateway_id}`;
+  const rename = (number: number) => world.call("PATCH", path, { token: home.owner.token, body: { name: `Host ${number}` } });
+  expect(await race(rename)).toEqual(succeed(RACERS));
+  expect(await world.db.select().from(agents).where(mains)).toHaveLength(1);
+});
+
+/** Runs another request while a new gateway is deleted, in several rounds, and returns the pairs of statuses. */
+async function raceWithDeletion(
+  other: (gateway_id: string) => Promise<{ status: number }>,
+  prepare: (gateway_id: string) => Promise<unknown> = async () => {},
+): Promise<string[]> {
+  const body = { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+  const outcomes = new Set<string>();
+  for (let round = 0; round < RACERS; round++) {
+    const { id } = (await post("/api/v1/gateways", body)).body;
+    await prepare(id);
+    const removal = world.call("DELETE", `/api/v1/gateways/${id}`, { token: home.owner.token });
+    const answers = await Promise.all([removal, other(id)]);
+    outcomes.add(answers.map((answer) => answer.status).join(" "));
+  }
+  return [...outcomes];
+}
+
+test("deleting a gateway while a board is created on it lets only one of the two succeed", async () => {
+  const board = (gateway_id: string) => post("/api/v1/boards", { name: "Late", description: "A board", gateway_id });
+  expect(["200 422", "409 200"]).toEqual(expect.arrayContaining(await raceWithDeletion(board)));
+});
+
+test("changing a gateway while it is deleted either happens before the deletion or is 404", async () => {
+  const forgetMain = (id: string) => world.db.delete(agents).where(eq(agents.gateway_id, id));
+  const change = (id: string) => world.call("PATCH", `/api/v1/gateways/${id}`, { token: home.owner.token, body: {} });
+  expect(["200 200", "200 404"]).toEqual(expect.arrayContaining(await raceWithDeletion(change, forgetMain)));
+});
+
+test("concurrent first heartbeats of an agent are recorded once", async () => {
+  const answers = await race(() => world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token }));
+  expect(answers).toEqual(succeed(RACERS));
+  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, home.worker.id));
+  expect(events.map((event) => event.event_type).toSorted()).toEqual(["agent.connected", "agent.heartbeat"]);
+});

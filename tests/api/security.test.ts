@@ -1,0 +1,225 @@
+import type { Endpoint } from "@board/api/endpoint";
+import { endpoints } from "@board/api/groups";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { actAsMainAgent } from "../support/main-agent.ts";
+import { addTask } from "../support/task.ts";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+/** Generated from the route table: every operation against callers who must not get through. */
+let world: World;
+let home: Tenant;
+let stranger: Tenant;
+let member: Person;
+/** Main agents of the two organizations' gateways, and of another gateway of the home organization. */
+let mains: Record<"home" | "stranger" | "other", { token: string }>;
+/** The value for each placeholder of a path: ids of rows of the home organization. */
+let pathValues: Record<string, string>;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  stranger = await world.tenant("stranger");
+  member = await world.person("member");
+  const member_id = await world.join(member, home.organization_id, "member");
+  const { token } = home.owner;
+  const gateway = { name: "Other host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
+  const other = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body;
+  mains = {
+    home: await actAsMainAgent(world, home.gateway_id),
+    stranger: await actAsMainAgent(world, stranger.gateway_id),
+    other: await actAsMainAgent(world, other.id),
+  };
+  const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
+    .body;
+  const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
+  const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templates/sync`, {
+    token,
+    headers: { prefer: "respond-async" },
+  });
+  pathValues = {
+    run_id: sync.body.run_id,
+    board_id: home.board_id,
+    gateway_id: home.gateway_id,
+    agent_id: home.worker.id,
+    webhook_id: webhook.id,
+    payload_id: posted.payload_id,
+    member_id,
+    invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } }))
+      .body.id,
+    group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
+    task_id: (await addTask(world, home)).id,
+    skill_id: (await world.call("POST", "/api/skills/marketplace", { token, body: { source_url: "https://example.com/skill" } }))
+      .body.id,
+    pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
+      .id,
+    tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+    approval_id: (
+      await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
+        token,
+        body: { action_type: "Deploy", description: "It is ready" },
+      })
+    ).body.id,
+    field_id: (
+      await world.call("POST", "/organizations/me/custom-fields", {
+        token,
+        body: { field_key: "field", board_ids: [home.board_id] },
+      })
+    ).body.id,
+  };
+});
+afterAll(() => world.close());
+
+const operations = endpoints.flatMap((endpoint) =>
+  endpoint.paths.map((path) => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
+);
+const having = (which: (endpoint: Endpoint, path: string) => boolean) =>
+  operations.filter(({ endpoint, path }) => which(endpoint, path));
+
+/** An invalid body: a caller without access must be refused before the input is validated. */
+const invalidBody = ({ method, spec }: Endpoint) => (method === "GET" || !spec.body ? {} : { raw: "{" });
+const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => pathValues[name] ?? "x");
+const needsSignIn = ({ spec }: Endpoint) => spec.as.users || spec.as.agents;
+const forUsers = ({ spec }: Endpoint) => spec.as.users;
+const forAgents = ({ spec }: Endpoint) => spec.as.agents;
+const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
+/** The token of an agent, of the home organization or of the stranger, that may call the operation. */
+const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
+  forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
+/** Session keys and soul names are not ids: a host defines session keys freely, and souls are the same for every organization. */
+const hasId = (_endpoint: Endpoint, path: string) => /\{(?!(?:session_id|handle|slug)\})/.test(path);
+
+test.each(having(needsSignIn))(
+  "$title: a missing credential is 401 before the path and the body are validated",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), invalidBody(endpoint));
+    expect([answer.status, answer.body]).toEqual([401, { detail: "Not authenticated" }]);
+  },
+);
+
+test.each(having(needsSignIn))("$title: an unknown token is 401", async ({ endpoint, path }) => {
+  const unknown = "x".repeat(43);
+  for (const credential of [{ token: unknown }, { agent: unknown }])
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
+});
+
+test.each(having((endpoint) => needsSignIn(endpoint) && !forAgents(endpoint)))(
+  "$title: an agent's token is 401",
+  async ({ endpoint, path }) => {
+    for (const credential of [{ agent: home.lead.token }, { token: home.lead.token }])
+      expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
+  },
+);
+
+test.each(having((endpoint) => needsSignIn(endpoint) && !forUsers(endpoint)))(
+  "$title: a person's token is 401",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: home.owner.token })).status).toBe(
+      401,
+    );
+  },
+);
+
+test.each(having((endpoint) => endpoint.spec.as.name.startsWith("ADMIN")))(
+  "$title: a member without the admin role is 403 before the input is validated",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
+      ...invalidBody(endpoint),
+      token: member.token,
+    });
+    expect([answer.status, answer.body]).toEqual([403, { detail: "Forbidden" }]);
+  },
+);
+
+test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)))(
+  "$title: another organization's owner is 404 for any input",
+  async ({ endpoint, path }) => {
+    for (const input of [invalidBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
+      for (const query of endpoint.spec.query ? ["", "?limit=zero"] : [""]) {
+        const answer = await world.call(endpoint.method, fill(path) + query, { ...input, token: stranger.owner.token });
+        expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
+      }
+  },
+);
+
+test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board_id}")))(
+  "$title: a member without access to the board is 404",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: member.token })).status).toBe(404);
+  },
+);
+
+test.each(having((endpoint, path) => forAgents(endpoint) && hasId(endpoint, path)))(
+  "$title: another organization's agent is 404 for any input",
+  async ({ endpoint, path }) => {
+    for (const input of [invalidBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
+      expect((await world.call(endpoint.method, fill(path), { ...input, agent: agentFor(endpoint, "stranger") })).status).toBe(
+        404,
+      );
+  },
+);
+
+test.each(having(forMains))(
+  "$title: a lead and a worker are 403 before the path and the input are validated",
+  async ({ endpoint, path }) => {
+    for (const agent of [home.lead.token, home.worker.token]) {
+      const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), { ...invalidBody(endpoint), agent });
+      expect([answer.status, answer.body.detail]).toEqual([
+        403,
+        { code: "forbidden", message: "Only the gateway main agent can perform this action" },
+      ]);
+    }
+  },
+);
+
+test.each(having((endpoint, path) => forMains(endpoint) && path.includes("{board_id}")))(
+  "$title: the main agent of another gateway in the organization is 403",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), agent: mains.other.token });
+    expect([answer.status, answer.body.code]).toEqual([403, "forbidden"]);
+  },
+);
+
+test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) && path.includes("{board_id}")))(
+  "$title: an agent of another board in the organization is 403",
+  async ({ endpoint, path }) => {
+    const board = await world.call("POST", "/api/v1/boards", {
+      token: home.owner.token,
+      body: { name: "Other", description: "Other", gateway_id: home.gateway_id },
+    });
+    const other = await world.call("POST", "/api/v1/agents", {
+      token: home.owner.token,
+      body: { name: "Other", board_id: board.body.id, is_board_lead: true },
+    });
+    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), agent: other.body.auth_token });
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false },
+    ]);
+  },
+);
+
+/** Deletions that succeed for an id that does not exist. */
+const REPEATABLE = "DELETE /api/v1/agents/{agent_id}";
+
+test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(
+  "$title: an unknown id is 404, and a malformed id is 422",
+  async ({ endpoint, path }) => {
+    const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: agentFor(endpoint, "home") };
+    const absent = path.replaceAll(/\{\w+\}/g, () => crypto.randomUUID());
+    const missed = `${endpoint.method} ${path}` === REPEATABLE ? 200 : 404;
+    expect((await world.call(endpoint.method, absent, { ...invalidBody(endpoint), ...credential })).status).toBe(missed);
+    const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
+      ...invalidBody(endpoint),
+      ...credential,
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail[0]).toMatchObject({ type: "uuid_parsing", loc: ["path", expect.any(String)] });
+  },
+);
+
+test("no answer and no log line of these requests shows a secret", () => {
+  const secrets = [home, stranger].flatMap((tenant) => [tenant.owner.token, tenant.lead.token, tenant.worker.token]);
+  secrets.push(...Object.values(mains).map(({ token }) => token));
+  const lines = JSON.stringify(world.log);
+  expect(secrets.filter((secret) => lines.includes(secret))).toEqual([]);
+});

@@ -1,0 +1,200 @@
+import { replacePrimaryTask } from "@board/core/approval/primary-task";
+import { transaction } from "@board/core/context";
+import { approvals, tasks } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  addTasks,
+  listApprovalEvents,
+  approvalsPath,
+  requestApproval,
+  setupApprovalBoards,
+  decideApproval,
+  listApprovalLinks,
+} from "../support/approval.ts";
+import { addBoard } from "../support/board.ts";
+import type { Person, Tenant, World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let reader: Person;
+let owner_id: string;
+
+const openBoard = setupApprovalBoards();
+beforeEach(async () => {
+  ({ world, home, reader, owner_id } = await openBoard());
+});
+
+const list = (query = "") => world.call("GET", approvalsPath(home.board_id, query), { token: home.owner.token });
+const read = async (id: string) => (await world.db.select().from(approvals).where(eq(approvals.id, id)))[0]!;
+const typesOf = async () => (await listApprovalEvents(world, home.board_id)).map(({ event_type }) => event_type);
+
+describe("deciding an approval", () => {
+  test("a decision records who made it and when, and its task links stop being pending", async () => {
+    const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
+    const asked = await requestApproval(world, home, { task_ids });
+    const before = await read(asked.id);
+    world.elapse(5_000);
+    const answer = await decideApproval(world, home, asked.id.toUpperCase(), "approved");
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        ...asked,
+        status: "approved",
+        updated_at: expect.any(String),
+        resolved_at: expect.any(String),
+        resolved_by_user_id: owner_id,
+      },
+    ]);
+    // The database's clock sets the time, as it does for tasks: clocks of processes may differ.
+    expect(Date.parse(answer.body.resolved_at)).toBeLessThan(Date.now() + 4_000);
+    expect(await listApprovalLinks(world, asked.id)).toEqual(task_ids.map((id) => [id, false]));
+    const after = await read(asked.id);
+    expect(after.change_seq).toBeGreaterThan(before.change_seq);
+    expect((await list("?status=approved")).body.items).toEqual([answer.body]);
+  });
+
+  test("a decision can be reversed, reopened and made again", async () => {
+    const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
+    const { id } = await requestApproval(world, home, { task_ids });
+    const resolved = { resolved_at: expect.any(String), resolved_by_user_id: owner_id };
+    expect((await decideApproval(world, home, id, "rejected")).body).toMatchObject({ status: "rejected", ...resolved });
+    world.elapse(1_000);
+    const first = (await read(id)).resolved_at!;
+    expect((await decideApproval(world, home, id, "approved")).body).toMatchObject({ status: "approved", ...resolved });
+    expect((await read(id)).resolved_at!.getTime()).toBeGreaterThan(first.getTime());
+    const reopened = (await decideApproval(world, home, id, "pending")).body;
+    expect(reopened).toMatchObject({ status: "pending", resolved_at: null, resolved_by_user_id: null });
+    expect(await listApprovalLinks(world, id)).toEqual(task_ids.map((task) => [task, true]));
+    expect((await decideApproval(world, home, id, "approved")).body).toMatchObject({ status: "approved", ...resolved });
+    const both = ["approval.reviewed", "approval.resolved"];
+    expect((await typesOf()).slice(2)).toEqual([...both, ...both, "approval.reviewed", ...both]);
+  });
+
+  test("the events of a decision name the person, the board and the first task", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["Task"]);
+    const { id } = await requestApproval(world, home, { task_id, action_type: "Go" });
+    await decideApproval(world, home, id, "approved");
+    await decideApproval(world, home, id, "pending");
+    const event = { organization_id: home.organization_id, board_id: home.board_id, task_id, agent_id: null, user_id: owner_id };
+    expect((await listApprovalEvents(world, home.board_id)).slice(2)).toMatchObject([
+      { event_type: "approval.reviewed", message: "Approval reviewed: Go.", ...event },
+      { event_type: "approval.resolved", message: "Approval approved: Go.", ...event },
+      { event_type: "approval.reviewed", message: "Approval reopened: Go.", ...event },
+    ]);
+  });
+
+  test("repeating a decision changes nothing and records no event", async () => {
+    const asked = await requestApproval(world, home);
+    const rowAndEvents = async () => [await read(asked.id), await typesOf()];
+    const before = await rowAndEvents();
+    expect((await decideApproval(world, home, asked.id, "pending")).body).toEqual(asked);
+    expect((await decideApproval(world, home, asked.id, undefined)).body).toEqual(asked);
+    expect(await rowAndEvents()).toEqual(before);
+    const decided = (await decideApproval(world, home, asked.id, "rejected")).body;
+    const after = await rowAndEvents();
+    world.elapse(1_000);
+    expect((await decideApproval(world, home, asked.id, "rejected")).body).toEqual(decided);
+    expect(await rowAndEvents()).toEqual(after);
+  });
+
+  test("an approval cannot be reopened while one of its tasks has another pending approval", async () => {
+    const [a, b] = await addTasks(world, home.board_id, ["A", "B"]);
+    const first = await requestApproval(world, home, { task_ids: [a, b] });
+    await decideApproval(world, home, first.id, "approved");
+    const second = await requestApproval(world, home, { task_id: b });
+    const before = [await read(first.id), await listApprovalLinks(world, first.id), await typesOf()];
+    const answer = await decideApproval(world, home, first.id, "pending");
+    expect([answer.status, answer.body.detail]).toEqual([
+      409,
+      {
+        message: "Each task can have only one pending approval.",
+        conflicts: [{ task_id: b, approval_id: second.id }],
+      },
+    ]);
+    expect([await read(first.id), await listApprovalLinks(world, first.id), await typesOf()]).toEqual(before);
+    expect((await decideApproval(world, home, first.id, "rejected")).status).toBe(200);
+    await decideApproval(world, home, second.id, "rejected");
+    expect((await decideApproval(world, home, first.id, "pending")).status).toBe(200);
+  });
+
+  test.each([null, "open", "Approved", "", 1, true, ["approved"]])("the status %j is refused as a decision", async (status) => {
+    const { id } = await requestApproval(world, home);
+    const answer = await decideApproval(world, home, id, status);
+    expect([answer.status, answer.body.detail]).toMatchObject([422, [{ type: "literal_error", loc: ["body", "status"] }]]);
+    expect((await read(id)).status).toBe("pending");
+  });
+
+  test("people who may write to the board decide, and agents never do", async () => {
+    const { id } = await requestApproval(world, home);
+    const path = approvalsPath(home.board_id, `/${id}`);
+    const statuses = [];
+    for (const credential of [{ agent: home.worker.token }, { token: home.worker.token }, { token: reader.token }])
+      for (const body of [{ status: "approved" }, { status: null }, {}])
+        statuses.push((await world.call("PATCH", path, { ...credential, body })).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 403, 403, 403]);
+    expect((await read(id)).status).toBe("pending");
+  });
+
+  test("an approval of another board is not found", async () => {
+    const { id } = await requestApproval(world, home);
+    const other = await addBoard(world, home, "Other");
+    for (const body of [{ status: "approved" }, { status: "pending" }, { status: null }, {}]) {
+      const answer = await world.call("PATCH", approvalsPath(other.board_id, `/${id}`), { token: home.owner.token, body });
+      expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
+    }
+    expect((await read(id)).status).toBe("pending");
+  });
+
+  test("a decision takes at most seven statements", async () => {
+    const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
+    const { id } = await requestApproval(world, home, { task_ids });
+    const cost = async (status: unknown) => {
+      world.statements.length = 0;
+      await decideApproval(world, home, id, status);
+      return world.statements.length;
+    };
+    expect([await cost("approved"), await cost("approved"), await cost("pending"), await cost(undefined)]).toEqual([7, 4, 7, 3]);
+  });
+});
+
+describe("removing a task that has approvals", () => {
+  const remove = (task_id: string) =>
+    transaction(world.context(), async (ctx) => {
+      await replacePrimaryTask(ctx, task_id);
+      await ctx.db.delete(tasks).where(eq(tasks.id, task_id));
+    });
+  const shown = async (id: string) => {
+    const items: { id: string; task_id: string | null; task_ids: string[]; updated_at: string }[] = (await list()).body.items;
+    const found = items.find((item) => item.id === id)!;
+    expect((await read(id)).task_id).toBe(found.task_id);
+    return found;
+  };
+
+  test("the approval's next task becomes its primary task, and null follows the last one", async () => {
+    const [a, b, c] = (await addTasks(world, home.board_id, ["A", "B", "C"])) as [string, string, string];
+    const { id, updated_at } = await requestApproval(world, home, { task_ids: [b, c, a] });
+    const { change_tx, change_seq } = await read(id);
+    await remove(c);
+    expect(await shown(id)).toMatchObject({ task_id: b, task_ids: [b, a], updated_at });
+    await remove(b);
+    const moved = await shown(id);
+    expect(moved).toMatchObject({ task_id: a, task_ids: [a] });
+    expect(moved.updated_at > updated_at).toBe(true);
+    await remove(a);
+    expect(await shown(id)).toMatchObject({ task_id: null, task_ids: [], status: "pending" });
+    // The approval was neither requested nor decided, so streams do not send it again.
+    expect(await read(id)).toMatchObject({ change_tx, change_seq });
+  });
+
+  test("a removed task leaves all of its approvals and changes no other approval", async () => {
+    const [a, b] = (await addTasks(world, home.board_id, ["A", "B"])) as [string, string];
+    const first = await requestApproval(world, home, { task_ids: [a, b] });
+    await decideApproval(world, home, first.id, "approved");
+    const second = await requestApproval(world, home, { task_ids: [a] });
+    const third = await requestApproval(world, home, { task_ids: [b] });
+    await remove(a);
+    expect([await shown(first.id), await shown(second.id)]).toMatchObject([{ task_id: b }, { task_id: null }]);
+    expect(await shown(third.id)).toMatchObject({ task_id: b, updated_at: third.updated_at });
+  });
+});

@@ -1,0 +1,268 @@
+import { approvals, boards } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  addTasks,
+  listApprovalEvents,
+  approvalsPath,
+  requestApproval,
+  setupApprovalBoards,
+  decideApproval,
+  listApprovalLinks,
+} from "../support/approval.ts";
+import { addBoard } from "../support/board.ts";
+import { actAsMainAgent } from "../support/main-agent.ts";
+import type { Person, Tenant, World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let reader: Person;
+let owner_id: string;
+
+const openBoard = setupApprovalBoards();
+beforeEach(async () => {
+  ({ world, home, reader, owner_id } = await openBoard());
+});
+
+const agentPath = () => `/api/v1/agent/boards/${home.board_id}/approvals`;
+const post = (body: object, path = approvalsPath(home.board_id)) => world.call("POST", path, { token: home.owner.token, body });
+const list = (query = "") => world.call("GET", approvalsPath(home.board_id, query), { token: home.owner.token });
+const read = async (id: string) => (await world.db.select().from(approvals).where(eq(approvals.id, id)))[0]!;
+const typesOf = async () => (await listApprovalEvents(world, home.board_id)).map(({ event_type }) => event_type);
+
+describe("requesting an approval", () => {
+  test("an agent requests an approval under its own id, with all fields", async () => {
+    const [first, second] = await addTasks(world, home.board_id, ["First", "Second"]);
+    const body = {
+      action_type: " Send mail ",
+      description: " The customer waits ",
+      task_ids: [second, first],
+      payload: { to: "a@example.com", deep: [{ n: 1.5 }] },
+      confidence: 62.5,
+      rubric_scores: { clarity: 4, risk: -1 },
+    };
+    const answer = await world.call("POST", agentPath(), { agent: home.worker.token, body });
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        id: expect.any(String),
+        board_id: home.board_id,
+        agent_id: home.worker.id,
+        action_type: "Send mail",
+        description: "The customer waits",
+        payload: { to: "a@example.com", deep: [{ n: 1.5 }], reason: "The customer waits" },
+        confidence: 62.5,
+        rubric_scores: { clarity: 4, risk: -1 },
+        status: "pending",
+        task_id: second,
+        task_ids: [second, first],
+        task_titles: ["Second", "First"],
+        created_at: expect.any(String),
+        updated_at: answer.body.created_at,
+        resolved_at: null,
+        resolved_by_user_id: null,
+      },
+    ]);
+    expect((await list()).body.items).toEqual([answer.body]);
+    expect(await listApprovalLinks(world, answer.body.id)).toEqual([
+      [second, true],
+      [first, true],
+    ]);
+    expect((await read(answer.body.id)).task_id).toBe(second);
+  });
+
+  test("an action and a reason are enough for a request", async () => {
+    const { body } = await post({ action_type: "Pay", description: "Due" });
+    expect(body).toMatchObject({
+      agent_id: null,
+      payload: { reason: "Due" },
+      confidence: 0,
+      rubric_scores: null,
+      task_id: null,
+      task_ids: [],
+      task_titles: [],
+    });
+    expect((await read(body.id)).confidence).toBeNull();
+  });
+
+  test("a new approval is pending under the requesting agent's id, whatever the body says", async () => {
+    for (const [path, credential] of [
+      [agentPath(), { agent: home.worker.token }],
+      [approvalsPath(home.board_id), { agent: home.worker.token }],
+    ] as const)
+      for (const status of ["approved", "rejected", 5]) {
+        const body = { action_type: "Deploy", description: "Now", status, agent_id: home.lead.id, resolved_at: "2026-01-01" };
+        const answer = await world.call("POST", path, { ...credential, body });
+        expect(answer.body).toMatchObject({ status: "pending", agent_id: home.worker.id, resolved_at: null });
+      }
+  });
+
+  test("a person may request an approval for an agent of the board, and for no other agent", async () => {
+    const main = await actAsMainAgent(world, home.gateway_id);
+    const abroad = await world.tenant("abroad");
+    const created = await post({ action_type: "Deploy", description: "Now", agent_id: home.worker.id.toUpperCase() });
+    expect([created.status, created.body.agent_id]).toEqual([200, home.worker.id]);
+    for (const agent_id of [main.id, home.lead.id, abroad.worker.id, crypto.randomUUID()]) {
+      const refused = await post({ action_type: "Deploy", description: "Now", agent_id });
+      expect([refused.status, refused.body]).toEqual([404, { detail: "Not Found" }]);
+    }
+    expect((await list()).body.total).toBe(1);
+  });
+
+  test("the gateway's main agent can request an approval", async () => {
+    const main = await actAsMainAgent(world, home.gateway_id);
+    const answer = await world.call("POST", agentPath(), {
+      agent: main.token,
+      body: { action_type: "Move", description: "Why" },
+    });
+    expect([answer.status, answer.body.agent_id]).toEqual([200, main.id]);
+  });
+
+  test("a request records two events that name the requester and the first task", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["Task"]);
+    await requestApproval(world, home, { task_id, action_type: "Line\nbreak" });
+    await post({ action_type: "Own", description: "Why" });
+    const shared = { organization_id: home.organization_id, board_id: home.board_id };
+    const byAgent = { ...shared, task_id, agent_id: home.worker.id, user_id: null };
+    const byUser = { ...shared, task_id: null, agent_id: null, user_id: owner_id };
+    expect(await listApprovalEvents(world, home.board_id)).toMatchObject([
+      { event_type: "approval.created", message: "Approval created: Line break.", ...byAgent },
+      { event_type: "approval.requested", message: "Approval requested: Line break.", ...byAgent },
+      { event_type: "approval.created", ...byUser },
+      { event_type: "approval.requested", ...byUser },
+    ]);
+  });
+
+  test("tasks of another board are reported missing, and nothing is stored", async () => {
+    const other = await addBoard(world, home, "Elsewhere");
+    const [own] = await addTasks(world, home.board_id, ["Own"]);
+    const [foreign] = await addTasks(world, other.board_id, ["Foreign"]);
+    const gone = crypto.randomUUID();
+    const answer = await post({ action_type: "Do", description: "Why", task_ids: [gone, own, foreign] });
+    expect([answer.status, answer.body]).toEqual([
+      404,
+      { detail: { message: "One or more tasks do not exist on this board.", missing_task_ids: [gone, foreign] } },
+    ]);
+    expect([(await list()).body.total, await typesOf()]).toEqual([0, []]);
+  });
+
+  test("a task with a pending approval cannot be part of another request", async () => {
+    const ids = (await addTasks(world, home.board_id, ["A", "B", "C", "D"])) as [string, string, string, string];
+    const [a, b, c, d] = ids.toSorted() as typeof ids;
+    const first = await requestApproval(world, home, { task_ids: [b, a] });
+    const second = await requestApproval(world, home, { task_id: c });
+    const answer = await post({ action_type: "Do", description: "Why", task_ids: [d, c, b, a] });
+    expect([answer.status, answer.body]).toEqual([
+      409,
+      {
+        detail: {
+          message: "Each task can have only one pending approval.",
+          conflicts: [
+            { task_id: a, approval_id: first.id },
+            { task_id: b, approval_id: first.id },
+            { task_id: c, approval_id: second.id },
+          ],
+        },
+      },
+    ]);
+    expect((await list()).body.total).toBe(2);
+    await decideApproval(world, home, first.id, "rejected");
+    expect((await post({ action_type: "Do", description: "Why", task_ids: [a, b, d] })).status).toBe(200);
+  });
+
+  test("a missing task is reported before a pending approval", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["Task"]);
+    await requestApproval(world, home, { task_id });
+    const answer = await post({ action_type: "Do", description: "Why", task_ids: [task_id, crypto.randomUUID()] });
+    expect(answer.status).toBe(404);
+  });
+
+  test("a request takes four statements, and six with a task", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["Task"]);
+    await list();
+    world.statements.length = 0;
+    await post({ action_type: "Do", description: "Why" });
+    const alone = world.statements.length;
+    world.statements.length = 0;
+    await post({ action_type: "Do", description: "Why", task_id });
+    expect([alone, world.statements.length]).toEqual([4, 6]);
+  });
+});
+
+describe("the list of approvals", () => {
+  test("approvals are listed newest first, by page and by status, at both paths", async () => {
+    const ids: string[] = [];
+    for (const action_type of ["One", "Two", "Three", "Four"]) ids.push((await requestApproval(world, home, { action_type })).id);
+    for (const [index, id] of ids.entries())
+      await world.db
+        .update(approvals)
+        .set({ created_at: new Date(index * 1000) })
+        .where(eq(approvals.id, id));
+    await decideApproval(world, home, ids[0]!, "approved");
+    await decideApproval(world, home, ids[2]!, "rejected");
+    const names = async (query: string) => {
+      const page = await list(query);
+      expect(page.status).toBe(200);
+      const agents = await world.call("GET", agentPath() + query, { agent: home.worker.token });
+      expect(agents.body).toEqual(page.body);
+      return [page.body.items.map(({ action_type }: { action_type: string }) => action_type), page.body.total];
+    };
+    expect(await names("")).toEqual([["Four", "Three", "Two", "One"], 4]);
+    expect(await names("?limit=2&offset=1")).toEqual([["Three", "Two"], 4]);
+    expect(await names("?offset=9")).toEqual([[], 4]);
+    expect(await names("?status=pending")).toEqual([["Four", "Two"], 2]);
+    expect(await names("?status=pending&limit=1")).toEqual([["Four"], 2]);
+    expect(await names("?status=approved")).toEqual([["One"], 1]);
+    expect(await names("?status=rejected")).toEqual([["Three"], 1]);
+  });
+
+  test.each(["open", "", "PENDING", "pending,approved"])("the status filter %j is refused", async (status) => {
+    for (const path of [approvalsPath(home.board_id), agentPath()]) {
+      const answer = await world.call("GET", `${path}?status=${status}`, { agent: home.worker.token });
+      expect([answer.status, answer.body.detail]).toEqual([
+        422,
+        [
+          {
+            type: "literal_error",
+            loc: ["query", "status"],
+            msg: "Input should be 'pending', 'approved' or 'rejected'",
+            input: status,
+          },
+        ],
+      ]);
+    }
+  });
+
+  test("the list takes at most three statements for any number of tasks", async () => {
+    const task_ids = await addTasks(world, home.board_id, ["A", "B", "C"]);
+    for (const task_id of task_ids) await requestApproval(world, home, { task_id });
+    world.statements.length = 0;
+    expect((await list()).body.total).toBe(3);
+    expect(world.statements.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("access to approvals", () => {
+  test("board readers read its approvals, and board writers request them", async () => {
+    await requestApproval(world, home);
+    const request = { action_type: "Do", description: "Why" };
+    expect((await world.call("GET", approvalsPath(home.board_id), { token: reader.token })).body.total).toBe(1);
+    const refused = await world.call("POST", approvalsPath(home.board_id), { token: reader.token, body: request });
+    expect([refused.status, refused.body]).toEqual([403, { detail: "Board access denied" }]);
+    const other = await addBoard(world, home, "Other");
+    for (const path of [agentPath(), approvalsPath(home.board_id)]) {
+      expect((await world.call("GET", path, { agent: other.agent.token })).status).toBe(403);
+      expect((await world.call("POST", path, { agent: other.agent.token, body: request })).status).toBe(403);
+    }
+    expect((await list()).body.total).toBe(1);
+  });
+
+  test("deleting a board deletes its approvals", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["Task"]);
+    const { id } = await requestApproval(world, home, { task_id });
+    const gone = await world.call("DELETE", `/api/v1/boards/${home.board_id}`, { token: home.owner.token });
+    expect(gone.status).toBe(200);
+    expect(await world.db.select().from(boards).where(eq(boards.id, home.board_id))).toEqual([]);
+    expect([await read(id), await listApprovalLinks(world, id)]).toEqual([undefined, []]);
+  });
+});

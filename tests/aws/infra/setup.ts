@@ -1,0 +1,32 @@
+/** Renders every variant once before the tests, two at a time. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import path from "node:path";
+import { root } from "../../support/bundle.ts";
+import { folderOf, secretValue, type Variant, variants } from "./variants.ts";
+
+const CONCURRENCY = 2;
+
+const run = promisify(execFile);
+
+async function render(name: string, { stage, settings, secrets, withCode }: Variant) {
+  const flags = withCode ? [] : ["--without-code"];
+  await run(process.execPath, [path.join(import.meta.dirname, "render.ts"), folderOf(name), stage, ...flags], {
+    cwd: root,
+    // The rest of this environment is left out, since a deployment reads its settings from it.
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      ...settings,
+      ...Object.fromEntries(secrets.map((secret) => [`SST_SECRET_${secret}`, secretValue(secret)])),
+    },
+  });
+}
+
+export default async function setup(): Promise<void> {
+  const waiting = Object.entries<Variant>(variants);
+  const worker = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await render(...next);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}

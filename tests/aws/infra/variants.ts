@@ -1,0 +1,39 @@
+/** The deployments that the tests render: production with code, and variants of settings and stages. */
+export interface Variant {
+  stage: string;
+  /** The environment variables of the deployment. */
+  settings: Readonly<Record<string, string>>;
+  /** The names of the secrets that have a value. */
+  secrets: readonly string[];
+  /** Whether the functions are bundled. */
+  withCode?: true;
+}
+
+const SECRETS = ["DatabaseUrl", "DatabaseDirectUrl", "EncryptionKey", "TokenPepper", "LocalAuthToken"];
+
+export const secretValue = (name: string) => `the-value-of-${name}`;
+
+export const variants = {
+  production: { stage: "production", settings: { ALARM_EMAIL: "alarms@example.com" }, secrets: SECRETS, withCode: true },
+  staging: { stage: "staging", settings: { SCHEDULE_MINUTES: "30" }, secrets: SECRETS },
+  domain: { stage: "production", settings: { API_DOMAIN: "board.example.com" }, secrets: SECRETS },
+  "domain-elsewhere": {
+    stage: "production",
+    settings: {
+      API_DOMAIN: "board.example.org",
+      API_DOMAIN_CERTIFICATE: "arn:aws:acm:us-east-1:123456789012:certificate/own",
+      BOARD_EVENTS: "off",
+    },
+    secrets: SECRETS,
+  },
+  oidc: {
+    stage: "production",
+    settings: { AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" },
+    secrets: SECRETS.filter((name) => name !== "LocalAuthToken"),
+  },
+} as const satisfies Record<string, Variant>;
+
+export type VariantName = keyof typeof variants;
+
+/** The folder of a variant's graph and archives, relative to the project root. */
+export const folderOf = (name: string) => `.sst/graphs/${name}`;

@@ -1,0 +1,38 @@
+import { createWakeUpSender } from "@board/functions/queue";
+import type { WakeUp } from "@board/core/job/job";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { LogLine } from "../support/world.ts";
+import { type Sqs, startSqs } from "../support/sqs.ts";
+
+let sqs: Sqs;
+const log: Pick<LogLine, "event" | "queue">[] = [];
+const note = (event: string, _message: string, fields: object = {}) => void log.push({ event, ...fields } as never);
+
+beforeAll(async () => {
+  sqs = await startSqs();
+  // The environment that the SQS client of a function reads.
+  Object.assign(process.env, sqs.env);
+  await sqs.create("deliveries");
+  await sqs.create("syncs");
+});
+afterAll(() => sqs.close());
+
+const wakeUp = (queue: WakeUp["queue"]): WakeUp => ({ id: crypto.randomUUID(), organization_id: null, delay_seconds: 0, queue });
+const send = (urls: Record<WakeUp["queue"], string>, list: WakeUp[]) =>
+  createWakeUpSender(urls)(list, { debug: note, info: note, warn: note, error: note });
+const bodies = async (queue: string) => new Set((await sqs.take(queue)).map(({ Body }) => JSON.parse(Body!).id as string));
+
+test("each wake-up is sent to its queue", async () => {
+  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs")];
+  expect(await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("syncs") }, list)).toEqual({ failed: [] });
+  expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
+  expect(await bodies("syncs")).toEqual(new Set([list[0]!.id, list[2]!.id]));
+});
+
+test("a failing queue does not affect wake-ups for the other queue", async () => {
+  const list = [wakeUp("syncs"), wakeUp("deliveries")];
+  const { failed } = await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("nowhere") }, list);
+  expect(failed).toEqual([list[0]!.id]);
+  expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
+  expect(log).toEqual([expect.objectContaining({ event: "jobs.relay_failed", queue: "syncs" })]);
+});

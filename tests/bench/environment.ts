@@ -1,0 +1,131 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { sql } from "drizzle-orm";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { type Figures, load } from "./load.ts";
+import { type Service, startService } from "./service.ts";
+
+export const CONNECTIONS = 8;
+const TOKEN = "test-token-123";
+/** The number of requests to send one by one to count their statements. */
+const COUNTED_REQUESTS = 20;
+const FLAGS = { shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.max": "10000" };
+
+interface Made {
+  id: string;
+}
+export type Api = <T = Made>(method: string, path: string, body?: object) => Promise<T>;
+type Headers = Record<string, string>;
+
+/** The service in a separate process on a PostgreSQL server, with a board, its lead, a webhook and a fake host. */
+export interface BenchEnvironment {
+  postgres: Postgres;
+  db: Database["db"];
+  host: FakeGateway;
+  service: Service;
+  /** The credential of the only person. */
+  authorization: string;
+  gateway: Made;
+  board: Made;
+  lead: Made & { auth_token: string };
+  webhook: { endpoint_path: string };
+  api: Api;
+  /** Measures reads over the usual number of connections. */
+  get: (path: string, headers: Headers, requests?: number) => Promise<Figures>;
+  /** Returns the rate of an empty request as the baseline, and the ratio to it. */
+  compareToBaseline: (figures: Figures) => { baseline: string; ratio: string };
+  /** Counts the statements of one request, including its jobs. */
+  count: (one: (n: number) => Promise<unknown>) => Promise<string>;
+  /** Starts another process of the service on the same database with other settings. */
+  startSecondService: (settings: Headers) => Promise<Service>;
+  /** Waits until no job is left. */
+  waitForJobs: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openBenchEnvironment(): Promise<BenchEnvironment> {
+  const postgres = await startPostgres(FLAGS);
+  const database = openPostgres(await postgres.createDatabase("bench"), { log: silentLog });
+  await database.migrate();
+  const { db } = database;
+  await db.execute(sql`create extension pg_stat_statements`);
+  const host = await startFakeGateway({ token: TOKEN });
+  const settings = { DATABASE_URL: postgres.url("bench") };
+  const service = await startService(settings);
+  const authorization = `Bearer ${service.token}`;
+
+  const api: Api = async <T>(method: string, path: string, body?: object) => {
+    const answer = await fetch(service.url + path, {
+      method,
+      headers: { authorization },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  };
+  const get = (path: string, headers: Headers, requests = 4_000) =>
+    load({ url: service.url + path, headers, connections: CONNECTIONS, requests });
+  const waitForJobs = async () => {
+    for (;;) {
+      const left = await db.execute(sql`select count(*)::int as count from jobs where status in ('queued', 'running')`);
+      if (rowsOf<{ count: number }>(left)[0]!.count === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+
+  const gateway = await api("POST", "/api/v1/gateways", {
+    name: "Bench",
+    url: host.url,
+    workspace_root: "/srv",
+    token: TOKEN,
+  });
+  const board = await api("POST", "/api/v1/boards", { name: "Bench", description: "Bench", gateway_id: gateway.id });
+  const lead = await api<BenchEnvironment["lead"]>("POST", "/api/v1/agents", {
+    name: "Lead",
+    board_id: board.id,
+    is_board_lead: true,
+  });
+  const webhook = await api<BenchEnvironment["webhook"]>("POST", `/api/v1/boards/${board.id}/webhooks`, { description: "Bench" });
+  await get("/health", {}, 2_000);
+  const floor = await get("/health", {});
+
+  return {
+    postgres,
+    db,
+    host,
+    service,
+    authorization,
+    gateway,
+    board,
+    lead,
+    webhook,
+    api,
+    get,
+    compareToBaseline: ({ per_second }) => ({
+      baseline: `GET /health ${floor.per_second.toFixed(0)}/s`,
+      ratio: `${(per_second / floor.per_second).toFixed(2)}x`,
+    }),
+    async count(one) {
+      await waitForJobs();
+      await one(0);
+      await waitForJobs();
+      await db.execute(sql`select pg_stat_statements_reset()`);
+      for (let n = 1; n <= COUNTED_REQUESTS; n++) await one(n);
+      // This does not use `quiet`, whose statements would be counted.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const found = await db.execute(sql`select sum(calls)::int as calls from pg_stat_statements
+        where query not like '%pg_stat_statements%' and query !~* '^(begin|commit|rollback)' and dbid = (select oid from pg_database where datname = current_database())`);
+      return (rowsOf<{ calls: number }>(found)[0]!.calls / COUNTED_REQUESTS).toFixed(1).replace(/\.0$/, "");
+    },
+    startSecondService: (other) => startService({ ...settings, ...other }),
+    waitForJobs,
+    async close() {
+      await service.stop();
+      await host.close();
+      await database.close();
+      await postgres.stop();
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { board_groups, organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+const DENIED = { detail: "Board access denied" };
+const MISSED = { detail: "Not Found" };
+
+let world: World;
+let home: Tenant;
+let abroad: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  abroad = await world.tenant("abroad");
+});
+afterAll(() => world.close());
+
+interface Rights {
+  role?: "owner" | "admin" | "member";
+  read?: boolean;
+  write?: boolean;
+  board?: { can_read: boolean; can_write: boolean };
+}
+let people = 0;
+/** Creates a person in the home organization with these rights. */
+async function join({ role = "member", board, ...flags }: Rights): Promise<Person> {
+  const person = await world.person(`person-${++people}`);
+  const organization_member_id = await world.join(person, home.organization_id, role, flags);
+  if (board)
+    await world.db.insert(organization_board_access).values({ organization_member_id, board_id: home.board_id, ...board });
+  return person;
+}
+
+const get = (person: Person, board_id = home.board_id) =>
+  world.call("GET", `/api/v1/boards/${board_id}`, { token: person.token });
+const patch = (person: Person, board_id = home.board_id) =>
+  world.call("PATCH", `/api/v1/boards/${board_id}`, { token: person.token, body: {} });
+const list = (person: Person, query = "") => world.call("GET", `/api/v1/boards${query}`, { token: person.token });
+const names = async (person: Person, query = "") =>
+  (await list(person, query)).body.items.map((board: { name: string }) => board.name);
+const create = async (person: Person, name: string, gateway_id = home.gateway_id, more: object = {}) =>
+  world.call("POST", "/api/v1/boards", { token: person.token, body: { name, description: "A board", gateway_id, ...more } });
+
+test.each<[Rights, number, number]>([
+  [{}, 404, 404],
+  [{ role: "owner" }, 404, 404],
+  [{ role: "admin" }, 404, 404],
+  [{ board: { can_read: false, can_write: false } }, 404, 404],
+  [{ read: true }, 200, 403],
+  [{ write: true }, 200, 200],
+  [{ board: { can_read: true, can_write: false } }, 200, 403],
+  [{ board: { can_read: false, can_write: true } }, 200, 200],
+  [{ read: true, board: { can_read: false, can_write: false } }, 200, 403],
+  [{ read: true, board: { can_read: false, can_write: true } }, 200, 200],
+])("with the rights %j reading a board gives %i and changing it %i", async (rights, reading, changing) => {
+  const person = await join(rights);
+  const [read, change] = [await get(person), await patch(person)];
+  expect([read.status, change.status]).toEqual([reading, changing]);
+  const bodies: Record<number, object> = { 200: { id: home.board_id }, 403: DENIED, 404: MISSED };
+  expect([read.body, change.body]).toMatchObject([bodies[reading], bodies[changing]]);
+  expect((await list(person)).body.total).toBe(reading === 200 ? 1 : 0);
+});
+
+test("a board of another organization is not found", async () => {
+  for (const board_id of [abroad.board_id, crypto.randomUUID()])
+    for (const answer of [await get(home.owner, board_id), await patch(home.owner, board_id)])
+      expect([answer.status, answer.body]).toEqual([404, MISSED]);
+});
+
+test("only admins create boards", async () => {
+  const member = await join({ write: true });
+  const refused = await create(member, "Not made");
+  expect([refused.status, refused.body]).toEqual([403, { detail: "Forbidden" }]);
+});
+
+test("an admin who creates a board without rights to all boards gets both rights on it alone", async () => {
+  const admin = await join({ role: "admin", read: true });
+  const { id } = (await create(admin, "Admin's own")).body;
+  expect([(await patch(admin, id)).status, (await patch(admin)).status]).toEqual([200, 403]);
+  const own = (await world.call("GET", "/organizations/me/member", { token: admin.token })).body;
+  expect(own.board_access).toMatchObject([{ board_id: id, can_read: true, can_write: true }]);
+  const owner = (await world.call("GET", "/organizations/me/member", { token: home.owner.token })).body;
+  expect(owner.board_access).toEqual([]);
+});
+
+test("a board is accessible by membership in its organization; the list covers the active organization", async () => {
+  const person = await world.person("traveller");
+  await world.join(person, home.organization_id, "member", { read: true });
+  await world.join(person, abroad.organization_id, "member", { read: true });
+  expect([(await get(person)).status, (await get(person, abroad.board_id)).status]).toEqual([200, 200]);
+  expect(await names(person)).toEqual(["abroad board"]);
+  const user = (await world.db.select().from(users).where(eq(users.auth_subject, "traveller")))[0]!;
+  await world.db.delete(organization_members).where(eq(organization_members.user_id, user.id));
+  expect([(await get(person)).status, (await get(person, abroad.board_id)).status]).toEqual([404, 404]);
+});
+
+describe("the list of boards", () => {
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    tenant = await world.tenant("list");
+    for (const name of ["beta", "Alpha", "gamma", "Beta"]) await create(tenant.owner, name, tenant.gateway_id);
+  });
+
+  test("boards are sorted by name in any case, newest first among equals, 20 per page", async () => {
+    const page = (await list(tenant.owner)).body;
+    expect(page).toMatchObject({ total: 5, limit: 20, offset: 0 });
+    expect(page.items.map((board: { name: string }) => board.name)).toEqual(["Alpha", "Beta", "beta", "gamma", "list board"]);
+  });
+
+  test.each([
+    ["?limit=2", ["Alpha", "Beta"], 2, 0],
+    ["?limit=2&page=2", ["beta", "gamma"], 2, 2],
+    ["?limit=2&page=3", ["list board"], 2, 4],
+    ["?limit=2&page=9", [], 2, 16],
+    ["?limit=2&page=2&offset=1", ["Beta", "beta"], 2, 1],
+    ["?page=2&offset=0&limit=1", ["Alpha"], 1, 0],
+    ["?offset=4", ["list board"], 20, 4],
+    ["?limit=200&page=2147483647", [], 200, 2_147_483_647],
+  ])("the query %s returns its page, the limit and offset applied, and the true total", async (query, items, limit, offset) => {
+    const page = (await list(tenant.owner, query)).body;
+    expect([await names(tenant.owner, query), page.total, page.limit, page.offset]).toEqual([items, 5, limit, offset]);
+  });
+
+  test("boards can be filtered by gateway and group, and an unknown id gives an empty page", async () => {
+    const { owner, organization_id } = tenant;
+    const gateway = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+    const second = (await world.call("POST", "/api/v1/gateways", { token: owner.token, body: gateway })).body.id;
+    const [group] = await world.db.insert(board_groups).values({ organization_id, name: "Group", slug: "group" }).returning();
+    await create(owner, "On second", second);
+    await create(owner, "In group", second, { board_group_id: group!.id });
+    expect(await names(owner, `?gateway_id=${second}`)).toEqual(["In group", "On second"]);
+    expect(await names(owner, `?board_group_id=${group!.id}`)).toEqual(["In group"]);
+    expect(await names(owner, `?board_group_id=${group!.id}&gateway_id=${tenant.gateway_id}`)).toEqual([]);
+    for (const foreign of [home.gateway_id, crypto.randomUUID()])
+      expect((await list(owner, `?gateway_id=${foreign}`)).body).toEqual({ items: [], total: 0, limit: 20, offset: 0 });
+  });
+});

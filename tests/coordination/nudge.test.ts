@@ -1,0 +1,184 @@
+import type { Lead } from "@board/core/actor";
+import { withInteractiveHost, INTERACTIVE_TIMEOUT_MS } from "@board/core/gateway/interactive-call";
+import { nudgeAgent } from "@board/core/coordination/nudge";
+import { activity_events, agents, gateways } from "@board/core/db/schema";
+import { GatewayError } from "@board/core/openclaw/gateway-error";
+import { groups } from "@board/functions/manifest";
+import { and, asc, eq, like } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { addBoard } from "../support/board.ts";
+import { createDeferredHost } from "../support/deferred-host.ts";
+import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { actAsMainAgent } from "../support/main-agent.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const MISSED = [404, { detail: "Not Found" }];
+const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
+
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+let abroad: Tenant;
+let count = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  host = await startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } });
+  abroad = await world.tenant("abroad", host.url);
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+});
+beforeEach(async () => {
+  home = await world.tenant(`home ${++count}`, host.url);
+  host.messages.length = 0;
+  host.calls.length = 0;
+});
+
+const nudge = (message: unknown = "Look", id = home.worker.id, as: CallOptions = { agent: home.lead.token }) =>
+  world.call("POST", `/api/v1/agent/boards/${home.board_id}/agents/${id}/nudge`, { ...as, body: { message } });
+const events = async () =>
+  world.db
+    .select()
+    .from(activity_events)
+    .where(and(eq(activity_events.organization_id, home.organization_id), like(activity_events.event_type, "agent.nudge.%")))
+    .orderBy(asc(activity_events.seq));
+const sends = () =>
+  host.calls.filter(({ method }) => method === "chat.send").map(({ params }) => params as { idempotencyKey: string });
+const gatewayRow = async () => (await world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id)))[0]!;
+
+test("the text of a nudge is sent unchanged, for the agent's own channel", async () => {
+  const message = "Look at {{ auth_token }}\n`AUTH_TOKEN`, now.";
+  expect(statusAndBody(await nudge(` ${message}\n`))).toEqual([200, { ok: true }]);
+  expect(host.calls.filter(({ method }) => method !== "connect").map(({ method, params }) => [method, params])).toEqual([
+    ["sessions.patch", { key: home.worker.session_key, label: "Worker" }],
+    [
+      "chat.send",
+      { sessionKey: home.worker.session_key, message, deliver: true, idempotencyKey: expect.stringMatching(/^coordination-/) },
+    ],
+  ]);
+  const about = { board_id: home.board_id, agent_id: home.lead.id, user_id: null };
+  expect(await events()).toMatchObject([{ event_type: "agent.nudge.sent", message: "Nudge to Worker sent.", ...about }]);
+});
+
+test("every nudge is a separate message, even with the same text", async () => {
+  await nudge();
+  await nudge();
+  expect(host.messages.map(({ message }) => message)).toEqual(["Look", "Look"]);
+});
+
+test.each([
+  ["is busy", () => host.failNext("chat.send", { code: "UNAVAILABLE", message: "starting" })],
+  ["restarts instead of answering", () => (host.faults.lost_responses["chat.send"] = 1)],
+])("a host that %s is retried, and the text arrives once", async (_what, disturb) => {
+  disturb();
+  expect(statusAndBody(await nudge())).toEqual([200, { ok: true }]);
+  expect(host.messages.map(({ message }) => message)).toEqual(["Look"]);
+  expect(sends()).toHaveLength(2);
+  expect(new Set(sends().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  expect((await events()).map(({ event_type }) => event_type)).toEqual(["agent.nudge.sent"]);
+});
+
+test("a refusal of the host is answered with its text, and recorded", async () => {
+  host.failNext("chat.send", { message: "session\u0007 is\nlocked" });
+  expect(statusAndBody(await nudge())).toEqual([502, { detail: "Gateway nudge failed: session is locked" }]);
+  expect(host.messages).toEqual([]);
+  expect(await events()).toMatchObject([
+    { event_type: "agent.nudge.failed", message: "Nudge to Worker failed: session is locked", agent_id: home.lead.id },
+  ]);
+  expect(await gatewayRow()).toMatchObject({ connected: true });
+});
+
+test("the error of a host that refuses the credentials does not contain the token, and the gateway shows it", async () => {
+  const other = await startFakeGateway({ token: "another-token" });
+  onTestFinished(() => other.close());
+  await world.db.update(gateways).set({ url: other.url }).where(eq(gateways.id, home.gateway_id));
+  const answer = await nudge();
+  expect([answer.status, answer.body.detail]).toEqual([
+    502,
+    expect.stringMatching(/^Gateway nudge failed: Gateway authentication/),
+  ]);
+  expect(answer.text).not.toContain("test-token-123");
+  expect(await gatewayRow()).toMatchObject({ connected: false });
+});
+
+test("an agent without a session or a gateway without an address cannot be nudged", async () => {
+  await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.worker.id));
+  expect(statusAndBody(await nudge())).toEqual([422, { detail: "Target agent has no session" }]);
+  await world.db.update(gateways).set({ url: "\t" }).where(eq(gateways.id, home.gateway_id));
+  expect(statusAndBody(await nudge("Look", home.lead.id))).toEqual([422, { detail: "Gateway url is required" }]);
+  expect([host.calls, await events()]).toEqual([[], []]);
+});
+
+test("a lead may nudge only agents of its own board", async () => {
+  const second = await addBoard(world, home);
+  const main = await actAsMainAgent(world, home.gateway_id);
+  for (const id of [second.agent.id, main.id, abroad.worker.id, crypto.randomUUID()])
+    for (const message of ["Look", " "]) expect(statusAndBody(await nudge(message, id)), id).toEqual(MISSED);
+  expect((await nudge("Look", home.lead.id)).status).toBe(200);
+});
+
+test("only leads may nudge, and only with a text", async () => {
+  const main = await actAsMainAgent(world, home.gateway_id);
+  for (const agent of [home.worker.token, main.token])
+    expect(statusAndBody(await nudge("Look", home.worker.id, { agent }))).toEqual([
+      403,
+      forbidden("Only board leads can perform this action"),
+    ]);
+  const foreign = await nudge("Look", home.worker.id, { agent: abroad.lead.token });
+  expect(statusAndBody(foreign)).toEqual(MISSED);
+  const second = await addBoard(world, home);
+  const path = `/api/v1/agent/boards/${second.board_id}/agents/${second.agent.id}/nudge`;
+  const elsewhere = await world.call("POST", path, { agent: home.lead.token, body: { message: "Look" } });
+  expect(statusAndBody(elsewhere)).toEqual([403, forbidden("Board access denied")]);
+  for (const message of [" ", null, 5]) expect((await nudge(message)).body.detail).toMatchObject([{ loc: ["body", "message"] }]);
+  expect(host.messages).toEqual([]);
+});
+
+test("while the host is waited for no transaction is open: with one connection other requests continue", async () => {
+  const held = createDeferredHost();
+  const actor: Lead = {
+    type: "agent",
+    agent_id: home.lead.id,
+    name: "Lead",
+    organization_id: home.organization_id,
+    gateway_id: home.gateway_id,
+    board_id: home.board_id,
+    is_board_lead: true,
+    openclaw_session_id: home.lead.session_key,
+    newly_seen: false,
+  };
+  const ctx = { ...world.context(), actor, gateways: held.gateways };
+  const nudging = nudgeAgent(ctx, home.board_id, home.worker.id, { message: "Look" });
+  const call = await held.call(0);
+  const other = await world.call("POST", "/api/v1/tags", { token: home.owner.token, body: { name: "Meanwhile" } });
+  expect([other.status, await events()]).toEqual([200, []]);
+  call.answer();
+  await nudging;
+  expect(await events()).toHaveLength(1);
+});
+
+test("a host that never answers or is down ends in an error within the time limit", async () => {
+  const other = await startFakeGateway({ token: "test-token-123" });
+  onTestFinished(() => other.close());
+  await world.db.update(gateways).set({ url: other.url }).where(eq(gateways.id, home.gateway_id));
+  const ctx = world.context();
+  const work = async () => withInteractiveHost(ctx, await gatewayRow(), async () => "done", 1_000);
+  other.faults.silent_handshake = true;
+  await expect(work()).rejects.toBeInstanceOf(GatewayError);
+  expect(await gatewayRow()).toMatchObject({ connected: false });
+  other.faults.silent_handshake = false;
+  await other.stop();
+  await expect(work()).rejects.toThrow(/^Gateway unreachable for \d+ s during connect\. Last error: /);
+  expect(await gatewayRow()).toMatchObject({ connected: false });
+  await other.start();
+  expect(await work()).toBe("done");
+  expect(await gatewayRow()).toMatchObject({ connected: true, last_error: null });
+});
+
+test("the time limits increase from the calls to hosts through the function to API Gateway", () => {
+  expect(groups.agent.timeout_seconds * 1_000).toBeGreaterThan(INTERACTIVE_TIMEOUT_MS);
+  expect(groups.agent.timeout_seconds).toBeLessThan(29);
+});

@@ -1,0 +1,147 @@
+import { activity_events, boards, gateways, jobs } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
+import { asc, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { stopHost } from "../support/provisioning.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const SPREAD_MS = 60_000;
+
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+let tenants = 0;
+beforeEach(async () => {
+  await host?.close();
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
+  await removeAll();
+  await world.db.delete(jobs);
+  await world.db.delete(activity_events);
+  home = await world.tenant(`tenant ${++tenants}`, host.url);
+});
+afterAll(() => host.close());
+
+/** Gateways and the rows that depend on them. */
+async function removeAll(): Promise<void> {
+  await world.db.delete(boards);
+  await world.db.delete(gateways);
+}
+const probes = () => world.db.select().from(jobs).where(eq(jobs.kind, "gateway.probe"));
+const shown = async () =>
+  (await world.call("GET", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token })).body as Record<string, unknown>;
+const set = (values: Partial<typeof gateways.$inferInsert>) =>
+  world.db.update(gateways).set(values).where(eq(gateways.id, home.gateway_id));
+const recordedEvents = async () =>
+  (await world.db.select().from(activity_events).orderBy(asc(activity_events.seq)))
+    .map(({ event_type }) => event_type)
+    .filter((type) => type.startsWith("gateway."));
+async function probe(): Promise<void> {
+  await scheduled.probe(world.context());
+  world.elapse(SPREAD_MS);
+  await world.drain();
+}
+
+describe("a run of the connectivity schedule", () => {
+  test("a run probes each host once, at different times", async () => {
+    const row = (await world.db.select().from(gateways))[0]!;
+    const others = Array.from({ length: 120 }, (_, number) => ({ ...row, id: crypto.randomUUID(), name: `Host ${number}` }));
+    await world.db.insert(gateways).values(others);
+    const before = world.now().getTime();
+    await scheduled.probe(world.context());
+    await scheduled.probe(world.context());
+    const made = await probes();
+    expect(new Set(made.map(({ gateway_id }) => gateway_id)).size).toBe(121);
+    expect(made).toHaveLength(121);
+    const delays = made.map(({ run_at }) => run_at.getTime() - before);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(SPREAD_MS + 5_000);
+    expect(new Set(delays).size).toBeGreaterThan(60);
+    expect(made.every(({ lane, organization_id }) => lane === null && organization_id === home.organization_id)).toBe(true);
+  });
+
+  test("a run without gateways does nothing", async () => {
+    await removeAll();
+    await scheduled.probe(world.context());
+    expect(await probes()).toEqual([]);
+  });
+});
+
+test("a host that goes down and comes back is recorded once each time, and shown", async () => {
+  await stopHost(world, host);
+  await probe();
+  await probe();
+  expect(await shown()).toMatchObject({
+    connected: false,
+    last_error: expect.stringContaining("ECONNREFUSED"),
+    version: "2026.9.6",
+  });
+  await host.start();
+  await probe();
+  await probe();
+  expect(await shown()).toMatchObject({ connected: true, last_error: null, version: "2026.9.6" });
+  expect(await recordedEvents()).toEqual(["gateway.disconnected", "gateway.connected"]);
+  expect((await probes()).every(({ status }) => status === "done")).toBe(true);
+});
+
+test("an unchanged host leaves the row of its gateway unwritten", async () => {
+  const before = await shown();
+  await probe();
+  expect([await shown(), await recordedEvents()]).toEqual([before, []]);
+});
+
+test("a host that was registered while it was down shows its version after it comes up", async () => {
+  await set({ connected: false, version: null, last_error: "Gateway connection failed: connect ECONNREFUSED" });
+  await probe();
+  expect(await shown()).toMatchObject({ connected: true, version: "2026.9.6", last_error: null });
+});
+
+test("a host that was downgraded is connected with a warning, and a successful call keeps the warning", async () => {
+  const { port } = host;
+  await stopHost(world, host);
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.2.9", version: "2026.2.8", port });
+  await probe();
+  const warned = { connected: true, version: "2026.2.8", last_error: expect.stringContaining("not supported") };
+  expect(await shown()).toMatchObject(warned);
+  const path = `/api/v1/boards/${home.board_id}/memory`;
+  await world.call("POST", path, { token: home.owner.token, body: { content: "Hello @lead", tags: ["chat"] } });
+  await world.drain();
+  expect(host.messages).toHaveLength(1);
+  expect([await shown(), await recordedEvents()]).toMatchObject([warned, []]);
+});
+
+test("a host of unknown version keeps its warning", async () => {
+  const { port } = host;
+  await stopHost(world, host);
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.2.9", version: "dev", port });
+  await probe();
+  expect(await shown()).toMatchObject({
+    connected: true,
+    version: null,
+    last_error: expect.stringContaining("unable to determine gateway version"),
+  });
+});
+
+test("a host that refuses its credentials, or does not answer for ten seconds, is not connected", async () => {
+  host.failNext("connect", { message: "missing scope: operator.read" });
+  await set({ token_sealed: null });
+  await probe();
+  expect(await shown()).toMatchObject({ connected: false, last_error: expect.stringContaining("missing required scope") });
+  host.faults.silent_handshake = true;
+  await probe();
+  expect(await shown()).toMatchObject({ connected: false, last_error: expect.stringContaining("10 s") });
+  expect(await recordedEvents()).toEqual(["gateway.disconnected"]);
+});
+
+test("a gateway that was deleted before its probe is not probed", async () => {
+  await scheduled.probe(world.context());
+  await removeAll();
+  host.calls.length = 0;
+  world.elapse(SPREAD_MS);
+  await world.drain();
+  expect([host.calls, (await probes()).map(({ status }) => status)]).toEqual([[], ["done"]]);
+});

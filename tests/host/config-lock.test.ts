@@ -1,0 +1,141 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Context, transaction } from "@board/core/context";
+import { openPostgres } from "@board/core/db/postgres";
+import type { Database } from "@board/core/db/database";
+import { host_turns } from "@board/core/db/schema";
+import { acquireConfigLock } from "@board/core/host/config-lock";
+import { silentLog } from "@board/core/log";
+import { scheduled } from "@board/core/schedule";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Two processes as the database sees them, each with its own connections. */
+let postgres: Postgres;
+let database: Database;
+let narrow: Database;
+let world: World;
+let first_process: Context;
+let second_process: Context;
+let gateway_id: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const url = await postgres.createDatabase("turns");
+  database = openPostgres(url, { max: 10, log: silentLog });
+  narrow = openPostgres(url, { max: 1, log: silentLog });
+  await database.migrate();
+  world = await createWorld({ database });
+  first_process = world.context();
+  second_process = { ...world.context(), db: narrow.db };
+});
+afterAll(async () => {
+  await world?.close();
+  await narrow?.close();
+  await database?.close();
+  await postgres?.stop();
+});
+beforeEach(() => {
+  gateway_id = crypto.randomUUID();
+});
+
+const LONG = { wait_ms: 20_000 };
+const lockRows = () => world.db.select().from(host_turns);
+/** Expires the lock, as if its holder had died a minute ago. */
+const expireLock = () =>
+  world.db.update(host_turns).set({ held_until: sql`now() - interval '1 ms'` }).where(eq(host_turns.gateway_id, gateway_id));
+
+test("a writer waits for the lock, across all processes, and for the spacing after the last write", async () => {
+  let inside = 0;
+  const most: number[] = [];
+  const gaps: number[] = [];
+  let ended = Number.NEGATIVE_INFINITY;
+  const write = async (ctx: Context) => {
+    const lock = await acquireConfigLock(ctx, gateway_id, LONG);
+    gaps.push(performance.now() - ended);
+    most.push(++inside);
+    await pause(5);
+    inside--;
+    ended = performance.now();
+    await lock.release(150);
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, index) => write(index % 2 === 0 ? first_process : second_process)));
+  expect(most).toEqual(Array(8).fill(1));
+  // The table stores whole milliseconds.
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(149);
+});
+
+test("the lock of one gateway does not affect another gateway", async () => {
+  const first = await acquireConfigLock(first_process, gateway_id, LONG);
+  const second = await acquireConfigLock(second_process, crypto.randomUUID(), { wait_ms: 0 });
+  const holders = (await lockRows()).filter(({ holder }) => holder !== null);
+  expect(holders).toHaveLength(2);
+  await Promise.all([first.release(0), second.release(0)]);
+});
+
+test("nobody holds a database connection while waiting: one connection serves a holder, many waiters and other queries", async () => {
+  const holder = await acquireConfigLock(second_process, gateway_id, LONG);
+  const waiting = Array.from({ length: 5 }, () =>
+    acquireConfigLock(second_process, gateway_id, LONG).then(async (lock) => {
+      await lock.release(0);
+      return "written";
+    }),
+  );
+  await pause(300);
+  expect((await second_process.db.select().from(host_turns)).length).toBeGreaterThan(0);
+  await holder.release(0);
+  expect(await Promise.all(waiting)).toEqual(Array(5).fill("written"));
+});
+
+test("waiting for the lock has a limit and can be aborted, and the error says that the configuration is busy", async () => {
+  const holder = await acquireConfigLock(first_process, gateway_id, LONG);
+  await expect(acquireConfigLock(second_process, gateway_id, { wait_ms: 300 })).rejects.toMatchObject({
+    message: expect.stringContaining("configuration is busy"),
+    failure: { retryable: true },
+  });
+  const stopping = new AbortController();
+  const waiting = acquireConfigLock(second_process, gateway_id, { ...LONG, signal: stopping.signal });
+  stopping.abort();
+  await expect(waiting).rejects.toThrow("aborted");
+  await holder.release(0);
+});
+
+test("a dead holder loses the lock when it expires, and its late release does not affect the next holder", async () => {
+  const lost = await acquireConfigLock(first_process, gateway_id, LONG);
+  const [held] = (await lockRows()).filter((lock) => lock.gateway_id === gateway_id);
+  expect(held!.held_until.getTime() - Date.now()).toBeGreaterThan(50_000);
+  await expect(acquireConfigLock(second_process, gateway_id, { wait_ms: 0 })).rejects.toThrow("busy");
+  await expireLock();
+  const next = await acquireConfigLock(second_process, gateway_id, { wait_ms: 0 });
+  await lost.release(0);
+  await expect(acquireConfigLock(first_process, gateway_id, { wait_ms: 0 })).rejects.toThrow("busy");
+  await next.release(0);
+  await (await acquireConfigLock(first_process, gateway_id, { wait_ms: 0 })).release(0);
+});
+
+test("the lock is extended while its holder works for a long time", async () => {
+  const holder = await acquireConfigLock(first_process, gateway_id, { ...LONG, lease_ms: 900 });
+  await expect(acquireConfigLock(second_process, gateway_id, { wait_ms: 2_000 })).rejects.toThrow("busy");
+  await holder.release(0);
+});
+
+test("acquiring the lock inside a transaction is refused", async () => {
+  await expect(transaction(first_process, (ctx) => acquireConfigLock(ctx, gateway_id, LONG))).rejects.toThrow(
+    "inside a transaction",
+  );
+});
+
+test("the lock rows of deleted gateways are removed, except a lock that is held", async () => {
+  const { gateway_id: stays } = await world.tenant("home");
+  const held = crypto.randomUUID();
+  await (await acquireConfigLock(first_process, stays, LONG)).release(0);
+  await (await acquireConfigLock(first_process, gateway_id, LONG)).release(0);
+  const holder = await acquireConfigLock(first_process, held, LONG);
+  await pause(5);
+  await scheduled.retention(world.context());
+  const left = (await lockRows()).map((lock) => lock.gateway_id);
+  expect([left.includes(stays), left.includes(held), left.includes(gateway_id)]).toEqual([true, true, false]);
+  await holder.release(0);
+  await (await acquireConfigLock(first_process, gateway_id, { wait_ms: 0 })).release(0);
+});

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { hostContract } from "../proofs/gateways/contract.ts";
+import type { ContractHost } from "../proofs/gateways/real-host.ts";
+import { startRunningService, type RunningService } from "../proofs/gateways/running-service.ts";
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service?.close());
+
+/**
+ * Runs the checks of `npm run test:gateways`, which test real hosts, against the stand-in. They run at once because they
+ * mostly wait.
+ */
+describe.concurrent.each(Object.keys(dialects) as DialectName[])("the host stand-in of release %s", (release) => {
+  hostContract({ release, stage: () => service, start: () => start(release), timeout_ms: 60_000 });
+});
+
+async function start(dialect: DialectName): Promise<ContractHost> {
+  const token = "test-token-123";
+  const fake = await startFakeGateway({ token, dialect, reply: () => "Understood." });
+  fake.faults.restart_after_writes = true;
+  // The real limit would make the fourth patch wait for a minute.
+  fake.faults.patch_limit = null;
+  return {
+    url: fake.url,
+    token,
+    workspace_root: "/srv/agents",
+    async whileDown(work) {
+      await fake.stop();
+      try {
+        await work();
+      } finally {
+        await fake.start();
+      }
+    },
+    close: () => fake.close(),
+  };
+}

@@ -1,0 +1,142 @@
+import { activity_events, gateways, jobs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { listJobs, redriveJobs } from "@board/core/job/job";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
+import { createWebhook, postPayload } from "../support/webhook.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const MAX_CRASHES = 5;
+const ANOTHER_KEY = /another ENCRYPTION_KEY/;
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld();
+  host = await startFakeGateway({ token: "test-token-123" });
+  home = await world.tenant("home", host.url);
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+});
+beforeEach(async () => {
+  await world.drain();
+  await world.db.delete(jobs);
+  await world.db.delete(activity_events);
+  host.messages.length = 0;
+  world.log.length = 0;
+});
+
+const work = (id: string) => deliver(world.context(), id);
+const failures = () => world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"));
+
+/**
+ * Replaces the gateway's token with bytes that this service cannot decrypt, which no handler expects. Returns a function that
+ * repairs it.
+ */
+async function breakToken(): Promise<() => Promise<unknown>> {
+  const own = eq(gateways.id, home.gateway_id);
+  const [{ token_sealed } = {}] = await world.db.select({ token_sealed: gateways.token_sealed }).from(gateways).where(own);
+  await world.db
+    .update(gateways)
+    .set({ token_sealed: Buffer.alloc(60) })
+    .where(own);
+  return () => world.db.update(gateways).set({ token_sealed }).where(own);
+}
+
+async function notification(): Promise<string> {
+  return (await getPayloadJob(world, await postPayload(world, await createWebhook(world, home)))).id;
+}
+
+test("a crash is thrown, so that the queue delivers the wake-up again, and is counted", async () => {
+  const id = await notification();
+  await relayOnce(world);
+  const repair = await breakToken();
+  await expect(work(id)).rejects.toThrow(ANOTHER_KEY);
+  expect(await getJob(world, id)).toMatchObject({
+    status: "queued",
+    attempts: 1,
+    last_error: expect.stringMatching(ANOTHER_KEY),
+  });
+  // The queue still has the wake-up; a second one would double the deliveries.
+  expect(await relayOnce(world)).toEqual([]);
+  await repair();
+  await work(id);
+  expect([await getJob(world, id), host.messages]).toMatchObject([{ status: "done", attempts: 2, last_error: null }, [{}]]);
+});
+
+test("a job that crashes five times is dead, recorded once, and done once after repair and redrive", async () => {
+  const id = await notification();
+  const repair = await breakToken();
+  for (let n = 1; n <= MAX_CRASHES; n++) {
+    expect((await getJob(world, id)).status).toBe("queued");
+    await expect(work(id)).rejects.toThrow(ANOTHER_KEY);
+  }
+  expect(await getJob(world, id)).toMatchObject({ status: "dead", attempts: MAX_CRASHES });
+  expect(world.log.filter((line) => line.event === "jobs.dead")).toMatchObject([{ level: "error", job_id: id }]);
+  await work(id);
+  expect(await failures()).toMatchObject([{ board_id: home.board_id, agent_id: home.lead.id }]);
+  await repair();
+  expect(await listJobs(world.context(), "dead")).toMatchObject([{ id }]);
+  await redriveJobs(world.context(), [id]);
+  await world.drain();
+  expect([(await getJob(world, id)).status, host.messages.length, (await failures()).length]).toEqual(["done", 1, 1]);
+});
+
+test("a job of a kind that this release does not know counts as a crash and blocks no other lane", async () => {
+  const id = await addJob(world, home);
+  await world.db.update(jobs).set({ kind: "of.tomorrow" }).where(eq(jobs.id, id));
+  for (let n = 1; n <= MAX_CRASHES; n++) {
+    await expect(work(id)).rejects.toThrow("of.tomorrow");
+    expect(await getJob(world, id)).toMatchObject({ status: n < MAX_CRASHES ? "queued" : "dead", attempts: n });
+  }
+  const other = await addJob(world, home);
+  await work(other);
+  expect((await getJob(world, other)).status).toBe("done");
+});
+
+test("when the end of a job cannot be recorded, its event is not recorded either", async () => {
+  const id = await notification();
+  const repair = await breakToken();
+  await world.db
+    .update(jobs)
+    .set({ attempts: MAX_CRASHES - 1, crashes: MAX_CRASHES - 1 })
+    .where(eq(jobs.id, id));
+  await world.db.execute("alter table activity_events add constraint no_events check (false) not valid");
+  await expect(work(id)).rejects.toThrow("activity_events");
+  expect(await getJob(world, id)).toMatchObject({ status: "running", attempts: MAX_CRASHES });
+  await world.db.execute("alter table activity_events drop constraint no_events");
+  world.elapse(60_000);
+  await expect(work(id)).rejects.toThrow("Worker exited without reporting (crash 5 of 5)");
+  expect([(await getJob(world, id)).status, (await failures()).length]).toEqual(["dead", 1]);
+  await repair();
+});
+
+test("attempts that fail because of a host do not count towards the crashes of the same job", async () => {
+  const id = await notification();
+  await host.stop();
+  for (let n = 1; n <= MAX_CRASHES; n++) {
+    await work(id);
+    world.elapse(600_000);
+  }
+  await host.start();
+  const repair = await breakToken();
+  await expect(work(id)).rejects.toThrow(ANOTHER_KEY);
+  expect(await getJob(world, id)).toMatchObject({ status: "queued", attempts: MAX_CRASHES + 1, crashes: 1 });
+  await repair();
+});
+
+test("a job whose worker exits without reporting each time is dead after the last crash and unblocks its lane", async () => {
+  const id = await notification();
+  const expired = { status: "running", lease_until: new Date(0) } as const;
+  await world.db
+    .update(jobs)
+    .set({ ...expired, attempts: 4, crashes: 4 })
+    .where(eq(jobs.id, id));
+  await expect(work(id)).rejects.toThrow("Worker exited without reporting (crash 5 of 5)");
+  expect([(await getJob(world, id)).status, (await failures()).length, host.messages.length]).toEqual(["dead", 1, 0]);
+});

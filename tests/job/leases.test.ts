@@ -1,0 +1,124 @@
+import { activity_events, jobs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { eq } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createDeferredHost } from "../support/deferred-host.ts";
+import { getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
+import { createWebhook, postPayload } from "../support/webhook.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const LEASE_MS = 60_000;
+let world: World;
+let home: Tenant;
+let host: ReturnType<typeof createDeferredHost>;
+let id: string;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  host = createDeferredHost();
+  await world.db.delete(jobs);
+  const payload_id = await postPayload(world, await createWebhook(world, home));
+  ({ id } = await getPayloadJob(world, payload_id));
+});
+afterEach(() => vi.useRealTimers());
+
+/** The outcome when another consumer receives a wake-up for the job. */
+const work = () => deliver({ ...world.context(), gateways: host.gateways }, id);
+const read = () => getJob(world, id);
+
+test("a running job cannot be claimed by another worker", async () => {
+  const first = work();
+  const call = await host.call(0);
+  await work();
+  await work();
+  expect(await read()).toMatchObject({ status: "running", attempts: 1 });
+  call.answer();
+  await first;
+  expect(await read()).toMatchObject({ status: "done", attempts: 1 });
+  expect(host.calls).toHaveLength(1);
+});
+
+test("a job whose worker died is sent again and claimed after its lease has expired", async () => {
+  await relayOnce(world);
+  void work();
+  await host.call(0);
+  world.elapse(LEASE_MS + 31 * 60_000);
+  expect(await relayOnce(world)).toMatchObject([{ id, delay_seconds: 0 }]);
+  const second = work();
+  (await host.call(1)).answer();
+  await second;
+  expect(await read()).toMatchObject({ status: "done", attempts: 2 });
+});
+
+test("a wake-up for a job with another worker is delivered again after the lease has expired", async () => {
+  await relayOnce(world);
+  void work();
+  await host.call(0);
+  await work();
+  const [wakeUp] = await relayOnce(world);
+  expect([wakeUp?.id, wakeUp!.delay_seconds > 0 && wakeUp!.delay_seconds <= 60]).toEqual([id, true]);
+});
+
+test("a worker that returns after its lease was taken over cannot end the job", async () => {
+  const first = work();
+  const late = await host.call(0);
+  world.elapse(LEASE_MS);
+  const second = work();
+  const current = await host.call(1);
+  late.answer();
+  await first;
+  expect(await read()).toMatchObject({ status: "running", attempts: 2, finished_at: null });
+  current.fail("the host is down");
+  await second;
+  expect(await read()).toMatchObject({ status: "queued", attempts: 2, last_error: "the host is down" });
+});
+
+test("a worker that returns and fails, even at the last attempt, changes nothing and reports nothing", async () => {
+  await world.db.update(jobs).set({ attempts: 11 }).where(eq(jobs.id, id));
+  const first = work();
+  const late = await host.call(0);
+  world.elapse(LEASE_MS);
+  const second = work();
+  (await host.call(1)).answer();
+  await second;
+  const done = await read();
+  world.log.length = 0;
+  late.fail("the host is down");
+  await first;
+  expect([done.status, await read()]).toEqual(["done", done]);
+  expect(await world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"))).toEqual(
+    [],
+  );
+  expect(world.log.filter((line) => line.event === "jobs.dead")).toEqual([]);
+});
+
+test("the lease of a slow worker is extended", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const first = work();
+  const call = await host.call(0);
+  for (let n = 0; n < 6; n++) {
+    world.elapse(LEASE_MS / 3);
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 3);
+    await work();
+  }
+  expect(host.calls).toHaveLength(1);
+  call.answer();
+  await first;
+  expect(await read()).toMatchObject({ status: "done", attempts: 1 });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("an attempt whose worker was killed counts, and the last one ends the job", async () => {
+  await world.db.update(jobs).set({ attempts: 11 }).where(eq(jobs.id, id));
+  void work();
+  await host.call(0);
+  world.elapse(LEASE_MS);
+  const second = work();
+  (await host.call(1)).fail("the host is down");
+  await second;
+  expect((await read()).status).toBe("dead");
+});

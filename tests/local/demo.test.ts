@@ -1,0 +1,118 @@
+import { readdirSync } from "node:fs";
+import { afterEach, expect, test, vi } from "vitest";
+import { cleanUpPrograms, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
+
+// The demo pauses between its steps, so that people can follow it.
+vi.setConfig({ testTimeout: 90_000 });
+afterEach(cleanUpPrograms);
+
+/** Expects that the output has a line for each milestone, in this order. */
+function expectInOrder(stdout: string, milestones: RegExp[]): void {
+  const lines = stdout.split("\n");
+  for (const milestone of milestones) {
+    const at = lines.findIndex((line) => milestone.test(line));
+    expect(at, `${milestone} in its place in\n${stdout}`).toBeGreaterThanOrEqual(0);
+    lines.splice(0, at + 1);
+  }
+}
+
+test("the demo takes a customer's mail through review and approval to done, and survives an outage of the host", async () => {
+  const TMPDIR = temporaryFolder();
+  // The demo must ignore settings that lead to real data.
+  const { code, stdout, stderr } = await runProgram("demo", {
+    TMPDIR,
+    DEMO_SECONDS: "1",
+    DATABASE_URL: "postgres://127.0.0.1:1/real",
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expectInOrder(stdout, [
+    /service {4}http:\/\/127\.0\.0\.1:\d+$/,
+    /document {3}http:\/\/127\.0\.0\.1:\d+\/openapi\.json$/,
+    /token {6}\S{50,}$/,
+    /you +register the gateway Office, OpenClaw [\d.]+: connected$/,
+    /you +set its rules: /,
+    /customer +email from lea@mail\.example: .+ → 202$/,
+    /gateway +wakes Iris for the email from lea@mail\.example/,
+    /Iris +creates #1 Refund order 4711 \(high, customers, money\) for Milo$/,
+    /gateway +wakes Milo: TASK ASSIGNED #1/,
+    /Milo +moves #1 to in_progress$/,
+    /Milo +asks in #1: @lead /,
+    /gateway +wakes Iris: TASK MENTION #1/,
+    /Iris +answers in #1: /,
+    /gateway +wakes Milo: NEW TASK COMMENT #1/,
+    /Milo +moves #1 to review: /,
+    /gateway +wakes Iris: .*TASK READY FOR LEAD REVIEW.* #1/,
+    /Iris +moves #1 to inbox: the receipt is missing/,
+    /gateway +wakes Milo: .*CHANGES REQUESTED.* #1/,
+    /Milo +moves #1 to in_progress$/,
+    /Milo +moves #1 to review: .+ receipt/,
+    /Iris +moves #1 to done → 409/,
+    /Iris +Task can only be marked done when a linked approval has been approved\.$/,
+    /Iris +asks you to approve #1: /,
+    /you +approve #1$/,
+    /gateway +wakes Iris: APPROVAL RESOLVED #1/,
+    /Iris +moves #1 to done$/,
+    /(Milo|Juno) +claims #2, which was unassigned$/,
+    /(Milo|Juno) +moves #2 to review: /,
+    /gateway +wakes Iris: .*TASK READY FOR LEAD REVIEW.* #2/,
+    /you +approve #2$/,
+    /Iris +moves #2 to done$/,
+  ]);
+  expectInOrder(stdout, [
+    /gateway +receives the workspace files of each agent$/,
+    /Iris +has its files and its token, and is online$/,
+  ]);
+  // Meanwhile a second task waits for the first one, and the host has an outage.
+  expectInOrder(stdout, [/Iris +creates #2 .+ after #1$/, /Iris +moves #1 to done$/, /(Milo|Juno) +claims #2/]);
+  expectInOrder(stdout, [
+    /Iris +moves #1 to done$/,
+    /gateway +goes down/,
+    /customer +form of Tomasz: .+ → 202$/,
+    /monitor +warning alert: .+ → 202$/,
+    /gateway +is up again/,
+    /gateway +wakes Iris for the form of Tomasz, \d+\.\d s after the post$/,
+    /gateway +wakes Iris for the warning alert, \d+\.\d s after the post$/,
+    /Iris +creates #3 Answer Tomasz: .+ unassigned$/,
+    /(Milo|Juno) +moves #3 to review: /,
+    /Iris +moves #3 to done$/,
+  ]);
+  expectInOrder(stdout, [
+    /stranger +forged push .+ → 403/,
+    /Iris +notes: warning alert/,
+    /^ {2}accepted +3 /,
+    /rejected +1 /,
+    /delivered +3 +none lost, none twice$/,
+    /tasks +3 +all done$/,
+    /approvals +3 +requested, 3 decided by you$/,
+    /^Next steps$/,
+    /packages\/local\/src\/demo +shows how to use the API with the typed client$/,
+  ]);
+  expect(stdout).not.toContain("\u001b");
+  expect(readdirSync(TMPDIR)).toEqual([]);
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s stops the running demo cleanly", async (signal) => {
+  const TMPDIR = temporaryFolder();
+  const demo = startProgram("demo", { TMPDIR });
+  const [, url] = await demo.waitForOutput(/service {4}(\S+)/);
+  await demo.waitForOutput(/wakes Iris/);
+  expect(await demo.stop(signal)).toEqual({ code: 0, signal: null });
+  expect(demo.stderr).toBe("");
+  expect(demo.stdout).toMatch(/^ {2}accepted +\d/m);
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
+  expect(readdirSync(TMPDIR)).toEqual([]);
+});
+
+test("a signal stops the demo while it is starting", async () => {
+  const TMPDIR = temporaryFolder();
+  const demo = startProgram("demo", { TMPDIR });
+  await demo.waitForOutput(/Starting/);
+  expect(await demo.stop()).toEqual({ code: 0, signal: null });
+  expect(demo.stderr).toBe("");
+  expect(readdirSync(TMPDIR)).toEqual([]);
+});
+
+test("an invalid DEMO_SECONDS is reported in one line", async () => {
+  const refused = await runProgram("demo", { DEMO_SECONDS: "soon" });
+  expect(refused).toMatchObject({ code: 1, stdout: "", stderr: "DEMO_SECONDS must be a whole number of seconds\n" });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { readMessage } from "../../packages/local/src/fake-gateway/directives.ts";
+
+const read = (dialect: DialectName, message: string) => readMessage(message, dialects[dialect]);
+
+describe("the fake gateway 2026.9.6", () => {
+  test.each([
+    ["go\n/exec host=gateway security=full ask=off\nnow", ["/exec host=gateway security=full ask=off"]],
+    ["go /model x/y now", ["/model x/y"]],
+    ["go /model x/y -g now", ["/model x/y -g"]],
+    ["go /THINK:high now", ["/THINK:high"]],
+    ["go /status: now", ["/status:"]],
+  ])("obeys the directive in %j and takes it out of the text", (message, obeyed) => {
+    const answer = read("2026.9.6", message);
+    expect(answer.obeyed).toEqual(obeyed);
+    expect(answer.seen).toMatch(/^go\s+now$/);
+  });
+
+  test("keeps a message with /elevated to itself", () => {
+    expect(read("2026.9.6", "go /elevated full now")).toEqual({ seen: null, obeyed: ["/elevated full"] });
+  });
+
+  test("makes the agent use a skill that the text names", () => {
+    expect(read("2026.9.6", "use $paint-wall at $HOME")).toEqual({ seen: "use $paint-wall at $HOME", obeyed: ["$paint-wall"] });
+  });
+});
+
+describe("the fake gateway 2026.2.26", () => {
+  test("takes directives out of a text without obeying them, and joins its lines", () => {
+    expect(read("2026.2.26", "GET /status returned\n500 /model x/y")).toEqual({ seen: "GET returned 500", obeyed: [] });
+  });
+
+  test("obeys a message that is a directive only", () => {
+    expect(read("2026.2.26", "/model x/y")).toEqual({ seen: null, obeyed: ["/model x/y"] });
+  });
+
+  test.each(["a\\n/status b", "a [Current message - respond to this] /new"])("reads %j as a real one does", (message) => {
+    const { seen, obeyed } = read("2026.2.26", message);
+    expect(seen === "a b" || obeyed[0] === "/new").toBe(true);
+  });
+});
+
+test.each(Object.keys(dialects) as DialectName[])("the fake gateway %s obeys commands and stop words only alone", (dialect) => {
+  for (const order of ["/new", "/reset now", "stop", "Please stop!", "! ls", "/compact"])
+    expect(read(dialect, order), order).toEqual({ seen: null, obeyed: [order] });
+  for (const text of ["say /new", "stop it", "so ! ls", "a /api/v1/status b", "and/model x", "\u2060/model x", "/pause"])
+    expect(read(dialect, text), text).toEqual({ seen: text, obeyed: [] });
+});

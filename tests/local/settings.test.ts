@@ -1,0 +1,194 @@
+import { parseSettings, type Settings, SettingsError } from "@board/core/settings";
+import { describe, expect, test } from "vitest";
+import { TEST_KEYS } from "../support/world.ts";
+
+const TOKEN = "t".repeat(50);
+const local = { ...TEST_KEYS, LOCAL_AUTH_TOKEN: TOKEN };
+const oidc = { ...TEST_KEYS, AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" };
+const lambda = { ...oidc, DATABASE_URL: "postgres://db.example/board" };
+
+/** Returns the error of a start with these settings, or an empty string when it succeeds. */
+function refusal(environment: Record<string, string>, edge: "local" | "lambda" = "local"): string {
+  try {
+    parseSettings(environment, edge);
+    return "";
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
+
+test("a local server needs only its secrets as settings", () => {
+  expect(parseSettings(local, "local")).toMatchObject<Partial<Settings>>({
+    port: 8000,
+    host: "127.0.0.1",
+    data_dir: "./.data",
+    database: { driver: "pglite", url: null },
+    base_url: null,
+    service_url: "http://127.0.0.1:8000",
+    auth: { mode: "local", token: TOKEN },
+    cors_origins: [],
+    trusted_proxies: [],
+    webhook_max_payload_bytes: 1_048_576,
+    webhook_rate_per_minute: 600,
+    auth_failures_per_minute: 20,
+    gateway_min_version: "2026.02.9",
+    gateway_allowed_hosts: [],
+    private_gateways_allowed: true,
+    souls_directory_url: null,
+    activity_readers: "admin",
+    activity_retention_days: 0,
+    board_events: true,
+    prepared_statements: true,
+    database_timeouts: { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 },
+    events_endpoint: null,
+    security_headers: {
+      "X-Content-Type-Options": "nosniff",
+      "X-Frame-Options": "DENY",
+      "Referrer-Policy": "strict-origin-when-cross-origin",
+    },
+    log_level: "info",
+  });
+});
+
+test.each<[string, string, Partial<Settings>]>([
+  ["PORT", " 0 ", { port: 0 }],
+  ["PORT", "65535", { port: 65_535, service_url: "http://127.0.0.1:65535" }],
+  ["HOST", "0.0.0.0", { host: "0.0.0.0", service_url: "http://0.0.0.0:8000" }],
+  ["HOST", "::1", { host: "::1", service_url: "http://[::1]:8000" }],
+  ["DATA_DIR", "/srv/data", { data_dir: "/srv/data" }],
+  ["DATABASE_URL", "postgres://u:p@db/board", { database: { driver: "postgres", url: "postgres://u:p@db/board" } }],
+  ["DATABASE_URL", "postgresql://db/board", { database: { driver: "postgres", url: "postgresql://db/board" } }],
+  ["DATABASE_URL", "postgres://x.eu.neon.tech/b", { database: { driver: "neon", url: "postgres://x.eu.neon.tech/b" } }],
+  ["BASE_URL", "https://board.example/", { base_url: "https://board.example", service_url: "https://board.example" }],
+  ["BASE_URL", "http://10.0.0.1:8000/sub///", { base_url: "http://10.0.0.1:8000/sub" }],
+  ["LOCAL_AUTH_TOKEN", `  ${TOKEN}x\n`, { auth: { mode: "local", token: `${TOKEN}x` } }],
+  ["CORS_ORIGINS", " https://a.example ,,https://b.example", { cors_origins: ["https://a.example", "https://b.example"] }],
+  ["TRUSTED_PROXIES", "10.0.0.0/8, ::1", { trusted_proxies: ["10.0.0.0/8", "::1"] }],
+  ["WEBHOOK_MAX_PAYLOAD_BYTES", "1024", { webhook_max_payload_bytes: 1_024 }],
+  ["WEBHOOK_RATE_PER_MINUTE", "0", { webhook_rate_per_minute: 0 }],
+  ["AUTH_FAILURES_PER_MINUTE", "0", { auth_failures_per_minute: 0 }],
+  ["GATEWAY_MIN_VERSION", "2026.5.7", { gateway_min_version: "2026.5.7" }],
+  ["GATEWAY_MIN_VERSION", " ", { gateway_min_version: "" }],
+  ["GATEWAY_ALLOWED_HOSTS", "gw.internal, 10.0.0.0/8", { gateway_allowed_hosts: ["gw.internal", "10.0.0.0/8"] }],
+  ["SOULS_DIRECTORY_URL", "https://souls.example/", { souls_directory_url: "https://souls.example" }],
+  ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
+  ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
+  ["BOARD_EVENTS", "off", { board_events: false }],
+  ["PREPARED_STATEMENTS", "off", { prepared_statements: false }],
+  ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010" }],
+  ["LOG_LEVEL", "trace", { log_level: "trace" }],
+  ["AUTH_MODE", "", { auth: { mode: "local", token: TOKEN } }],
+])("the setting %s=%j is accepted", (name, value, settings) => {
+  expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
+});
+
+test.each([
+  ["PORT", "s3cret"],
+  ["PORT", "65536"],
+  ["PORT", "-1"],
+  ["PORT", "80.5"],
+  ["DATABASE_URL", "mysql://user:s3cret@db/board"],
+  ["DATABASE_URL", "s3cret"],
+  ["DATABASE_DRIVER", "s3cret"],
+  ["BASE_URL", "board.s3cret.example"],
+  ["BASE_URL", "ftp://s3cret.example"],
+  ["AUTH_MODE", "s3cret"],
+  ["LOCAL_AUTH_TOKEN", "s3cret"],
+  ["LOCAL_AUTH_TOKEN", "x".repeat(49)],
+  ["LOCAL_AUTH_TOKEN", `${"x".repeat(49)}   `],
+  ["LOCAL_AUTH_TOKEN", "change-me"],
+  ["LOCAL_AUTH_TOKEN", "changeme"],
+  ["LOCAL_AUTH_TOKEN", "Replace-Me"],
+  ["LOCAL_AUTH_TOKEN", "replace-with-strong-random-token"],
+  ["OIDC_ISSUER", "s3cret.example"],
+  ["OIDC_JWKS_URL", "file:///s3cret"],
+  ["WEBHOOK_MAX_PAYLOAD_BYTES", "1 MB"],
+  ["WEBHOOK_MAX_PAYLOAD_BYTES", "-1"],
+  ["WEBHOOK_RATE_PER_MINUTE", "s3cret"],
+  ["WEBHOOK_RATE_PER_MINUTE", "1e3"],
+  ["AUTH_FAILURES_PER_MINUTE", "many"],
+  ["SOULS_DIRECTORY_URL", "s3cret"],
+  ["SOULS_DIRECTORY_URL", "http://s3cret.example"],
+  ["SOULS_DIRECTORY_URL", "https://user:s3cret@souls.example"],
+  ["ENCRYPTION_KEY", "s3cret"],
+  ["ENCRYPTION_KEY", Buffer.alloc(31).toString("base64")],
+  ["ENCRYPTION_KEY", Buffer.alloc(33).toString("base64")],
+  ["TOKEN_PEPPER", Buffer.alloc(16).toString("base64")],
+  ["ACTIVITY_READERS", "everybody"],
+  ["ACTIVITY_RETENTION_DAYS", "-7"],
+  ["SECURITY_HEADER_X_FRAME_OPTIONS", "DENY\r\nSet-Cookie: s3cret=1"],
+  ["SECURITY_HEADER_PERMISSIONS_POLICY", "caméra"],
+  ["BOARD_EVENTS", "s3cret"],
+  ["EVENTS_ENDPOINT", "s3cret"],
+  ["LOG_LEVEL", "loud"],
+])("the invalid setting %s=%j stops the start with one line that shows its name and not its value", (name, value) => {
+  const message = refusal({ ...local, [name]: value });
+  expect(message).toMatch(new RegExp(`^${name} .+$`));
+  expect(message).not.toContain(value.trim());
+  expect(message).not.toContain("s3cret");
+});
+
+test("of several invalid settings, one is reported in one line", () => {
+  expect(refusal({ ...local, PORT: "s3cret", LOG_LEVEL: "s3cret", ENCRYPTION_KEY: "s3cret" })).toMatch(/^[A-Z_]+ [^\n]+$/);
+});
+
+describe("security headers", () => {
+  const headersOf = (value: string) =>
+    parseSettings({ ...local, SECURITY_HEADER_REFERRER_POLICY: value }, "local").security_headers;
+
+  test("a blank security header setting means the default, and `off` in any letter case removes the header", () => {
+    expect(headersOf("  ")["Referrer-Policy"]).toBe("strict-origin-when-cross-origin");
+    expect(headersOf("no-referrer")["Referrer-Policy"]).toBe("no-referrer");
+    for (const off of ["off", "OFF", " Off "]) expect(headersOf(off)).not.toHaveProperty("Referrer-Policy");
+  });
+});
+
+describe("settings that depend on each other", () => {
+  test("DATABASE_DRIVER can select Neon, and a driver requires DATABASE_URL", () => {
+    const url = "postgres://proxy.example/board";
+    expect(parseSettings({ ...local, DATABASE_URL: url, DATABASE_DRIVER: "neon" }, "local").database).toEqual({
+      driver: "neon",
+      url,
+    });
+    expect(refusal({ ...local, DATABASE_DRIVER: "neon" })).toMatch(/^DATABASE_URL .*required/);
+  });
+
+  test("AUTH_MODE=oidc requires OIDC_ISSUER and derives the URL of the keys from it", () => {
+    expect(parseSettings(oidc, "local").auth).toEqual({
+      mode: "oidc",
+      issuer: "https://id.example/",
+      jwks_url: "https://id.example/.well-known/jwks.json",
+      audience: null,
+      authorized_parties: [],
+    });
+    const all = { OIDC_JWKS_URL: "https://keys.example/jwks", OIDC_AUDIENCE: "board", OIDC_AUTHORIZED_PARTIES: "web, cli" };
+    expect(parseSettings({ ...oidc, ...all }, "local").auth).toMatchObject({
+      jwks_url: "https://keys.example/jwks",
+      audience: "board",
+      authorized_parties: ["web", "cli"],
+    });
+    expect(refusal({ ...TEST_KEYS, AUTH_MODE: "oidc" })).toMatch(/^OIDC_ISSUER .*required/);
+  });
+
+  test.each(["ENCRYPTION_KEY", "TOKEN_PEPPER"])("%s is required on a server and on Lambda", (name) => {
+    expect(refusal({ ...local, [name]: " " })).toBe(`${name} is required`);
+    expect(refusal({ ...lambda, [name]: "" }, "lambda")).toBe(`${name} is required`);
+  });
+
+  test("a Lambda requires DATABASE_URL, and LOCAL_AUTH_TOKEN with AUTH_MODE=local", () => {
+    expect(refusal(lambda, "lambda")).toBe("");
+    expect(refusal({ ...lambda, DATABASE_URL: "" }, "lambda")).toMatch(/^DATABASE_URL .*required/);
+    expect(refusal({ ...lambda, AUTH_MODE: "local" }, "lambda")).toMatch(/^LOCAL_AUTH_TOKEN .*required/);
+    expect(refusal({ ...lambda, AUTH_MODE: "local", LOCAL_AUTH_TOKEN: TOKEN }, "lambda")).toBe("");
+  });
+
+  test("gateways at private addresses are allowed by default only with AUTH_MODE=local outside of Lambda", () => {
+    const allowed = (environment: Record<string, string>, edge: "local" | "lambda") =>
+      parseSettings(environment, edge).private_gateways_allowed;
+    expect(allowed(local, "local")).toBe(true);
+    expect(allowed(oidc, "local")).toBe(false);
+    expect(allowed(lambda, "lambda")).toBe(false);
+    expect(allowed({ ...lambda, AUTH_MODE: "local", LOCAL_AUTH_TOKEN: TOKEN }, "lambda")).toBe(false);
+  });
+});

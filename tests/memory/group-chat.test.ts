@@ -1,0 +1,118 @@
+import { agents } from "@board/core/db/schema";
+import type { FakeGateway } from "@board/local/fake-gateway/server";
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
+import { addGroup, boardMemoryPath, groupMemoryPath } from "../support/group.ts";
+import { setupHostedTenants } from "../support/gateway-fixture.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** Which agents an entry of a group's memory notifies. */
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+/** A second board of the group, with one agent. */
+let second: Awaited<ReturnType<typeof addBoard>>;
+let group_id: string;
+
+const openHostedTenant = setupHostedTenants({ environment: { BASE_URL: "https://board.example" } });
+beforeEach(async () => {
+  ({ world, host, home } = await openHostedTenant());
+  second = await addBoard(world, home, "Second");
+  await addBoard(world, home, "Alone");
+  group_id = await addGroup(world, home, "Platform", [home.board_id, second.board_id]);
+});
+
+const post = (content: string, tags: string[] | null = ["chat"]) =>
+  world.call("POST", groupMemoryPath(group_id), { token: home.owner.token, body: { content, tags } });
+const postAs = (token: string, content: string, board_id: string, tags: string[] = ["chat"]) =>
+  world.call("POST", boardMemoryPath(board_id), { agent: token, body: { content, tags } });
+const sessionOf = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!.openclaw_session_id!;
+/** First line of the message that each session received, by session key. */
+const receivedHeadings = async () => {
+  await world.drain();
+  return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
+};
+
+describe("notifications of group chat", () => {
+  test("a notification has the message, its author and how to reply from the agent's own board", async () => {
+    await post("@second look");
+    await world.drain();
+    const { message } = host.messages.find(({ message }) => message.startsWith("GROUP CHAT MENTION"))!;
+    const marker = /BEGIN MESSAGE ([0-9a-f]{16}) /.exec(message)![1];
+    expect(message.split("\n")).toEqual([
+      "GROUP CHAT MENTION",
+      "Group: Platform",
+      `From: ${home.owner.subject}`,
+      `--- BEGIN MESSAGE ${marker} ---`,
+      "@second look",
+      `--- END MESSAGE ${marker} ---`,
+      expect.stringMatching(/^Reply in the group chat/),
+      `POST https://board.example/api/v1/boards/${second.board_id}/group-memory`,
+      'Body: {"content":"...","tags":["chat"]}',
+    ]);
+    const url = new URL(/^POST (\S+)$/m.exec(message)![1]!);
+    const body = JSON.parse(/^Body: (.*)$/m.exec(message)![1]!);
+    expect((await world.call("POST", url.pathname, { agent: second.agent.token, body })).body).toMatchObject({
+      is_chat: true,
+      source: "Second agent",
+    });
+  });
+
+  test("group chat notifies leads and mentioned agents", async () => {
+    expect((await post("hello")).body.source).toBe(home.owner.subject);
+    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "GROUP CHAT" });
+    host.messages.length = 0;
+    await post("@lead @worker");
+    expect(await receivedHeadings()).toEqual({
+      [home.lead.session_key]: "GROUP CHAT MENTION",
+      [home.worker.session_key]: "GROUP CHAT MENTION",
+    });
+  });
+
+  test.each([
+    ["a note with the tag broadcast", "all hands", ["broadcast"], false],
+    ["chat with the tag broadcast", "all hands", ["chat", "broadcast"], true],
+    ["a note with @all", "@All hands @worker", null, false],
+    ["chat with @all", "hands, @all!", ["chat"], true],
+  ])("%s notifies every agent of every board of the group", async (_what, content, tags, is_chat) => {
+    expect((await post(content, tags)).body).toMatchObject({ source: home.owner.subject, is_chat });
+    expect(await receivedHeadings()).toEqual({
+      [home.lead.session_key]: "GROUP BROADCAST",
+      [home.worker.session_key]: "GROUP BROADCAST",
+      [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
+    });
+  });
+
+  test.each([
+    ["a note with a mention", "hello @worker", null],
+    ["a note with other tags", "hello", ["Broadcast", "chats"]],
+    ["an email address that contains @all", "mail@all of it", []],
+  ])("%s notifies no agent", async (_what, content, tags) => {
+    expect((await post(content, tags)).body.source).toBeNull();
+    expect(await receivedHeadings()).toEqual({});
+  });
+
+  test("the author, agents without a session and agents outside of the group are not notified", async () => {
+    expect((await postAs(home.lead.token, "@lead @all", home.board_id)).body.source).toBe("Lead");
+    expect(await receivedHeadings()).toEqual({
+      [home.worker.session_key]: "GROUP BROADCAST",
+      [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
+    });
+    host.messages.length = 0;
+    await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, second.agent.id));
+    await post("@all");
+    expect(Object.keys(await receivedHeadings()).toSorted()).toEqual([home.lead.session_key, home.worker.session_key].toSorted());
+  });
+
+  test("group chat records no activity", async () => {
+    const events = async () =>
+      (await world.db.execute(
+        "select count(*)::int as total from activity_events where event_type not like 'agent.%'",
+      )) as unknown as { rows: unknown };
+    const before = (await events()).rows;
+    await post("@all");
+    await world.drain();
+    expect((await events()).rows).toEqual(before);
+  });
+});

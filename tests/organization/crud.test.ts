@@ -1,0 +1,135 @@
+import { organization_members, skill_packs, users } from "@board/core/db/schema";
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let people = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+
+const newcomer = () => world.person(`newcomer-${++people}`);
+const activeOf = async (person: Person) =>
+  (await world.db.select().from(users).where(eq(users.auth_subject, person.subject)))[0]?.active_organization_id;
+
+describe.each(["/organizations", "/api/v1/organizations"])("organizations under %s", (prefix) => {
+  const call = (person: Person, method: string, path: string, body?: unknown) =>
+    world.call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
+  const create = (person: Person, name: unknown) => call(person, "POST", "", { name });
+
+  test("the creator of an organization owns it with both flags and it becomes active", async () => {
+    const person = await newcomer();
+    const created = await create(person, "  Acme  ");
+    expect([created.status, created.body]).toEqual([
+      200,
+      { id: expect.any(String), name: "Acme", created_at: expect.any(String), updated_at: created.body.created_at },
+    ]);
+    expect((await call(person, "GET", "/me")).body).toEqual(created.body);
+    expect((await call(person, "GET", "/me/member")).body).toMatchObject({
+      organization_id: created.body.id,
+      role: "owner",
+      all_boards_read: true,
+      all_boards_write: true,
+      board_access: [],
+    });
+    expect((await call(person, "GET", "/me/list")).body).toEqual([
+      { id: created.body.id, name: "Acme", role: "owner", is_active: true },
+    ]);
+  });
+
+  test("a personal organization starts with two skill packs, a created one with none", async () => {
+    const person = await newcomer();
+    const personal = (await call(person, "GET", "/me")).body;
+    const created = (await create(person, "Empty")).body;
+    const packs = async (id: string) =>
+      (await world.db.select().from(skill_packs).where(eq(skill_packs.organization_id, id))).length;
+    expect([personal.name, await packs(personal.id), await packs(created.id)]).toEqual(["Personal", 2, 0]);
+  });
+
+  test("an organization name must be unique among the caller's memberships, in any case of letters", async () => {
+    const person = await newcomer();
+    expect((await create(person, "Taken")).status).toBe(200);
+    for (const name of ["Taken", " tAKEN "]) {
+      const again = await create(person, name);
+      expect([again.status, again.body]).toEqual([409, { detail: "You already belong to an organization with this name" }]);
+    }
+    expect((await create(await newcomer(), "Taken")).status).toBe(200);
+  });
+
+  test("an organization name is required and has 1 to 200 characters", async () => {
+    const person = await newcomer();
+    for (const [name, type] of [
+      [undefined, "missing"],
+      [null, "string_type"],
+      [5, "string_type"],
+      ["  ", "string_too_short"],
+      ["x".repeat(201), "string_too_long"],
+    ] as const) {
+      const refused = await create(person, name);
+      expect([refused.status, refused.body.detail]).toMatchObject([422, [{ type, loc: ["body", "name"] }]]);
+    }
+  });
+
+  test("organizations are sorted by name in any case of letters, and the active one is marked", async () => {
+    const person = await newcomer();
+    for (const name of ["beta", "Alpha", "Gamma"]) await create(person, name);
+    const listed = (await call(person, "GET", "/me/list")).body;
+    expect(listed.map((item: { name: string; is_active: boolean }) => [item.name, item.is_active])).toEqual([
+      ["Alpha", false],
+      ["beta", false],
+      ["Gamma", true],
+    ]);
+  });
+
+  test("listing organizations creates the Personal one of a new person", async () => {
+    const listed = (await call(await newcomer(), "GET", "/me/list")).body;
+    expect(listed).toEqual([{ id: expect.any(String), name: "Personal", role: "owner", is_active: true }]);
+  });
+
+  test("the active organization can be any of the caller's and no other", async () => {
+    const person = await newcomer();
+    const first = (await create(person, "First")).body;
+    await create(person, "Second");
+    const chosen = await call(person, "PATCH", "/me/active", { organization_id: first.id.toUpperCase() });
+    expect([chosen.status, chosen.body]).toEqual([200, first]);
+    expect((await call(person, "GET", "/me")).body.id).toBe(first.id);
+    for (const organization_id of [home.organization_id, crypto.randomUUID()]) {
+      const refused = await call(person, "PATCH", "/me/active", { organization_id });
+      expect([refused.status, refused.body]).toEqual([404, { detail: "Not Found" }]);
+    }
+    expect(await activeOf(person)).toBe(first.id);
+    for (const body of [{}, { organization_id: null }, { organization_id: "x" }])
+      expect((await call(person, "PATCH", "/me/active", body)).status).toBe(422);
+  });
+
+  test("choosing the active organization changes no other field of the user", async () => {
+    const person = await newcomer();
+    const first = (await create(person, "One")).body;
+    await create(person, "Two");
+    const row = async () => (await world.db.select().from(users).where(eq(users.auth_subject, person.subject)))[0]!;
+    const before = await row();
+    await call(person, "PATCH", "/me/active", { organization_id: first.id });
+    expect(await row()).toEqual({ ...before, active_organization_id: first.id });
+  });
+
+  test("the oldest other membership becomes active when the active one is lost", async () => {
+    const person = await newcomer();
+    const first = (await create(person, "Oldest")).body;
+    await create(person, "Middle");
+    const last = (await create(person, "Newest")).body;
+    await world.db.delete(organization_members).where(and(eq(organization_members.organization_id, last.id)));
+    expect((await call(person, "GET", "/me")).body.id).toBe(first.id);
+  });
+});
+
+test("two concurrent requests that create organizations of one name create one", async () => {
+  const person = await newcomer();
+  const create = () => world.call("POST", "/organizations", { token: person.token, body: { name: "Once" } });
+  const statuses = (await Promise.all([create(), create()])).map((answer) => answer.status);
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409]);
+});

@@ -1,0 +1,44 @@
+import { organization_members, users } from "@board/core/db/schema";
+import { and, eq } from "drizzle-orm";
+import type { Answer } from "../support/http.ts";
+import type { Person, Tenant, World } from "../support/world.ts";
+
+/** The email address in a person's token. */
+export const emailOf = ({ subject }: Person) => `${subject}@example.com`;
+
+/** Creates a person who has no invite yet. */
+export const createGuest = (world: World) => world.person(`guest-${crypto.randomUUID()}`);
+
+/**
+ * Calls for the invites of an organization, made by its owner; `prefix` is one of its two paths. World and tenant are read at
+ * each call.
+ */
+export function createInviteCalls(prefix: string, context: () => { world: World; home: Tenant }) {
+  const call = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
+    context().world.call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
+  const userOf = async ({ subject }: Person) =>
+    (await context().world.db.select().from(users).where(eq(users.auth_subject, subject)))[0]!;
+  return {
+    call,
+    invite: (invited_email: unknown, more: object = {}) =>
+      call(context().home.owner, "POST", "/me/invites", { invited_email, ...more }),
+    accept: (person: Person, token: unknown) => call(person, "POST", "/invites/accept", { token }),
+    revoke: (id: string) => call(context().home.owner, "DELETE", `/me/invites/${id}`),
+    list: async (query = "") => (await call(context().home.owner, "GET", `/me/invites${query}`)).body,
+    userOf,
+    /** The person's membership in the organization. */
+    membership: async (person: Person) => {
+      const { world, home } = context();
+      const found = await world.db
+        .select()
+        .from(organization_members)
+        .where(
+          and(
+            eq(organization_members.organization_id, home.organization_id),
+            eq(organization_members.user_id, (await userOf(person)).id),
+          ),
+        );
+      return found[0];
+    },
+  };
+}

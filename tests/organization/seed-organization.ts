@@ -1,0 +1,79 @@
+import * as schema from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { addJob } from "../support/jobs.ts";
+import { createWebhook, postPayload } from "../support/webhook.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** Inserts at least one row into every table that belongs to organizations. */
+export async function seedFullOrganization(world: World, tenant: Tenant): Promise<void> {
+  const { organization_id, board_id, gateway_id, worker } = tenant;
+  const { token } = tenant.owner;
+  const post = async (path: string, body: object) => {
+    const created = await world.call("POST", path, { token, body });
+    if (created.status !== 200) throw new Error(`${path}: ${created.status} ${created.text}`);
+    return created.body;
+  };
+  const { db } = world;
+  const [owner] = await db.select().from(schema.users).where(eq(schema.users.auth_subject, tenant.owner.subject));
+  await postPayload(world, await createWebhook(world, tenant, { agent_id: worker.id }));
+  await addJob(world, tenant, { gateway_id, lane: "some lane" });
+  const tag = await post("/api/v1/tags", { name: "Tag" });
+  await post("/organizations/me/invites", { invited_email: "guest@example.com", board_access: [{ board_id }] });
+
+  const [group] = await db.insert(schema.board_groups).values({ organization_id, name: "Group", slug: "group" }).returning();
+  await db.update(schema.boards).set({ board_group_id: group!.id }).where(eq(schema.boards.id, board_id));
+  await db.insert(schema.board_group_memory).values({ board_group_id: group!.id, content: "Remember" });
+  await db.insert(schema.board_memory).values({ board_id, content: "Remember" });
+  await db.insert(schema.board_onboarding_sessions).values({ board_id, session_key: "agent:main:main" });
+
+  const own = { board_id, assigned_agent_id: worker.id, created_by_user_id: owner!.id };
+  const created = await db
+    .insert(schema.tasks)
+    .values([
+      { ...own, title: "First" },
+      { ...own, title: "Second" },
+    ])
+    .returning();
+  const [task_id, depends_on_task_id] = [created[0]!.id, created[1]!.id];
+  await db.insert(schema.task_dependencies).values({ board_id, task_id, depends_on_task_id, position: 0 });
+  await db.insert(schema.tag_assignments).values({ task_id, tag_id: tag.id, position: 0 });
+  const field = {
+    organization_id,
+    field_key: "cost",
+    label: "Cost",
+    field_type: "integer" as const,
+    ui_visibility: "always" as const,
+  };
+  const [definition] = await db.insert(schema.task_custom_field_definitions).values(field).returning();
+  await db.insert(schema.board_task_custom_fields).values({ board_id, definition_id: definition!.id });
+  await db.insert(schema.task_custom_field_values).values({ task_id, definition_id: definition!.id, value: 5 });
+  const decided = { agent_id: worker.id, task_id, resolved_by_user_id: owner!.id };
+  const [approval] = await db
+    .insert(schema.approvals)
+    .values({ ...decided, board_id, action_type: "deploy" })
+    .returning();
+  await db.insert(schema.approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
+  await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
+  const [run] = await db
+    .insert(schema.sync_runs)
+    .values({ gateway_id, cause: "request", status: "done", options: {} })
+    .returning();
+  const synced = { run_id: run!.id, agent_id: worker.id, agent_name: "Worker", is_main: false, position: 0 };
+  await db.insert(schema.sync_run_agents).values({ ...synced, status: "success" });
+  const about = { organization_id, board_id, task_id, agent_id: worker.id, user_id: owner!.id };
+  await db.insert(schema.activity_events).values([
+    { ...about, event_type: "task.comment", message: "Done" },
+    { organization_id, event_type: "gateway.connected" },
+  ]);
+  await db.insert(schema.activity_counts).values({ board_id, hour: new Date(), events: 1, failed: 0, comments: 1 });
+  const source_url = "https://github.com/acme/skills";
+  const [skill] = await db.insert(schema.marketplace_skills).values({ organization_id, name: "Skill", source_url }).returning();
+  await db.insert(schema.gateway_installed_skills).values({ gateway_id, skill_id: skill!.id });
+  const [pack] = await db.insert(schema.skill_packs).values({ organization_id, name: "Pack", source_url }).returning();
+  await db.insert(schema.skill_pack_syncs).values({ pack_id: pack!.id });
+
+  const member_id = await world.join(await world.person("colleague"), organization_id, "member");
+  await db
+    .insert(schema.organization_board_access)
+    .values({ organization_member_id: member_id, board_id, can_read: true, can_write: true });
+}

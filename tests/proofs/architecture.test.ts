@@ -1,0 +1,116 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const files = globSync(["packages/*/src/**/*.ts", "infra/*.ts"], { cwd: root }).map((file) => file.replaceAll("\\", "/"));
+
+interface Import {
+  file: string;
+  /** Resolves an import to a package, or to a path from the project root. */
+  target: string;
+}
+
+const imports: Import[] = files.flatMap((file) =>
+  [...readFileSync(path.join(root, file), "utf8").matchAll(/(?:from|import)\s*\(?\s*"([^"\s]+)"/g)].map((match) => {
+    const specifier = match[1]!;
+    const target = specifier.startsWith(".")
+      ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))
+      : specifier;
+    return { file, target };
+  }),
+);
+const packageOf = (file: string) => (file.startsWith("infra/") ? "infra" : file.split("/")[1]!);
+const under = (...folders: string[]) => imports.filter(({ file }) => folders.some((folder) => file.startsWith(folder)));
+const offenders = (list: Import[], isForbidden: (entry: Import) => boolean) =>
+  list.filter(isForbidden).map(({ file, target }) => `${file} -> ${target}`);
+
+/** Which package may import which. */
+const ALLOWED: Record<string, RegExp> = {
+  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
+  api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|zod$|zod-openapi$|jose$|pino$)/,
+  functions:
+    /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
+  client: /^(packages\/client\/|openapi-fetch$|openapi-typescript$)/,
+  local:
+    /^(packages\/local\/|node:|@board\/(core|api|client)\/|@board\/functions\/(manifest|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
+  infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$)/,
+};
+
+test("functions and local import api, api imports core, the client imports none of them, and infra only the manifest", () => {
+  expect(offenders(imports, ({ file, target }) => !ALLOWED[packageOf(file)]!.test(target))).toEqual([]);
+});
+
+test("the client loads openapi-fetch and no other package", () => {
+  const used = under("packages/client/").filter(({ file }) => file !== "packages/client/src/generate.ts");
+  expect(offenders(used, ({ target }) => !/^packages\/client\/src\/(?!generate)|^openapi-fetch$/.test(target))).toEqual([]);
+});
+
+test("the manifest imports nothing, so that it can be loaded anywhere", () => {
+  expect(under("packages/functions/src/manifest.ts")).toEqual([]);
+});
+
+test("one function of core sends messages to hosts, so that no text evades its check", () => {
+  const senders = files.filter(
+    (file) => file.startsWith("packages/core/") && /request\([^)]*"chat\.send"/.test(readFileSync(path.join(root, file), "utf8")),
+  );
+  expect(senders).toEqual(["packages/core/src/host/session.ts"]);
+});
+
+test("a table file imports only columns and other tables", () => {
+  const tables = imports.filter(({ file }) => file.endsWith(".sql.ts"));
+  expect(offenders(tables, ({ target }) => !/^drizzle-orm|\.sql\.ts$|core\/src\/db\/columns\.ts$/.test(target))).toEqual([]);
+});
+
+test("core and api never open a database driver", () => {
+  const drivers = /core\/(src\/)?db\/(neon|postgres|pglite)(\.ts)?$/;
+  expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);
+});
+
+test("only functions, local and infra read the environment", () => {
+  const reading = files.filter((file) => /process\.env/.test(readFileSync(path.join(root, file), "utf8"))).map(packageOf);
+  expect(new Set(reading)).toEqual(new Set(["functions", "infra", "local"]));
+});
+
+test("zod is imported as a namespace, which bundlers can tree-shake", () => {
+  const bad = files.filter((file) => /import \{[^}]*\bz\b[^}]*\} from "zod"/.test(readFileSync(path.join(root, file), "utf8")));
+  expect(bad).toEqual([]);
+});
+
+test("a table is written only by files in its own folder", () => {
+  // A table belongs to the folder of its table file.
+  const owners = new Map<string, string>();
+  for (const file of files.filter((name) => name.endsWith(".sql.ts")))
+    for (const match of readFileSync(path.join(root, file), "utf8").matchAll(/export const (\w+) = pgTable/g))
+      owners.set(match[1]!, path.posix.dirname(file));
+  const shared = ["jobs"];
+  const bad = files.flatMap((file) =>
+    [...readFileSync(path.join(root, file), "utf8").matchAll(/\.(?:insert|update|delete)\((\w+)\)/g)]
+      .map((match) => match[1]!)
+      .filter((table) => owners.has(table) && !shared.includes(table) && owners.get(table) !== path.posix.dirname(file))
+      .map((table) => `${file} writes ${table}`),
+  );
+  expect(bad).toEqual([]);
+});
+
+test("modules of core have no import cycles", () => {
+  const edges = new Map<string, string[]>();
+  for (const { file, target } of imports.filter(
+    (entry) => packageOf(entry.file) === "core" && entry.target.startsWith("packages/core"),
+  )) {
+    // Type-only imports do not exist at run time.
+    const text = readFileSync(path.join(root, file), "utf8");
+    const typeOnly = new RegExp(`import type [^;]*"[^"]*${path.posix.basename(target).replace(".", "\\.")}"`).test(text);
+    if (!typeOnly && !file.endsWith(".sql.ts")) edges.set(file, [...(edges.get(file) ?? []), target]);
+  }
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, trail: string[]): void => {
+    if (trail.includes(file)) circles.push([...trail.slice(trail.indexOf(file)), file].join(" -> "));
+    if (trail.includes(file) || done.has(file)) return;
+    for (const next of edges.get(file) ?? []) visit(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of edges.keys()) visit(file, []);
+  expect(circles).toEqual([]);
+});

@@ -1,0 +1,58 @@
+/** Adds organizations with webhooks, each with a separate host. */
+import { sql } from "drizzle-orm";
+import { type FakeGateway, startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { HOST_TOKEN, createEnvironment } from "./environment.ts";
+import type { ProcessPool } from "./process-pool.ts";
+
+export interface WebhookTarget {
+  path: string;
+  id: string;
+  /** The agent that the webhook notifies. */
+  agent_id: string;
+}
+
+export interface ChaosTenants {
+  hosts: FakeGateway[];
+  hooks: WebhookTarget[];
+}
+
+const TIMINGS = { restart_delay: 20, downtime: 20, starting: 10 };
+
+export async function addChaosTenants(
+  crew: ProcessPool,
+  url: string,
+  { organizations, boards }: { organizations: number; boards: number },
+): Promise<ChaosTenants> {
+  const hosts = await Promise.all(
+    Array.from({ length: organizations }, () => startFakeGateway({ token: HOST_TOKEN, timings: TIMINGS })),
+  );
+  const process = await crew.take();
+  const outside = createEnvironment(url, hosts[0]!);
+  await outside.useProcess(process, null);
+  const hooks: WebhookTarget[] = [];
+  const create = (path: string, body: object) => outside.create<{ id: string; endpoint_path: string }>(path, body);
+  for (const [index, host] of hosts.entries()) {
+    await create("/api/v1/organizations", { name: `Customer ${index}` });
+    const connection = { name: "Host", url: host.url, token: HOST_TOKEN, workspace_root: "/srv/agents" };
+    const { id: gateway_id } = await create("/api/v1/gateways", connection);
+    for (let board = 0; board < boards; board++) {
+      const { id: board_id } = await create("/api/v1/boards", { name: `Board ${board}`, description: "A board", gateway_id });
+      const lead = await create("/api/v1/agents", { name: "Lead", board_id, is_board_lead: true });
+      const worker = await create("/api/v1/agents", { name: "Worker", board_id });
+      for (const [agent, named] of [
+        [lead, {}],
+        [worker, { agent_id: worker.id }],
+      ] as const) {
+        const path = `/api/v1/boards/${board_id}/webhooks`;
+        const { id, endpoint_path } = await create(path, { description: "Sort it", ...named });
+        hooks.push({ path: endpoint_path, id, agent_id: agent.id });
+      }
+    }
+  }
+  // Provisioning is not part of this test.
+  await outside.db.execute(sql`delete from jobs`);
+  await crew.release(process);
+  await outside.close();
+  for (const { calls } of hosts) calls.length = 0;
+  return { hosts, hooks };
+}

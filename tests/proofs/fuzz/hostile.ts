@@ -1,0 +1,280 @@
+import fc from "fast-check";
+import { idPlaceholders, RawJson } from "./values.ts";
+import { secrets } from "./field-values.ts";
+
+/** Values, bodies, paths, queries and headers that break naive services. */
+
+const deep = (levels: number, open = "[", close = "]") => open.repeat(levels) + close.repeat(levels);
+
+const TEXTS = fc.constantFrom(
+  "",
+  " ",
+  "\0",
+  "a\0b",
+  "\ud800",
+  "a\udc00",
+  "\u202e\ufeff\u200d",
+  "e\u0301\u{1f600}\u{1f468}\u200d\u{1f469}",
+  "ﬀ①Ａ\u212b",
+  "x".repeat(201),
+  "x".repeat(100_001),
+  "null",
+  "undefined",
+  "__proto__",
+  "constructor",
+  "toString",
+  "'; drop table tasks; --",
+  "%s%n{{7*7}}${7*7}",
+  "<script>alert(1)</script>",
+  "../../../../etc/passwd",
+  "\r\nX-Injected: 1",
+  "\\",
+  "0000-00-00",
+  "2026-02-30",
+  "10000-01-01T00:00:00Z",
+  "-271821-04-20T00:00:00Z",
+  "1899-12-31",
+  "2026-11-20T24:00:60Z",
+  "00000000-0000-0000-0000-000000000000",
+  "{6ba7b810-9dad-11d1-80b4-00c04fd430c8}",
+  "6ba7b8109dad11d180b400c04fd430c8",
+  "NaN",
+  "1e400",
+  "-1",
+  "12345678901234567890",
+);
+
+const NUMBERS = fc.constantFrom(
+  ...["1e400", "-1e400", "12345678901234567890", "0.1", "-0", "1E-400", "9007199254740993", "2147483648", "-1", "1e2"].map(
+    (text) => new RawJson(text),
+  ),
+);
+
+const STRUCTURES = fc.constantFrom(
+  ...[
+    deep(33),
+    deep(5_000),
+    deep(5_000, '{"a":', "}").replace('{"a":}', "{}"),
+    `[${"1,".repeat(5_000)}1]`,
+    '{"__proto__":{"is_admin":true}}',
+    '{"constructor":{"prototype":{"x":1}}}',
+    '{"toString":1,"hasOwnProperty":null}',
+    '{"a":1,"a":2}',
+    '{"\\u0000":1}',
+    '{"\\ud800":1}',
+    `{"${"k".repeat(70_000)}":1}`,
+    "[]",
+    "{}",
+    "[[]]",
+    "[null]",
+    '[""]',
+  ].map((text) => new RawJson(text)),
+);
+
+/** Values that rarely fit. The ids belong to the caller's organization, since free text fields may store them. */
+export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 5, arbitrary: TEXTS },
+  { weight: 2, arbitrary: fc.constantFrom(null, true, false, 0, 1, -1) },
+  { weight: 2, arbitrary: NUMBERS },
+  { weight: 2, arbitrary: STRUCTURES },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 30 }) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom("board", "task", "agent", "tag", "gateway")
+      .chain((kind) => idPlaceholders(kind, fc.constant("own"))),
+  },
+);
+
+/** Bodies that are not or barely JSON. */
+export const hostileBodies: fc.Arbitrary<string | Uint8Array> = fc.oneof(
+  fc.constantFrom<string | Uint8Array>(
+    "",
+    " \n",
+    "{",
+    '{"name":',
+    "{}{}",
+    "null",
+    "[]",
+    '"text"',
+    "12345678901234567890",
+    "NaN",
+    '{"name":NaN}',
+    "{'name':'x'}",
+    "\ufeff{}",
+    "\ufeff",
+    deep(5_000),
+    deep(200_000),
+    '{"__proto__":null}',
+    '{"name":"\\u0000"}',
+    '{"name":"\\ud800"}',
+    '{"name":"\\x"}',
+    `{"name":"${"x".repeat(1_048_577)}"}`,
+    " ".repeat(1_048_577),
+    "name=x&other=%zz",
+    "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--",
+    Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    Uint8Array.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]),
+    Uint8Array.from([0x1f, 0x8b, 8, 0]),
+    new Uint8Array(Buffer.from('{"name":"x"}', "utf16le")),
+  ),
+  fc.uint8Array({ minLength: 1, maxLength: 40 }),
+  fc.json(),
+);
+
+/** Path segments in the form of a request line. */
+export const hostileSegments: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    "null",
+    "undefined",
+    "%00",
+    "%ED%A0%80",
+    "%E0%A4%A",
+    "%",
+    "%zz",
+    "%2F",
+    "%2e%2e%2f",
+    "..",
+    ".",
+    "%25",
+    "%3F",
+    "+",
+    "a+b",
+    "*",
+    ":id",
+    "{board_id}",
+    "__proto__",
+    "constructor",
+    "stream",
+    "heartbeat",
+    "1e400",
+    "12345678901234567890",
+    "-1",
+    "e\u0301",
+    "%F0%9F%98%80",
+    "x".repeat(6_000),
+    "00000000-0000-0000-0000-000000000000",
+    "6BA7B810-9DAD-11D1-80B4-00C04FD430C8",
+    "6ba7b810-9dad-11d1-80b4-00c04fd430c8%20",
+    "%7B6ba7b810-9dad-11d1-80b4-00c04fd430c8%7D",
+    ";v=1",
+    "a%0d%0ab",
+  ),
+  fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" }).map(encodeURIComponent),
+);
+
+/** Query values in the form of a request line. */
+export const hostileQueryValues: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    "",
+    "+",
+    "2026-11-20T10:24:09+02:00",
+    "%00",
+    "a%00b",
+    "%ED%A0%80",
+    "%E0%A4%A",
+    "%",
+    "null",
+    "NaN",
+    "1e400",
+    "12345678901234567890",
+    "0x10",
+    "1.5",
+    "-1",
+    "99999999999999999999",
+    "2147483648",
+    "true",
+    "__proto__",
+    "[]",
+    "%F0%9F%98%80",
+    "'",
+    "x".repeat(6_000),
+    "soon",
+    "10000-01-01",
+  ),
+  fc.string({ maxLength: 12, unit: "grapheme" }).map(encodeURIComponent),
+);
+
+/** Unexpected parts of a query string. */
+export const hostileQueryParts = fc.constantFrom(
+  "&&",
+  "=",
+  "=x",
+  "__proto__=1",
+  "constructor[prototype]=1",
+  "limit",
+  "limit[]=1",
+  "%zz=%zz",
+  "unknown=1",
+);
+
+const LONG = "x".repeat(6_000);
+
+/** Headers that change how a request is read, or that must change nothing. */
+export const hostileHeaders: fc.Arbitrary<Record<string, string>> = fc.constantFrom<Record<string, string>>(
+  { "x-request-id": LONG },
+  { "x-request-id": "" },
+  { "x-request-id": "bad id\u00e9" },
+  { "x-request-id": "good-id_1.2" },
+  { prefer: "respond-async" },
+  { prefer: "respond-async; wait=10, return=minimal" },
+  { prefer: ",;=" },
+  { "content-type": "text/plain" },
+  { "content-type": "application/x-www-form-urlencoded" },
+  { "content-type": "multipart/form-data" },
+  { "content-type": "application/json; charset=utf-16" },
+  { "content-type": "nonsense" },
+  { "content-type": "" },
+  { "content-encoding": "gzip" },
+  { "content-length": "99999999" },
+  { "content-length": "-1" },
+  { "content-length": "many" },
+  { accept: "text/html" },
+  { accept: "*/*;q=nonsense" },
+  { "accept-encoding": "br;q=9" },
+  { "last-event-id": "nonsense" },
+  { "last-event-id": "99999999999999999999.99999999999999999999" },
+  { "last-event-id": "-1.1" },
+  { "last-event-id": LONG },
+  { "x-forwarded-for": "1.2.3.4, , nonsense, [::1]:99" },
+  { "x-forwarded-for": LONG },
+  { traceparent: "00-00000000000000000000000000000000-0000000000000000-00" },
+  { traceparent: LONG },
+  { "x-amzn-trace-id": "Root=nonsense;;=" },
+  { origin: "null" },
+  { origin: "https://elsewhere.example", "access-control-request-method": "DELETE" },
+  { "if-none-match": "*" },
+  { range: "bytes=0-1" },
+  { expect: "200-ok" },
+  { host: "elsewhere.example" },
+  { cookie: "__session=nonsense" },
+  { "x-http-method-override": "DELETE" },
+  { "x-github-event": "push\u00e9", "user-agent": LONG },
+  { "x-hub-signature-256": "sha256=00" },
+  { "stripe-signature": "t=1,v1=00" },
+  { "webhook-id": "1", "webhook-timestamp": "1e400", "webhook-signature": "v1,00" },
+  { constructor: "1" },
+);
+
+/** Invalid credentials. */
+export const brokenCredentials: fc.Arbitrary<Record<string, string>> = fc.oneof(
+  fc.constantFrom<Record<string, string>>(
+    { authorization: "" },
+    { authorization: "Bearer" },
+    { authorization: "Bearer  " },
+    { authorization: "Basic dXNlcjpwYXNz" },
+    { authorization: "bearer a b" },
+    { authorization: "Bearer \u00e9\u00ff" },
+    { authorization: "Bearer e30.e30." },
+    { authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0." },
+    { authorization: `Bearer ${"x".repeat(60_000)}` },
+    { "x-agent-token": "" },
+    { "x-agent-token": "\u00e9" },
+    { "x-agent-token": LONG },
+    { "x-agent-token": "x".repeat(43) },
+    { "x-agent-token": "' or 1=1 --" },
+  ),
+  secrets.map((text): Record<string, string> => ({ authorization: `Bearer ${text}` })),
+  secrets.map((text): Record<string, string> => ({ "x-agent-token": `tk-${text}` })),
+);

@@ -1,0 +1,209 @@
+import { type Endpoint, isStream } from "@board/api/endpoint";
+import { endpoints } from "@board/api/groups";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { sql } from "drizzle-orm";
+import { inputOf, canCall, type Verdict, verdictOf } from "./access-rules.ts";
+import type { Caller } from "./callers.ts";
+import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from "./tenancy-fixture.ts";
+import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { CALLERS_WITH_REFERENCES, REFERENCES, type Rows } from "./references.ts";
+import { createWorld } from "../../support/world.ts";
+
+/** A call of an operation under one of its paths by one caller. */
+export interface AccessCase {
+  endpoint: Endpoint;
+  path: string;
+  caller: Caller;
+  /** The path and query of the request. */
+  target: string;
+  body: object | undefined;
+  /** The expected status. */
+  status: number;
+  /** How it differs from the caller's other calls of the operation. */
+  variation: string | null;
+}
+
+export interface AccessMatrix {
+  cases: AccessCase[];
+  /** Returns how the answer breaks the access rules, or null. The writes of the request are rolled back. */
+  findProblem(trial: AccessCase): Promise<string | null>;
+  /** Returns the answer, the written rows and the calls to the host, without values that differ in every run. */
+  observe(trial: AccessCase): Promise<string>;
+  close(): Promise<void>;
+}
+
+const ALIAS_CALLERS = new Set(["nobody", "owner", "member without boards", "lead", "another owner", "another's lead"]);
+
+/** Creates the cases of every operation, path and caller, on a PostgreSQL server. */
+export async function openAccessMatrix(): Promise<AccessMatrix> {
+  const postgres = await startPostgres();
+  const database = openPostgres(await postgres.createDatabase("tenancy"), { max: 8, prepare: false, log: silentLog });
+  await database.migrate();
+  let stopped: Date | null = null;
+  const world = await createWorld({ database, streams: { max_seconds: 0 }, clock: () => stopped ?? new Date() });
+  const fixture = await createTenancyFixture(world);
+  // Autovacuum would change the plans of statements and thereby the order of unordered rows.
+  await database.db.execute(sql`alter system set autovacuum = off`);
+  await database.db.execute(sql`select pg_reload_conf()`);
+  await database.db.execute(sql`analyze`);
+  // The clock is stopped, so that results do not depend on the time.
+  stopped = new Date();
+  const send = ({ endpoint, caller, target, body }: AccessCase): Promise<ObservedRequest> => {
+    const options = { ...caller.options, ...(body ? { body } : {}), headers: { prefer: "respond-async" } };
+    return fixture.sendAndRollBack(endpoint.method, target, options);
+  };
+  return {
+    cases: endpoints.flatMap((endpoint) => endpoint.paths.flatMap((path) => casesOf(endpoint, path, fixture))),
+    async findProblem(trial) {
+      const { answer, writes } = await send(trial);
+      const { status, text } = answer;
+      if (status !== trial.status) return `${trial.status} expected, got ${status} ${text.slice(0, 300)}`;
+      const leak = hiddenMarksOf(trial).find((mark) => text.includes(mark));
+      if (leak) return `sees what is ${leak}: ${text.slice(0, 500)}`;
+      const written = status < 400 ? undefined : (writes ?? []).find((write) => !isPresence(write));
+      return written ? `is refused but writes: ${written}` : null;
+    },
+    async observe(trial) {
+      const { answer, writes, calls } = await send(trial);
+      const written = (writes ?? ["(broken)"]).map(fixture.normalize).toSorted();
+      const hostCalls = calls.map(fixture.normalize).toSorted();
+      return [answer.status, fixture.normalize(answer.text), ...written, ...hostCalls].join("\n");
+    },
+    async close() {
+      await fixture.close();
+      await world.close();
+      await database.close();
+      await postgres.stop();
+    },
+  };
+}
+
+const sinceBeginning = () => "?since=2020-01-01";
+
+function casesOf(endpoint: Endpoint, path: string, fixture: TenancyFixture): AccessCase[] {
+  const {
+    body,
+    query = isStream(endpoint) ? sinceBeginning : undefined,
+    answers = endpoint.spec.status ?? 200,
+  } = inputOf(endpoint);
+  const { known } = fixture;
+  const trial = (caller: Caller, verdict: Verdict, variation: string | null, named = known, ids = named): AccessCase => ({
+    endpoint,
+    path,
+    caller,
+    target: toTarget(path, idsIn(path, ids)) + (query?.(named) ?? ""),
+    body: body?.(named),
+    status: verdict === "through" ? answers : verdict,
+    variation,
+  });
+  const called = fixture.callers.map((caller) => trial(caller, verdictOf(endpoint, path, caller), null));
+  // Other paths of an operation run the same code, so a few callers are enough.
+  if (path !== endpoint.paths[0]) return called.filter(({ caller }) => ALIAS_CALLERS.has(caller.name));
+  const crossed = crossBoardPaths(path, fixture).map(({ caller, ids, about }) =>
+    trial(caller, canCall(endpoint, caller) ? 404 : verdictOf(endpoint, path, caller), about, known, ids),
+  );
+  const atOwnPlace = fixture.callers.flatMap((caller) => {
+    const twin = findEquivalentCaller(caller, fixture);
+    return twin ? [trial(caller, verdictOf(endpoint, path, twin.caller), "in the caller's own place", twin.ids)] : [];
+  });
+  const abroad = fixture.callers
+    .filter(({ name }) => FOREIGN_CALLERS.has(name))
+    .map((caller) => trial(caller, verdictOf(endpoint, path, strangerLike(caller)), "in another organization", fixture.theirs));
+  return [...called, ...crossed, ...atOwnPlace, ...abroad, ...called.flatMap((entry) => referenceCases(entry, fixture))];
+}
+
+/** Callers that are tried in the other organization: members with different rights, and an agent. */
+const FOREIGN_CALLERS = new Set([
+  "member who reads the board",
+  "admin who writes to another board",
+  "member who reads all boards",
+  "admin who reads all boards",
+  "lead",
+]);
+const strangerLike = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
+  ...caller,
+  home: false,
+  own: false,
+  ...(caller.is === "user" ? { board: "none" } : {}),
+});
+
+/** Returns the caller with the same rights on the home board as this caller has in another place, and the rows of that place. */
+function findEquivalentCaller(
+  caller: Caller,
+  { callers, theirs, elsewhere }: TenancyFixture,
+): { caller: Caller; ids: Ids } | null {
+  const twin = EQUIVALENT_CALLERS[caller.name];
+  if (!twin) return null;
+  return { caller: callers.find(({ name }) => name === twin)!, ids: caller.home ? elsewhere : theirs };
+}
+const EQUIVALENT_CALLERS: Record<string, string> = {
+  owner: "owner",
+  "member who writes to another board": "member who writes to the board",
+  "lead of another board": "lead",
+  "main agent": "main agent",
+  "another owner": "owner",
+  "another's lead": "lead",
+  "another's worker": "worker",
+  "another's main agent": "main agent",
+};
+
+/** Returns permitted requests that name foreign rows in their query or body. */
+function referenceCases(trial: AccessCase, rows: Rows): AccessCase[] {
+  const { endpoint, path, caller } = trial;
+  if (verdictOf(endpoint, path, caller) !== "through" || !CALLERS_WITH_REFERENCES.has(caller.name)) return [];
+  return (REFERENCES[`${endpoint.method} ${endpoint.paths[0]}`] ?? []).map(({ about, query, body, at, answers }) => ({
+    ...trial,
+    variation: about,
+    target:
+      (at ? toTarget(path, { ...rows.known, ...at(rows) }) : trial.target.split("?")[0]!) +
+      (query?.(rows) ?? "") +
+      (isStream(endpoint) ? "&since=2020-01-01" : ""),
+    body: body?.(rows) ?? trial.body,
+    status: typeof answers === "number" ? answers : answers(caller),
+  }));
+}
+
+const toTarget = (path: string, ids: Ids) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name] ?? "x");
+
+/** Runs of packs and runs of gateways share a placeholder. */
+const idsIn = (path: string, ids: Ids): Ids => (path.includes("{pack_id}") ? { ...ids, run_id: ids.pack_run_id! } : ids);
+
+/**
+ * For paths with several ids: the first ids belong to the caller's own place, and the last ones to the home board, so the
+ * row does not exist under this path.
+ */
+function crossBoardPaths(
+  path: string,
+  { callers, known, theirs, elsewhere }: TenancyFixture,
+): { caller: Caller; ids: Ids; about: string }[] {
+  const names = [...path.matchAll(/\{(\w+_id)\}/g)].map((match) => match[1]!);
+  const ownIds = (caller: Caller): Ids => idsIn(path, caller.home ? elsewhere : theirs);
+  return callers
+    .filter(({ home, role, own: onBoard }) => (home ? role === "owner" || onBoard === false : true))
+    .filter(({ is, name, visitor }) => is !== "nobody" && !visitor && name !== "main agent of another gateway")
+    .flatMap((caller) =>
+      names.slice(1).map((_name, at) => {
+        const front = Object.fromEntries(names.slice(0, at + 1).map((name) => [name, ownIds(caller)[name]!]));
+        return { caller, ids: { ...idsIn(path, known), ...front }, about: `${names[at + 1]} of another place` };
+      }),
+    )
+    .filter(({ caller, ids }) => !caller.home || ids.board_id === elsewhere.board_id);
+}
+
+const PLACES = { home: BOARD_MARK, elsewhere: OTHER_BOARD_MARK, neighbour: GROUP_BOARD_MARK } as const;
+
+/** Returns the marks that must not appear in the answer. */
+function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body }: AccessCase): string[] {
+  // A visitor, whose active organization is another, can access boards only by their ids.
+  const atBoard = path.includes("{board_id}") || (body && "board_id" in body);
+  const places = visitor && !atBoard ? [] : reads;
+  // Agents see the tasks on all boards of their group.
+  const grouped = is === "agent" && reads.includes("home") && path.endsWith("/group-snapshot") ? ["neighbour"] : [];
+  const hidden = Object.entries(PLACES).filter(([place]) => ![...places, ...grouped].includes(place));
+  return [...(home || (visitor && atBoard) ? [] : [ORGANIZATION_MARK]), ...hidden.map(([, mark]) => mark)];
+}
+
+/** The presence of an agent and a person's first request are recorded even when the request is refused. */
+const isPresence = (write: string): boolean => /^(agents|users) update /.test(write) || /"agent\.connected"/.test(write);

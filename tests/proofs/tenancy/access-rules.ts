@@ -1,0 +1,193 @@
+import type { Endpoint } from "@board/api/endpoint";
+import type { Caller } from "./callers.ts";
+
+/** The result of the access checks: a status of refusal, or "through" to the operation. */
+export type Verdict = 401 | 403 | 404 | 422 | "through";
+
+type Known = Record<string, string>;
+
+/** Valid input by method and canonical path. */
+interface Input {
+  body?: (known: Known) => object;
+  query?: (known: Known) => string;
+  /** The status for permitted callers, when it is not the documented one. */
+  answers?: number;
+  /** The required right to the board, when it does not follow from the method. */
+  need?: "read" | "write";
+  /** Additional rules of the operation, after the checks of role and board. */
+  rule?: (caller: Caller) => Verdict;
+}
+
+const TEXT = { content: "Said" };
+const TASK = { title: "New" };
+const COMPLETION = { status: "complete", board_type: "goal", objective: "Ship it", success_metrics: { customers: 10 } };
+const ownersOnly = ({ role }: Caller): Verdict => (role === "owner" ? "through" : 403);
+const adminsOnly = ({ home, role }: Caller): Verdict => (!home ? 404 : role === "member" ? 403 : "through");
+/** The board is a value in the input and must belong to the organization. */
+const wholeOrganization = ({ home }: Caller): Verdict => (home ? "through" : 404);
+const anyMembership = ({ home, visitor }: Caller): Verdict => (home || visitor ? "through" : 404);
+/** A foreign board in a body is an invalid value rather than a missing place. */
+const bodyReference = ({ home }: Caller): Verdict => (home ? "through" : 422);
+/** An admin of one organization may be a plain member of another, so the board must belong to the first one. */
+const boardAtHome =
+  (need: "read" | "write") =>
+  (caller: Caller): Verdict =>
+    caller.visitor ? 404 : boardVerdict(caller, need);
+/** A lead creates agents only on its own board. */
+const ownBoard = (caller: Caller): Verdict =>
+  caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
+const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
+const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
+
+export const INPUTS: Record<string, Input> = {
+  "GET /docs/{file}": { answers: 404 },
+  /** The last owner cannot leave while there are other members. */
+  "DELETE /api/v1/users/me": { rule: ({ role, visitor }) => (role === "owner" && !visitor ? 422 : "through") },
+  "DELETE /organizations/me": { rule: ownersOnly },
+  "GET /organizations/me/members/{member_id}": { rule: adminsOnly },
+  "PATCH /api/v1/users/me": { body: () => ({ pronouns: "they" }) },
+  "POST /organizations": { body: () => ({ name: "New" }) },
+  "PATCH /organizations/me/active": {
+    body: ({ organization_id }) => ({ organization_id }),
+    rule: anyMembership,
+  },
+  "PATCH /organizations/me/members/{member_id}": { body: () => ({ role: "admin" }) },
+  "PUT /organizations/me/members/{member_id}/access": {
+    body: ({ board_id }) => ({
+      all_boards_read: false,
+      all_boards_write: false,
+      board_access: [{ board_id, can_read: true, can_write: false }],
+    }),
+    rule: wholeOrganization,
+  },
+  "POST /organizations/me/invites": { body: () => ({ invited_email: "new@example.com" }) },
+  "POST /organizations/invites/accept": { body: () => ({ token: "x".repeat(43) }), answers: 404 },
+  "POST /organizations/me/custom-fields": {
+    body: ({ board_id }) => ({ field_key: "new", board_ids: [board_id] }),
+    rule: bodyReference,
+  },
+  "PATCH /organizations/me/custom-fields/{field_id}": { body: () => ({ label: "New" }) },
+  "POST /api/tags": { body: () => ({ name: "New" }) },
+  "PATCH /api/tags/{tag_id}": { body: () => ({ name: "New" }) },
+  "POST /api/v1/gateways": {
+    body: () => ({ name: "New", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents", token: "test-token-123" }),
+  },
+  "PATCH /api/v1/gateways/{gateway_id}": { body: () => ({ name: "New" }) },
+  /** The gateway has boards and agents. */
+  "DELETE /api/v1/gateways/{gateway_id}": { answers: 409 },
+  "POST /api/v1/gateways/{gateway_id}/templates/sync": { answers: 202 },
+  "GET /api/v1/gateway/status": { query: byBoard, rule: boardAtHome("read") },
+  "GET /api/v1/gateway/sessions": { query: byBoard, rule: boardAtHome("read") },
+  "GET /api/v1/gateway/sessions/{session_id}": { query: byBoard, answers: 404, rule: boardAtHome("read") },
+  "GET /api/v1/gateway/sessions/{session_id}/history": { query: byBoard, rule: boardAtHome("read") },
+  "POST /api/v1/gateway/sessions/{session_id}/message": { query: byBoard, body: () => TEXT, rule: boardAtHome("write") },
+  "POST /api/v1/boards": { body: ({ gateway_id }) => ({ name: "New", description: "New", gateway_id }), rule: bodyReference },
+  "PATCH /api/v1/boards/{board_id}": { body: () => ({ description: "New" }) },
+  "POST /api/v1/board-groups": { body: () => ({ name: "New" }) },
+  "PATCH /api/v1/board-groups/{group_id}": { body: () => ({ name: "New" }) },
+  "POST /api/v1/board-groups/{group_id}/heartbeat": { body: () => ({ every: "10m" }) },
+  "POST /api/v1/boards/{board_id}/memory": { body: () => TEXT },
+  "POST /api/v1/board-groups/{group_id}/memory": { body: () => TEXT },
+  "POST /api/v1/boards/{board_id}/group-memory": { body: () => TEXT },
+  "POST /api/v1/boards/{board_id}/onboarding/start": { body: () => ({}) },
+  "POST /api/v1/boards/{board_id}/onboarding/answer": { body: () => ({ answer: "Yes" }) },
+  "POST /api/v1/boards/{board_id}/onboarding/agent": { body: () => COMPLETION },
+  "POST /api/v1/agent/boards/{board_id}/onboarding": { body: () => COMPLETION },
+  "POST /api/v1/boards/{board_id}/onboarding/confirm": { body: () => ({ board_type: "ops" }) },
+  "POST /api/v1/tasks": { body: ({ board_id }) => ({ board_id, ...TASK }) },
+  "POST /api/v1/boards/{board_id}/tasks": { body: () => TASK },
+  "PATCH /api/v1/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
+  "POST /api/v1/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
+  "POST /api/v1/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
+  "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}": { body: () => ({ status: "approved" }) },
+  "POST /api/v1/boards/{board_id}/webhooks": { body: () => ({ description: "New" }) },
+  "GET /api/v1/boards/{board_id}/webhooks": { need: "write" },
+  "PATCH /api/v1/boards/{board_id}/webhooks/{webhook_id}": { body: () => ({ description: "New" }) },
+  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}": { body: () => ({ any: "thing" }) },
+  "POST /api/v1/agents": { body: ({ board_id }) => ({ name: "New", board_id }), rule: ownBoard },
+  "PATCH /api/v1/agents/{agent_id}": { body: () => ({ name: "New" }) },
+  /** An agent always gets its own. */
+  "POST /api/v1/agents/heartbeat": {
+    body: ({ board_id }) => ({ name: "New", board_id }),
+    rule: (caller) => (caller.is === "agent" ? "through" : boardAtHome("write")(caller)),
+  },
+  "POST /api/v1/agents/{agent_id}/heartbeat": { body: () => ({}) },
+  "POST /api/v1/agent/agents": { body: ({ board_id }) => ({ name: "New", board_id }), rule: ownBoard },
+  "POST /api/v1/agent/boards/{board_id}/agents/{agent_id}/nudge": { body: () => ({ message: "Go on" }) },
+  "GET /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": {
+    rule: (caller) => (caller.agent === "main" && caller.home ? 403 : boardVerdict(caller, "read")),
+  },
+  "PUT /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": { body: () => ({ content: "# SOUL" }) },
+  "POST /api/v1/agent/boards/{board_id}/tasks": { body: () => TASK },
+  "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
+  "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
+  "POST /api/v1/agent/boards/{board_id}/memory": { body: () => TEXT },
+  "POST /api/v1/agent/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
+  "POST /api/v1/agent/boards/{board_id}/gateway/main/ask-user": { body: () => TEXT },
+  "POST /api/v1/agent/gateway/boards/{board_id}/lead/message": { body: () => TEXT },
+  "POST /api/v1/agent/gateway/leads/broadcast": { body: () => TEXT },
+  "GET /api/skills/marketplace": { query: byGateway },
+  "POST /api/skills/marketplace": { body: () => ({ source_url: "https://example.com/new" }) },
+  "POST /api/skills/marketplace/{skill_id}/install": { query: byGateway },
+  "POST /api/skills/marketplace/{skill_id}/uninstall": { query: byGateway },
+  "POST /api/skills/packs": { body: () => ({ source_url: "https://github.com/acme/new" }) },
+  "PATCH /api/skills/packs/{pack_id}": { body: () => ({ source_url: "https://github.com/acme/new" }) },
+  "POST /api/skills/packs/{pack_id}/sync": { answers: 202 },
+  "GET /api/souls-directory/{handle}/{slug}": { answers: 404 },
+};
+
+/** Returns the input of an operation by its canonical path. */
+export const inputOf = ({ method, paths }: Endpoint): Input => INPUTS[`${method} ${paths[0]}`] ?? {};
+
+/** A placeholder for every row. */
+const NAMES: Known = new Proxy({}, { get: (_target, name) => `{${String(name)}}` });
+
+/** Applies the access rules to what an operation declares and names. */
+export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Verdict {
+  const { as } = endpoint.spec;
+  if (as.name === "PUBLIC") return "through";
+  if (!isKnown(endpoint, caller)) return 401;
+  if (!canAct(as.name, caller)) return 403;
+  const { query, body, need = endpoint.method === "GET" ? "read" : "write", rule } = inputOf(endpoint);
+  if (rule) return rule(caller);
+  const names = new Set(
+    [...`${path} ${query?.(NAMES)} ${JSON.stringify(body?.(NAMES))}`.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
+  );
+  if (names.has("group_id")) return groupVerdict(caller, need);
+  if (names.has("board_id")) return boardVerdict(caller, need);
+  if (names.has("agent_id")) return agentVerdict(caller, need);
+  return [...names].some((name) => name.endsWith("_id") && name !== "session_id") && !caller.home ? 404 : "through";
+}
+
+const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
+  is !== "nobody" && (is === "user" ? as.users : as.agents);
+
+/** Whether a caller's credential and role permit the operation, regardless of its path. */
+export const canCall = (endpoint: Endpoint, caller: Caller): boolean =>
+  endpoint.spec.as.name === "PUBLIC" || (isKnown(endpoint, caller) && canAct(endpoint.spec.as.name, caller));
+
+function canAct(role: string, { is, role: rank, agent }: Caller): boolean {
+  if (is === "user") return !(role.startsWith("ADMIN") || role === "READER") || rank !== "member";
+  if (role === "LEAD" || role === "ADMIN or LEAD") return agent === "lead";
+  return role !== "MAIN" || agent === "main";
+}
+
+function boardVerdict({ is, home, board, own }: Caller, need: "read" | "write"): Verdict {
+  if (is === "agent") return !home ? 404 : own ? "through" : 403;
+  if (board === "none") return 404;
+  return need === "write" && board === "read" ? 403 : "through";
+}
+
+/** A right to any board of a group is a right to the group, in the active organization. */
+function groupVerdict(caller: Caller, need: "read" | "write"): Verdict {
+  if (!caller.home) return 404;
+  if (caller.reads.includes("neighbour") && caller.board === "none") return need === "read" ? "through" : 403;
+  return boardVerdict(caller, need);
+}
+
+/** The worker of the home board, named only by its id. */
+function agentVerdict(caller: Caller, need: "read" | "write"): Verdict {
+  if (caller.is === "user") return boardAtHome(need)(caller);
+  if (!caller.home) return 404;
+  return caller.name === "worker" ? "through" : 403;
+}

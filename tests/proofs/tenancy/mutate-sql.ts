@@ -1,0 +1,107 @@
+import pg from "pg";
+
+/** Columns that identify an owner: an organization, board, gateway, person or agent, or a parent row. */
+const COLUMNS =
+  "organization_id|board_id|gateway_id|user_id|organization_member_id|member_id|board_group_id|agent_id|webhook_id|pack_id";
+const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
+const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
+const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;
+const CONDITION = new RegExp(String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`, "g");
+
+/** A condition that separates tenants, boards or people, with its position in a statement. */
+export interface OwnerCondition {
+  statement: string;
+  text: string;
+  /** Its positions: one, or also one in the count of a list. */
+  at: readonly number[];
+  /**
+   * The same name for statements that differ only in the number of parameters, and for a subselect in several statements,
+   * since both come from the same code.
+   */
+  name: string;
+}
+
+/** Finds comparisons of such columns, but not the values that an insert or an update writes. */
+export function findOwnerConditions(statement: string): readonly OwnerCondition[] {
+  const known = cache.get(statement);
+  if (known) return known;
+  const found: (OwnerCondition & { around: string; at: number[] })[] = [];
+  for (const { 0: text, index } of [...statement.matchAll(CONDITION)].toReversed()) {
+    if (isAssignment(statement, index)) continue;
+    const { from, within } = subselectAt(statement, index);
+    const around = shapeOf(statement.slice(index - 12, index + text.length + 1));
+    const listed = within.startsWith("(select count(*)") && found.find((condition) => condition.around === around);
+    if (listed) {
+      listed.at.push(index);
+      continue;
+    }
+    const place = [...within.matchAll(CONDITION)].findIndex((match) => from + match.index === index);
+    found.push({ statement, text, at: [index], around, name: `${shapeOf(text)} (${place + 1}) in ${shapeOf(within)}` });
+  }
+  cache.set(statement, found);
+  return found;
+}
+const cache = new Map<string, readonly OwnerCondition[]>();
+
+/** Returns the innermost subselect around a position, or the statement. */
+function subselectAt(statement: string, at: number): { from: number; within: string } {
+  for (let from = at, open = 0; from >= 0; from--) {
+    if (statement[from] === ")") open++;
+    else if (statement[from] === "(" && open > 0) open--;
+    else if (statement[from] === "(" && /^\(\s*select\b/i.test(statement.slice(from, from + 40)))
+      return { from, within: statement.slice(from, closing(statement, from) + 1) };
+  }
+  return { from: 0, within: statement };
+}
+
+function closing(statement: string, from: number): number {
+  let open = 0;
+  for (let at = from; at < statement.length; at++) {
+    if (statement[at] === "(") open++;
+    else if (statement[at] === ")" && --open === 0) return at;
+  }
+  return statement.length;
+}
+
+/** Removes the numbers of parameters and shortens lists to one element. */
+const shapeOf = (statement: string): string =>
+  statement
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/\$\d+/g, "$")
+    .replaceAll(/\$(?:, \$)+/g, "$")
+    .replaceAll(/(\([$, a-z:"_]*\)|\(default[^()]*\))(?:, ?\1)+/g, "$1")
+    .trim();
+
+/** Whether a position is in the assignments of `update … set a = $1, b = $2 where …`. */
+function isAssignment(statement: string, at: number): boolean {
+  const before = statement.slice(0, at);
+  const set = before.toLowerCase().lastIndexOf(" set ");
+  return set >= 0 && !/\s(where|from|returning|select)\s/i.test(before.slice(set));
+}
+
+/** Makes conditions of a statement always true and keeps its parameters. */
+export function removeConditions(statement: string, conditions: readonly OwnerCondition[]): string {
+  const places = conditions.flatMap(({ at, text }) => at.map((from) => ({ from, length: text.length })));
+  return places
+    .toSorted((a, b) => b.from - a.from)
+    .reduce((left, { from, length }) => {
+      const end = from + length;
+      return `${left.slice(0, from)}(${left.slice(from, end)} or true)${left.slice(end)}`;
+    }, statement);
+}
+
+type Query = (this: pg.Client, ...given: unknown[]) => unknown;
+
+/** Intercepts every statement that this process sends through node-postgres, and may replace it. */
+export function interceptStatements(replace: (text: string) => string): () => void {
+  const original = Reflect.get(pg.Client.prototype, "query") as Query;
+  const intercepted: Query = function (first, ...rest) {
+    if (typeof first === "string") return original.call(this, replace(first), ...rest);
+    const query = first as { text?: unknown };
+    return typeof query.text === "string"
+      ? original.call(this, { ...query, text: replace(query.text) }, ...rest)
+      : original.call(this, first, ...rest);
+  };
+  Reflect.set(pg.Client.prototype, "query", intercepted);
+  return () => void Reflect.set(pg.Client.prototype, "query", original);
+}

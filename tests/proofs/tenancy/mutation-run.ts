@@ -1,0 +1,193 @@
+import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
+import { type OwnerCondition, findOwnerConditions, interceptStatements, removeConditions } from "./mutate-sql.ts";
+
+/** How the removal of a condition is detected: alone, only together with earlier checks, or never. */
+export type Detection = "alone" | "behind" | "never";
+
+export interface MutationResult {
+  name: string;
+  detected: Detection;
+  /** The request that detects it, and what else was removed. Null when no request detects it. */
+  by: string | null;
+  /** The operations that send its statement. */
+  operations: string[];
+}
+
+interface Run {
+  outcome: string;
+  sent: ReadonlySet<string>;
+}
+type RunTrial = (trial: AccessCase, without: readonly OwnerCondition[]) => Promise<Run>;
+
+/** A request that passes the checks before a condition: the removed conditions and the resulting run. */
+interface MutatedRun extends Run {
+  removed: readonly OwnerCondition[];
+  /** The runs without any condition of a statement, as far as they were tried. */
+  without: Map<string, Run>;
+}
+
+/** The most requests per status, since more requests that get equally far detect nothing more. */
+const MAX_EXAMPLES = 10;
+/** The most checks to remove for a request. */
+const MAX_STEPS = 8;
+
+/** Removes each condition from the statements of the matrix and checks whether the result of any request changes. */
+export async function runMutations(matrix: AccessMatrix): Promise<MutationResult[]> {
+  const trials = matrix.cases.filter(({ endpoint, path }) => path === endpoint.paths[0]);
+  const { run, stop } = createRunner(matrix);
+  try {
+    const usual = new Map<AccessCase, Run>();
+    for (const trial of trials) usual.set(trial, await run(trial, []));
+    return await new MutationRun(run, usual).findings();
+  } finally {
+    stop();
+  }
+}
+
+const describeTrial = ({ endpoint, path, caller, variation }: AccessCase): string =>
+  [`${endpoint.method} ${path} by ${caller.name}`, variation].filter(Boolean).join(", ");
+const operationOf = ({ endpoint }: AccessCase): string => `${endpoint.method} ${endpoint.paths[0]}`;
+const statusOf = ({ outcome }: Run): number => Number(outcome.slice(0, 3));
+/** Sorts requests by how far they get: permitted requests for missing rows first. */
+const compareDepth = (one: AccessCase, other: AccessCase): number => depthOf(one) - depthOf(other);
+const depthOf = ({ variation }: AccessCase): number => (variation?.endsWith("of another place") ? 0 : variation === null ? 1 : 2);
+const textOf = (conditions: readonly OwnerCondition[]): string => conditions.map(({ text }) => text).join(" and ");
+
+/** Runs requests without conditions and records the statements of each. */
+function createRunner(matrix: AccessMatrix): { run: RunTrial; stop: () => void } {
+  let removedByStatement = new Map<string, OwnerCondition[]>();
+  let sent = new Set<string>();
+  const stop = interceptStatements((text) => {
+    sent.add(text);
+    const removed = removedByStatement.get(text);
+    return removed ? removeConditions(text, removed) : text;
+  });
+  const run: RunTrial = async (trial, without) => {
+    removedByStatement = Map.groupBy(without, ({ statement }) => statement);
+    const statements = (sent = new Set());
+    const outcome = await matrix.observe(trial).catch((error: unknown) => `500 ${String(error)}`);
+    return { outcome, sent: statements };
+  };
+  return { run, stop };
+}
+
+class MutationRun {
+  readonly #run: RunTrial;
+  readonly #usual: ReadonlyMap<AccessCase, Run>;
+  readonly #senders = new Map<string, AccessCase[]>();
+  readonly #conditions: Map<string, OwnerCondition[]>;
+  readonly #fronts = new Map<AccessCase, MutatedRun[]>();
+  /** The statements that authenticate the caller, which are not changed. */
+  readonly #authentication: ReadonlySet<string>;
+
+  constructor(run: RunTrial, usual: ReadonlyMap<AccessCase, Run>) {
+    this.#run = run;
+    this.#usual = usual;
+    for (const [trial, { sent }] of usual)
+      for (const text of sent) this.#senders.set(text, [...(this.#senders.get(text) ?? []), trial]);
+    this.#conditions = Map.groupBy([...this.#senders.keys()].flatMap(findOwnerConditions), ({ name }) => name);
+    const asking = [...usual].filter(([trial]) => /GET \/api\/v1\/(users\/me|agent\/healthz)$/.test(operationOf(trial)));
+    this.#authentication = new Set(asking.flatMap(([, { sent }]) => [...sent]));
+  }
+
+  async findings(): Promise<MutationResult[]> {
+    const findings: MutationResult[] = [];
+    for (const [name, places] of this.#conditions) {
+      const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];
+      const alone = await this.#missedAlone(places);
+      const by = alone ?? (await this.#missedBehind(name, operations));
+      findings.push({ name, detected: alone ? "alone" : by ? "behind" : "never", by, operations });
+    }
+    return findings;
+  }
+
+  async #missedAlone(places: readonly OwnerCondition[]): Promise<string | null> {
+    for (const place of places)
+      for (const trial of this.#senders.get(place.statement)!) {
+        const usual = this.#usual.get(trial)!;
+        if (await this.#differs(trial, await this.#run(trial, [place]), usual, [])) return describeTrial(trial);
+      }
+    return null;
+  }
+
+  /** Whether the result of a request changes. It throws when the result also differs without a change. */
+  async #differs(trial: AccessCase, run: Run, before: Run, removed: readonly OwnerCondition[]): Promise<boolean> {
+    if (run.outcome === before.outcome) return false;
+    const again = await this.#run(trial, removed);
+    if (again.outcome !== before.outcome && removed.length === 0)
+      throw new Error(`The result is not reproducible: ${describeTrial(trial)}:\n${before.outcome}\n${again.outcome}`);
+    return again.outcome === before.outcome;
+  }
+
+  /** Removes earlier checks, or other conditions of the statement, that stop requests before this condition. */
+  async #missedBehind(name: string, operations: readonly string[]): Promise<string | null> {
+    for (const trial of this.#examplesOf(operations))
+      for (const front of await this.#frontsOf(trial))
+        for (const statement of front.sent) {
+          const place = findOwnerConditions(statement).find((condition) => condition.name === name);
+          const others = place && (await this.#missedAt(trial, front, place));
+          if (others) return `${describeTrial(trial)}, without ${textOf(others)}`;
+        }
+    return null;
+  }
+
+  /** Returns the other conditions to remove so that the result of the request changes; null when none helps. */
+  async #missedAt(trial: AccessCase, front: MutatedRun, place: OwnerCondition): Promise<readonly OwnerCondition[] | null> {
+    const { removed } = front;
+    if (removed.includes(place)) {
+      const others = removed.filter((condition) => condition !== place);
+      return (await this.#differs(trial, await this.#run(trial, others), front, removed)) ? others : null;
+    }
+    if (await this.#differs(trial, await this.#run(trial, [...removed, place]), front, removed)) return removed;
+    const more = findOwnerConditions(place.statement).filter((condition) => !removed.includes(condition));
+    if (more.length === 1) return null;
+    const all = front.without.get(place.statement) ?? (await this.#run(trial, [...removed, ...more]));
+    front.without.set(place.statement, all);
+    const others = [...removed, ...more.filter((condition) => condition !== place)];
+    return (await this.#differs(trial, await this.#run(trial, others), all, [...removed, ...more])) ? others : null;
+  }
+
+  /** Selects one of the requests that get equally far, refused ones first, since they have most checks ahead. */
+  #examplesOf(operations: readonly string[]): AccessCase[] {
+    const examples = new Map<string, AccessCase>();
+    for (const [trial, run] of this.#usual) {
+      const { caller, variation } = trial;
+      if (!operations.includes(operationOf(trial)) || statusOf(run) === 401) continue;
+      examples.set([statusOf(run), caller.home, caller.is, variation, ...run.sent].join("|"), trial);
+    }
+    const byStatus = Map.groupBy(examples.values(), (trial) => statusOf(this.#usual.get(trial)!));
+    const refusedFirst = [...byStatus].toSorted(([a], [b]) => b - a);
+    return refusedFirst.flatMap(([, trials]) => trials.toSorted(compareDepth).slice(0, MAX_EXAMPLES));
+  }
+
+  /** Returns ways to let a request get further: without one of its conditions, and without each check that stops it. */
+  async #frontsOf(trial: AccessCase): Promise<MutatedRun[]> {
+    const known = this.#fronts.get(trial);
+    if (known) return known;
+    const usual = this.#usual.get(trial)!;
+    const fronts = new Map<string, MutatedRun>();
+    const keep = (removed: readonly OwnerCondition[], run: Run) => {
+      const key = [run.outcome, ...run.sent].join("\n");
+      if (!fronts.has(key)) fronts.set(key, { ...run, removed, without: new Map() });
+    };
+    keep([], usual);
+    for (const statement of this.#checksOf(usual))
+      for (const condition of findOwnerConditions(statement)) keep([condition], await this.#run(trial, [condition]));
+    // A refused request was stopped by its last check.
+    let removed: readonly OwnerCondition[] = [];
+    for (let run = usual, steps = 0; steps < MAX_STEPS; steps++) {
+      const last = this.#checksOf(run).findLast((statement) => !removed.some((condition) => condition.statement === statement));
+      if (last === undefined) break;
+      removed = [...removed, ...findOwnerConditions(last)];
+      run = await this.#run(trial, removed);
+      keep(removed, run);
+    }
+    this.#fronts.set(trial, [...fronts.values()]);
+    return [...fronts.values()];
+  }
+
+  /** Returns the statements of a run with conditions in order, except those that authenticate the caller. */
+  #checksOf({ sent }: Run): string[] {
+    return [...sent].filter((statement) => !this.#authentication.has(statement) && findOwnerConditions(statement).length > 0);
+  }
+}

@@ -1,0 +1,186 @@
+/** A condition whose removal no request can detect, and why. */
+export interface RedundantCondition {
+  /** The condition as written in the statement, without the numbers of parameters. */
+  condition: string;
+  /** A part of the statement, or of the subselect around the condition. */
+  within: string;
+  /** An operation that sends it, when the condition has an effect in other operations. */
+  operation?: string;
+  because: string;
+}
+
+export function matchesResult(
+  entry: RedundantCondition,
+  { name, operations }: { name: string; operations: readonly string[] },
+): boolean {
+  const { condition, within, operation } = entry;
+  const [text, place] = name.split(/ \(\d+\) in (.*)/s);
+  return text === condition && place!.includes(within) && (operation === undefined || operations.includes(operation));
+}
+
+const LOCK = "it only limits what is locked: without it other transactions wait longer";
+const SAME_ROW = "its value comes from the row itself, which was found by its organization or board before";
+const OF_BOARD = "its value comes from a board of the same organization, which was found before";
+const OWN_AGENT = "its value comes from the calling agent, whose board belongs to its organization";
+const GROUPED_BY_OWNER = "rows are grouped by their owner, and the groups of other owners are not read";
+const KNOWN_PEOPLE = "people outside the board are skipped, since worksOn and leadOf check the board again";
+const NAMED_BOARD = "the named board is the agent's own, or the request was refused before";
+const OTHER_FORM = "requests across boards send another form of the same code, in which its removal is detected";
+
+const HELD_AGENT = '"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) for update of "agents"';
+const PEOPLE = 'or ("agents"."board_id" is null and "agents"."gateway_id" = $)';
+const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';
+const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
+
+export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
+  // People and organizations.
+  { condition: '"organization_members"."user_id" = $', within: '(select "organization_id" from', because: LOCK },
+  {
+    condition: '"user_id" = $',
+    within: "count(*) filter (where",
+    because: "an organization without another owner has this owner",
+  },
+  {
+    condition: '"organization_members"."organization_id" in ($)',
+    within: "count(*) filter (where",
+    because: "an organization without this member has other members, so the count has no effect",
+  },
+  {
+    condition: "organization_id = $",
+    within: '(select id from "boards" where organization_id = $ order by id for',
+    because: LOCK,
+  },
+  { condition: `board_id in ${OF_ORGANIZATION}`, within: "for no key update", because: LOCK },
+  {
+    condition: 'gateway_id in (select id from "gateways" where organization_id = $)',
+    within: "for no key update",
+    because: LOCK,
+  },
+  {
+    condition: '"organization_board_access"."organization_member_id" in ($)',
+    within: 'from "organization_board_access" where',
+    because: GROUPED_BY_OWNER,
+  },
+  // Gateways and skills.
+  { condition: '"gateways"."organization_id" = $', within: 'delete from "gateways" where', because: SAME_ROW },
+  {
+    condition: '"agents"."gateway_id" = "gateways"."id"',
+    within: '"agents"."openclaw_session_id" = $)',
+    because: "the session key of a main agent names its gateway",
+  },
+  {
+    condition: '"gateways"."organization_id" = $',
+    within: '"agents"."board_id" is null) where ("gateways"."id" = $',
+    because: OF_BOARD,
+  },
+  {
+    condition: '"gateways"."organization_id" = $',
+    within: '"agents"."is_board_lead" = $) where ("gateways"."id" = $',
+    because: OF_BOARD,
+  },
+  { condition: '"gateways"."organization_id" = $', within: 'select "url", "workspace_root" from "gateways"', because: OF_BOARD },
+  {
+    condition: '"marketplace_skills"."organization_id" = $',
+    within: '"marketplace_skills"."organization_id" = $ and "marketplace_skills"."id" = $',
+    operation: "POST /api/skills/marketplace",
+    because: SAME_ROW,
+  },
+  // Boards and their groups.
+  {
+    condition: '"boards"."organization_id" = $',
+    within: 'from "boards" where ("boards"."id" = $ and "boards"."organization_id" = $) for update',
+    because: SAME_ROW,
+  },
+  {
+    condition: '"boards"."organization_id" = $',
+    within: 'from "boards" where ("boards"."id" = $ and "boards"."organization_id" = $) for key share',
+    because: SAME_ROW,
+  },
+  { condition: '"boards"."organization_id" = $', within: 'delete from "boards" where', because: SAME_ROW },
+  { condition: '"boards"."organization_id" = $', within: 'update "boards" set "board_type"', because: SAME_ROW },
+  {
+    condition: '"boards"."organization_id" = $',
+    within: '"boards"."id" in ($) and "boards"."organization_id" = $) order by "boards"."id" asc for no key update',
+    because: LOCK,
+  },
+  {
+    condition: '"board_groups"."organization_id" = $',
+    within: '"board_groups"."organization_id" = $) for update',
+    because: SAME_ROW,
+  },
+  {
+    condition: '"board_groups"."organization_id" = $',
+    within: 'from "board_groups" where ("board_groups"."id" = $ and "board_groups"."organization_id" = $)',
+    operation: "POST /api/v1/boards/{board_id}/group-memory",
+    because: OF_BOARD,
+  },
+  { condition: '"tasks"."board_id" in ($)', within: '"tasks"."status" <> $', because: GROUPED_BY_OWNER },
+  // Tasks and approvals.
+  {
+    condition: '"gateways"."organization_id" = $',
+    within: `${PEOPLE})) order by`,
+    operation: "POST /api/v1/tasks",
+    because: KNOWN_PEOPLE,
+  },
+  { condition: '"agents"."board_id" = $', within: PEOPLE, operation: "POST /api/v1/tasks", because: KNOWN_PEOPLE },
+  { condition: '"agents"."gateway_id" = $', within: PEOPLE, operation: "POST /api/v1/tasks", because: KNOWN_PEOPLE },
+  {
+    condition: "organization_id = $",
+    within: 'from "boards" where id = $ and organization_id = $ for key share',
+    because: SAME_ROW,
+  },
+  { condition: HOME, within: '"tasks"."id" in (select unnest($::uuid[]) )', because: OTHER_FORM },
+  { condition: HOME, within: '"tasks"."id" = $) order by', because: OTHER_FORM },
+  { condition: '"tasks"."board_id" = $', within: "select now()::timestamptz(3)", because: SAME_ROW },
+  { condition: '"tasks"."board_id" = $', within: 'update "tasks" set', because: SAME_ROW },
+  { condition: '"tasks"."board_id" = $', within: "pg_advisory_xact_lock_shared", because: SAME_ROW },
+  {
+    condition: '"tasks"."board_id" = $',
+    within: 'select "assigned_agent_id" from "tasks"',
+    because: "its result is compared with the locked task, which is found by its board",
+  },
+  {
+    condition: '"tasks"."board_id" = (select "boards".id from "boards" where "boards".id = $ for key share)',
+    within: '"tasks"."id" in',
+    operation: "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}",
+    because: LOCK,
+  },
+  { condition: '"approvals"."board_id" = $', within: 'with "write_0" as (update "approvals"', because: SAME_ROW },
+  // Agents.
+  { condition: '"agents"."gateway_id" = $', within: '("agents"."id" = $ and "agents"."gateway_id" = $)', because: SAME_ROW },
+  { condition: '"agents"."board_id" = $', within: HELD_AGENT, because: SAME_ROW },
+  { condition: '"gateways"."organization_id" = $', within: HELD_AGENT, because: SAME_ROW },
+  {
+    condition: '"gateways"."organization_id" = $',
+    within:
+      'access.can_write))) or ("agents"."board_id" is null and "gateways"."organization_id" = $)) and "agents"."board_id" = $',
+    because: "main agents are excluded when a board is named",
+  },
+  {
+    condition: '"boards"."organization_id" = $',
+    within: '("boards"."organization_id" = $ and "boards"."id" = $)',
+    operation: "GET /api/v1/agent/agents",
+    because: OWN_AGENT,
+  },
+  {
+    condition: '"boards"."organization_id" = $',
+    within: '("boards"."organization_id" = $ and "boards"."id" = $)',
+    operation: "GET /api/v1/agent/boards",
+    because: OWN_AGENT,
+  },
+  {
+    condition: '"agents"."board_id" = $',
+    within: '"boards"."id" = $) or "agents"."id" = $) and "agents"."board_id" = $',
+    because: NAMED_BOARD,
+  },
+  {
+    condition: '"boards"."gateway_id" = $',
+    within: '"boards"."gateway_id" = $) or "agents"."id" = $) and "agents"."board_id" = $',
+    because: NAMED_BOARD,
+  },
+  {
+    condition: '"boards"."organization_id" = $',
+    within: '"boards"."gateway_id" = $) or "agents"."id" = $) and "agents"."board_id" = $',
+    because: NAMED_BOARD,
+  },
+];

@@ -1,0 +1,278 @@
+import type { Caller } from "./callers.ts";
+import { type Ids, REPOSITORY } from "./seed-tenant.ts";
+
+/** Rows that a request may name in its query or body. */
+export interface Rows {
+  /** Rows of the home board and organization. */
+  known: Ids;
+  /** Rows of the other organization. */
+  theirs: Ids;
+  /** Rows of an unrelated board of the home organization. */
+  elsewhere: Ids;
+}
+
+/** Input that names other rows than the path, and the status for permitted callers. */
+export interface Reference {
+  about: string;
+  query?: (rows: Rows) => string;
+  body?: (rows: Rows) => object;
+  /** Other rows for the path than those of the home board. */
+  at?: (rows: Rows) => Ids;
+  answers: number | ((caller: Caller) => number);
+}
+
+const forAgents = (agents: number, users: number) => (caller: Caller) => (caller.is === "agent" ? agents : users);
+
+type Of = "theirs" | "elsewhere";
+/** Returns the request with rows of the other organization and with rows of the other board. */
+const foreignReferences = (
+  about: string,
+  answers: Reference["answers"],
+  sent: (foreign: Ids, rows: Rows) => object,
+): Reference[] => (["theirs", "elsewhere"] as const).map((of) => foreignReference(about, of, answers, sent));
+const foreignReference = (
+  about: string,
+  of: Of,
+  answers: Reference["answers"],
+  sent: (foreign: Ids, rows: Rows) => object,
+): Reference => ({
+  about: `${about} of ${of === "theirs" ? "another organization" : "another board"}`,
+  body: (rows) => sent(rows[of], rows),
+  answers,
+});
+const queryReference = (
+  about: string,
+  of: keyof Rows,
+  answers: Reference["answers"],
+  query: (ids: Ids) => string,
+): Reference => ({
+  about: `${about} of ${{ theirs: "another organization", elsewhere: "another board", known: "the own" }[of]}`,
+  query: (rows) => query(rows[of]),
+  answers,
+});
+
+const pathReference = (
+  about: string,
+  row: (rows: Rows) => Ids,
+  answers: Reference["answers"],
+  sent: Pick<Reference, "query" | "body"> = {},
+): Reference => ({ about, at: row, answers, ...sent });
+const onGateway = { query: ({ known }: Rows) => `?gateway_id=${known.gateway_id}` };
+
+/** All rows that a task names must belong to its board. */
+const taskReferences = (fields: object, refused: (status: number) => Reference["answers"]): Reference[] => [
+  ...foreignReferences("dependency", refused(404), ({ task_id }) => ({ ...fields, depends_on_task_ids: [task_id] })),
+  foreignReference("tag", "theirs", refused(404), ({ tag_id }) => ({ ...fields, tag_ids: [tag_id] })),
+  foreignReference("assignee", "theirs", refused(404), ({ agent_id }) => ({ ...fields, assigned_agent_id: agent_id })),
+  foreignReference("assignee", "elsewhere", refused(409), ({ agent_id }) => ({ ...fields, assigned_agent_id: agent_id })),
+  ...foreignReferences("field", 422, ({ field_key }) => ({ ...fields, custom_field_values: { [field_key!]: "x" } })),
+];
+const newTask = taskReferences({ title: "New" }, (status) => status);
+/** Only leads may name them. */
+const changedTask = [
+  ...taskReferences(
+    {},
+    (status) =>
+      ({ is, agent }) =>
+        is === "agent" && agent !== "lead" ? 403 : status,
+  ),
+  pathReference("done without an approval", ({ known }) => ({ task_id: known.tangled_task_id! }), 409, {
+    body: () => ({ status: "done" }),
+  }),
+  pathReference("back from review", ({ known }) => ({ task_id: known.tangled_task_id! }), 200, {
+    body: () => ({ status: "inbox" }),
+  }),
+];
+
+const newApproval: Reference[] = [
+  ...foreignReferences("task", 404, ({ task_id }) => ({ action_type: "Do", description: "Ready", task_ids: [task_id] })),
+  ...foreignReferences("agent", forAgents(200, 404), ({ agent_id }) => ({ action_type: "Do", description: "Ready", agent_id })),
+];
+const webhookAgent = foreignReferences("agent", 422, ({ agent_id }) => ({ description: "New", agent_id }));
+/** A board in the query of an organization-wide list. */
+const boardQuery = (status: { elsewhere: Reference["answers"]; known: Reference["answers"] }): Reference[] => [
+  queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
+  queryReference("board", "elsewhere", status.elsewhere, ({ board_id }) => `?board_id=${board_id}`),
+  queryReference("board", "known", status.known, ({ board_id }) => `?board_id=${board_id}`),
+];
+const readable = (place: "home" | "elsewhere") => (caller: Caller) => (caller.home && caller.reads.includes(place) ? 200 : 404);
+const atHome = ({ home }: Caller) => (home ? 200 : 404);
+const hostQuery: Reference[] = [
+  queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+  queryReference("gateway", "known", atHome, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+];
+
+/** The rows that a request may name outside its path, by method and canonical path. */
+export const REFERENCES: Record<string, Reference[]> = {
+  "POST /organizations": [{ about: "another's name", body: () => ({ name: "Strangers" }), answers: 200 }],
+  "PATCH /organizations/me/active": [
+    foreignReference("organization", "theirs", 404, ({ organization_id }) => ({ organization_id })),
+  ],
+  "PUT /organizations/me/members/{member_id}/access": [
+    foreignReference("board", "theirs", 422, ({ board_id }) => ({ board_access: [{ board_id }] })),
+  ],
+  "POST /organizations/me/invites": [
+    foreignReference("board", "theirs", 422, ({ board_id }) => ({
+      invited_email: "new@example.com",
+      board_access: [{ board_id }],
+    })),
+    { about: "a member of another organization", body: () => ({ invited_email: "guest-theirs@example.com" }), answers: 200 },
+    {
+      about: "somebody whom another organization has invited",
+      body: () => ({ invited_email: "theirs@example.com" }),
+      answers: 200,
+    },
+  ],
+  /** Values on boards that no longer have the field do not count. */
+  "DELETE /organizations/me/custom-fields/{field_id}": [
+    pathReference("a field with values", ({ known }) => ({ field_id: known.used_field_id! }), 409),
+    pathReference("a field with values on a board that lost it", ({ known }) => ({ field_id: known.moved_field_id! }), 200),
+  ],
+  "DELETE /api/v1/gateways/{gateway_id}": [
+    pathReference("a gateway without boards", ({ known }) => ({ gateway_id: known.spare_gateway_id! }), 200),
+  ],
+  "POST /organizations/me/custom-fields": [
+    foreignReference("board", "theirs", 422, ({ board_id }) => ({ field_key: "new", board_ids: [board_id] })),
+  ],
+  "PATCH /organizations/me/custom-fields/{field_id}": [
+    foreignReference("board", "theirs", 422, ({ board_id }) => ({ board_ids: [board_id] })),
+  ],
+  "POST /api/v1/boards": [
+    foreignReference("gateway", "theirs", 422, ({ gateway_id }) => ({ name: "New", description: "New", gateway_id })),
+    foreignReference("group", "theirs", 422, ({ group_id }, { known }) => ({
+      name: "New",
+      description: "New",
+      gateway_id: known.gateway_id,
+      board_group_id: group_id,
+    })),
+    {
+      about: "another's name",
+      body: ({ known }) => ({ name: "stranger board", description: "New", gateway_id: known.gateway_id }),
+      answers: 200,
+    },
+  ],
+  "GET /api/v1/boards": [
+    ...hostQuery.map((reference) => ({ ...reference, answers: 200 })),
+    queryReference("group", "theirs", 200, ({ group_id }) => `?board_group_id=${group_id}`),
+    queryReference("group", "known", 200, ({ group_id }) => `?board_group_id=${group_id}`),
+  ],
+  "PATCH /api/v1/boards/{board_id}": [
+    foreignReference("gateway", "theirs", 422, ({ gateway_id }) => ({ gateway_id })),
+    foreignReference("group", "theirs", 422, ({ group_id }) => ({ board_group_id: group_id })),
+    foreignReference("group", "elsewhere", 200, ({ group_id }) => ({ board_group_id: group_id })),
+    { about: "another's slug", body: () => ({ slug: "stranger-board" }), answers: 200 },
+  ],
+  "POST /api/v1/board-groups": [{ about: "another's name", body: () => ({ name: "Group theirs" }), answers: 200 }],
+  "POST /api/v1/tasks": newTask.map(({ body, ...reference }) => ({
+    ...reference,
+    body: (rows) => ({ board_id: rows.known.board_id, ...body!(rows) }),
+  })),
+  "POST /api/v1/boards/{board_id}/tasks": newTask,
+  "POST /api/v1/agent/boards/{board_id}/tasks": newTask,
+  "PATCH /api/v1/boards/{board_id}/tasks/{task_id}": changedTask,
+  "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}": changedTask,
+  "GET /api/v1/boards/{board_id}/tasks": [
+    queryReference("assignee", "theirs", 200, ({ agent_id }) => `?assigned_agent_id=${agent_id}`),
+    queryReference("assignee", "known", 200, ({ agent_id }) => `?assigned_agent_id=${agent_id}`),
+    queryReference("lead", "known", 200, ({ lead_id }) => `?assigned_agent_id=${lead_id}`),
+    queryReference("open work of the lead", "known", 200, ({ lead_id }) => `?assigned_agent_id=${lead_id}&status=inbox,blocked`),
+  ],
+  "POST /api/v1/boards/{board_id}/approvals": newApproval,
+  "POST /api/v1/agent/boards/{board_id}/approvals": newApproval,
+  "POST /api/v1/boards/{board_id}/webhooks": webhookAgent,
+  "PATCH /api/v1/boards/{board_id}/webhooks/{webhook_id}": webhookAgent,
+  "GET /api/v1/agents": [
+    // A visitor may read the board, which has no agents of the visitor's active organization.
+    ...boardQuery({ elsewhere: readable("elsewhere"), known: (caller) => (caller.visitor ? 200 : readable("home")(caller)) }),
+    ...hostQuery,
+  ],
+  "GET /api/v1/agents/stream": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
+  "POST /api/v1/agents": [
+    foreignReference("board", "theirs", forAgents(403, 404), ({ board_id }) => ({ name: "New", board_id })),
+  ],
+  "DELETE /api/v1/agents/{agent_id}": [pathReference("the lead", ({ known }) => ({ agent_id: known.lead_id! }), 200)],
+  "DELETE /api/v1/agent/boards/{board_id}/agents/{agent_id}": [
+    pathReference("the main agent", ({ known }) => ({ agent_id: known.main_id! }), 403),
+    pathReference("the main agent of another organization", ({ theirs }) => ({ agent_id: theirs.main_id! }), 404),
+  ],
+  "PATCH /api/v1/agents/{agent_id}": [
+    pathReference("the lead", ({ known }) => ({ agent_id: known.lead_id! }), 200, {
+      body: ({ elsewhere }) => ({ board_id: elsewhere.board_id }),
+    }),
+    foreignReference("board", "theirs", 404, ({ board_id }) => ({ board_id })),
+    foreignReference("board", "elsewhere", 200, ({ board_id }) => ({ board_id })),
+  ],
+  "POST /api/v1/agents/heartbeat": [
+    foreignReference("board", "theirs", forAgents(200, 404), ({ board_id }) => ({ name: "New", board_id })),
+    {
+      about: "another board's agent",
+      body: ({ known }) => ({ name: "Worker secluded", board_id: known.board_id }),
+      answers: 200,
+    },
+  ],
+  "GET /api/v1/agent/agents": [
+    queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
+    queryReference(
+      "board",
+      "elsewhere",
+      ({ agent }) => (agent === "main" ? 200 : 403),
+      ({ board_id }) => `?board_id=${board_id}`,
+    ),
+    queryReference("board", "known", 200, ({ board_id }) => `?board_id=${board_id}`),
+  ],
+  "GET /api/v1/activity/task-comments": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
+  "GET /api/v1/activity/task-comments/stream": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
+  "GET /api/v1/metrics/dashboard": [
+    ...boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
+    queryReference("group", "theirs", 404, ({ group_id }) => `?group_id=${group_id}`),
+    queryReference("group", "known", atHome, ({ group_id }) => `?group_id=${group_id}`),
+  ],
+  "GET /api/skills/marketplace": [
+    queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+    queryReference("pack", "theirs", 404, ({ pack_id }) => `?pack_id=${pack_id}`),
+    queryReference("pack", "known", 200, ({ pack_id }) => `?pack_id=${pack_id}`),
+    queryReference("gateway", "known", 200, ({ spare_gateway_id }) => `?gateway_id=${spare_gateway_id}`),
+    { about: "a page", query: () => "?limit=10", answers: 200 },
+  ],
+  "POST /api/skills/marketplace": [
+    {
+      about: "an installed skill",
+      body: () => ({ source_url: `${REPOSITORY}/tree/main/skill` }),
+      answers: 200,
+    },
+  ],
+  "POST /api/skills/marketplace/{skill_id}/install": [
+    pathReference("a skill of another organization", ({ theirs }) => ({ skill_id: theirs.skill_id! }), 404, onGateway),
+    queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+  ],
+  "POST /api/skills/marketplace/{skill_id}/uninstall": [
+    queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+  ],
+  "POST /api/v1/gateways/{gateway_id}/templates/sync": [
+    // The board has no agents on this gateway.
+    queryReference("board", "theirs", 202, ({ board_id }) => `?board_id=${board_id}`),
+    queryReference("board", "elsewhere", 202, ({ board_id }) => `?board_id=${board_id}`),
+  ],
+  "GET /api/v1/gateway/status": [...hostQuery, queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`)],
+  "GET /api/v1/gateway/sessions": [
+    ...hostQuery,
+    queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
+  ],
+  "POST /api/v1/agent/gateway/leads/broadcast": [
+    foreignReference("board", "theirs", 200, ({ board_id }) => ({ content: "Said", board_ids: [board_id] })),
+    foreignReference("board", "elsewhere", 200, ({ board_id }) => ({ content: "Said", board_ids: [board_id] })),
+  ],
+};
+
+/** The callers whose requests get far enough for named rows to matter. */
+export const CALLERS_WITH_REFERENCES = new Set([
+  "owner",
+  "admin with all boards",
+  "member who reads all boards",
+  "member who writes to the board",
+  "admin who writes to another board",
+  "visitor",
+  "lead",
+  "worker",
+  "main agent",
+]);

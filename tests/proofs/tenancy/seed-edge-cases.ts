@@ -1,0 +1,71 @@
+import { countNewEvents } from "@board/core/activity/count-new-events";
+import { activity_events, approval_task_links, approvals, task_transitions } from "@board/core/db/schema";
+import { type Ids, createSender } from "./seed-tenant.ts";
+import { addTask } from "../../support/task.ts";
+import type { Tenant, World } from "../../support/world.ts";
+
+/**
+ * Stores inconsistent or outdated rows that mix two boards and must have no effect. Returns the task of the home board,
+ * which has no marks, since approvals show the titles of their tasks.
+ */
+export async function seedMismatchedReferences(
+  world: World,
+  { board_id, lead_id }: Ids,
+  elsewhere: Ids,
+  theirs: Ids,
+): Promise<string> {
+  const { db } = world;
+  const { id: task_id } = await addTask(world, { board_id: board_id! }, { status: "review" });
+  const moved = { board_id: board_id!, agent_id: elsewhere.agent_id!, to_status: "review" };
+  await db.insert(task_transitions).values({ task_id, ...moved, at: new Date() });
+  for (const { board_id } of [elsewhere, theirs]) await addTask(world, { board_id: board_id! }, { assigned_agent_id: lead_id! });
+  const approved = { board_id: elsewhere.board_id!, status: "approved" as const, resolved_at: new Date() };
+  const [approval] = await db
+    .insert(approvals)
+    .values({ ...approved, action_type: "Close" })
+    .returning();
+  await db.insert(approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: false });
+  return task_id;
+}
+
+/**
+ * Stores data for metrics on other boards: errors of an earlier hour, of this hour and after the count, work that took
+ * hours, and events without a board.
+ */
+export async function seedMetrics(world: World, tenants: readonly Tenant[], { board_id, organization_id }: Ids): Promise<void> {
+  const { db } = world;
+  const now = Date.now();
+  const failed = (created_at: Date) => ({
+    organization_id: organization_id!,
+    board_id: board_id!,
+    event_type: "board.lead_notify_failed",
+    created_at,
+  });
+  const boardless = tenants.map((tenant) => ({ organization_id: tenant.organization_id, event_type: "gateway.connected" }));
+  const ago = (hours: number) => new Date(now - hours * 3_600_000);
+  await db.insert(activity_events).values([...boardless, failed(ago(3)), failed(new Date(now))]);
+  await countNewEvents(world.context());
+  await db.insert(activity_events).values([failed(ago(3)), failed(new Date(now))]);
+  const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
+  await db.insert(task_transitions).values(done);
+}
+
+/** Adds a gateway on the same host with its main agent. */
+export async function addGateway(world: World, { owner }: Tenant, name: string, url: string): Promise<string> {
+  const host = { name, url, workspace_root: "/srv/agents", token: "test-token-123" };
+  return (await createSender(world, owner)("POST", "/api/v1/gateways", host)).id;
+}
+
+/** Adds a field that moved from the home board to another board but still has a value on the home board. */
+export async function moveField(
+  world: World,
+  home: Tenant,
+  task_id: string,
+  boards: { home: string; elsewhere: string },
+): Promise<string> {
+  const send = createSender(world, home.owner);
+  const field = await send("POST", "/organizations/me/custom-fields", { field_key: "moved", board_ids: [boards.home] });
+  await send("PATCH", `/api/v1/boards/${boards.home}/tasks/${task_id}`, { custom_field_values: { moved: "x" } });
+  await send("PATCH", `/organizations/me/custom-fields/${field.id}`, { board_ids: [boards.elsewhere] });
+  return field.id;
+}

@@ -1,0 +1,125 @@
+import { agents } from "@board/core/db/schema";
+import { and, eq, isNull } from "drizzle-orm";
+import type { Answer, CallOptions } from "../../support/http.ts";
+import { addTask } from "../../support/task.ts";
+import type { Tenant, World } from "../../support/world.ts";
+
+/** The mark in every text of the home organization. */
+export const ORGANIZATION_MARK = "proprietary";
+/** The mark in every text on the home board, which not every member may read. */
+export const BOARD_MARK = "classified";
+/** The marks on an unrelated board and on the other board of the group. */
+export const OTHER_BOARD_MARK = "secluded";
+export const GROUP_BOARD_MARK = "adjacent";
+
+/** The skill pack of the home organization. */
+export const REPOSITORY = "https://github.com/acme/first";
+
+/** Ids by placeholder. */
+export type Ids = Readonly<Record<string, string>>;
+
+type Send = (method: string, path: string, body?: object, options?: CallOptions) => Promise<Answer["body"]>;
+
+/** Sends requests that must succeed and returns their bodies. */
+export const createSender =
+  (world: World, { token }: Tenant["owner"]): Send =>
+  async (method, path, body, options = { token }) => {
+    const answer = await world.call(method, path, { ...options, ...(body ? { body } : {}) });
+    if (![200, 202].includes(answer.status)) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+
+/** Creates the rows of an organization outside its boards, with the mark in every text. */
+export async function seedOrganization(world: World, tenant: Tenant, mark: string, repository: string): Promise<Ids> {
+  const send = createSender(world, tenant.owner);
+  const { gateway_id, organization_id } = tenant;
+  await send("PATCH", `/api/v1/gateways/${gateway_id}`, { name: `Host ${mark}` });
+  await send("PATCH", "/api/v1/users/me", { preferred_name: mark, notes: mark });
+  const tag = await send("POST", "/api/tags", { name: `Tag ${mark}`, description: mark });
+  const skill = await send("POST", "/api/skills/marketplace", {
+    source_url: `${repository}/tree/main/skill`,
+    name: `Skill ${mark}`,
+  });
+  const pack = await send("POST", "/api/skills/packs", { source_url: repository, name: `Pack ${mark}` });
+  const invite = await send("POST", "/organizations/me/invites", { invited_email: `${mark}@example.com` });
+  const later = { token: tenant.owner.token, headers: { prefer: "respond-async" } };
+  const sync = await send("POST", `/api/v1/gateways/${gateway_id}/templates/sync`, undefined, later);
+  const pack_sync = await send("POST", `/api/skills/packs/${pack.id}/sync`, undefined, later);
+  await send("POST", `/api/skills/marketplace/${skill.id}/install?gateway_id=${gateway_id}`);
+  const guest = await world.person(`guest ${mark}`, { email: `guest-${mark}@example.com` });
+  const member_id = await world.join(guest, organization_id, "member");
+  const ids = { tag_id: tag.id, skill_id: skill.id, pack_id: pack.id, invite_id: invite.id, member_id };
+  const [main] = await world.db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
+  return {
+    ...ids,
+    main_id: main!.id,
+    gateway_id,
+    organization_id,
+    run_id: sync.run_id,
+    pack_run_id: pack_sync.run_id,
+    lead_id: tenant.lead.id,
+  };
+}
+
+const RELAXED_RULES = { max_agents: 5, require_approval_for_done: false };
+
+/** Creates the rows of a board and a group for it, with the mark in every text. */
+export async function seedBoard(world: World, tenant: Tenant, ours: string, mark: string): Promise<Ids> {
+  const send = createSender(world, tenant.owner);
+  const { board_id, worker } = tenant;
+  const board = `/api/v1/boards/${board_id}`;
+  const group = await send("POST", "/api/v1/board-groups", { name: `Group ${ours}`, description: ours });
+  await send("PATCH", board, { name: `Board ${mark}`, description: mark, board_group_id: group.id, ...RELAXED_RULES });
+  const webhook = await send("POST", `${board}/webhooks`, { description: mark, secret: `${mark} ${ours}` });
+  const unsigned = await send("POST", `${board}/webhooks`, { description: mark });
+  const posted = await send("POST", unsigned.endpoint_path, { text: mark }, {});
+  const field_key = `field-${ours}`;
+  const used = await send("POST", "/organizations/me/custom-fields", { field_key, default_value: ours, board_ids: [board_id] });
+  const { items: tags } = await send("GET", "/api/v1/tags");
+  const task = await addTask(world, tenant, { title: `Task ${mark}`, description: mark });
+  const doing = { title: `Doing ${mark}`, status: "in_progress" as const, assigned_agent_id: worker.id };
+  await addTask(world, tenant, { ...doing, in_progress_at: new Date() });
+  const waiting = await send("POST", `${board}/tasks`, { title: `Waiting ${mark}`, depends_on_task_ids: [task.id] });
+  const reviewed = await send("POST", `${board}/tasks`, {
+    title: `Reviewed ${mark}`,
+    custom_field_values: { [field_key]: mark },
+  });
+  await send("PATCH", `${board}/tasks/${reviewed.id}`, { status: "review" });
+  const done = await send("POST", `${board}/tasks`, { title: `Done ${mark}`, status: "in_progress" });
+  await send("PATCH", `${board}/tasks/${done.id}`, { status: "done" });
+  await send("PATCH", board, { require_approval_for_done: true });
+  await send("PATCH", `${board}/tasks/${task.id}`, { tag_ids: [tags[0].id], priority: "high" });
+  await send("POST", `${board}/tasks/${task.id}/comments`, { content: mark });
+  await send("POST", `${board}/memory`, { content: mark });
+  await send("POST", `${board}/memory`, { content: mark, tags: ["chat"] });
+  await send("POST", `${board}/group-memory`, { content: ours });
+  const request = { action_type: `Deploy ${mark}`, description: mark, task_ids: [waiting.id] };
+  const approval = await send("POST", `${board}/approvals`, request);
+  await send("POST", `${board}/onboarding/start`, {});
+  const unused = { field_key: `unused-${ours}`, board_ids: [board_id] };
+  const field = await send("POST", "/organizations/me/custom-fields", unused);
+  const named = {
+    name: `Worker ${mark}`,
+    soul_template: mark,
+    identity_profile: { role: mark },
+    last_seen_at: new Date(Date.now() - 60_000),
+  };
+  await world.db.update(agents).set(named).where(eq(agents.id, worker.id));
+  return {
+    board_id,
+    group_id: group.id,
+    agent_id: worker.id,
+    webhook_id: unsigned.id,
+    signed_webhook_id: webhook.id,
+    payload_id: posted.payload_id,
+    task_id: task.id,
+    waiting_task_id: waiting.id,
+    approval_id: approval.id,
+    field_id: field.id,
+    used_field_id: used.id,
+    field_key,
+  };
+}

@@ -1,0 +1,139 @@
+import { agents, gateways } from "@board/core/db/schema";
+import { and, eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import {
+  addAgent,
+  addEmptyBoard,
+  type Agent,
+  getAgentRow,
+  callsOf,
+  filesOf,
+  getAgentJob,
+  messagesTo,
+  tokensOf,
+  listActivityTypes,
+  deliverConcurrently,
+} from "../support/provisioning.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+
+const OF_ALL = ["IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md"];
+const OF_BOARD_AGENTS = ["BOOTSTRAP.md", "HEARTBEAT.md", "MEMORY.md", ...OF_ALL];
+const EXPECTED = { main: OF_ALL, worker: OF_BOARD_AGENTS, lead: ["AGENTS.md", "ROLES.md", ...OF_BOARD_AGENTS] };
+type Role = keyof typeof EXPECTED;
+const ROLES = ["main", "lead", "worker"] as const;
+
+describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of version %s", (dialect) => {
+  let host: FakeGateway;
+  const agents_by_role = {} as Record<Role, Agent>;
+
+  beforeAll(async () => {
+    host = await startFakeGateway({
+      token: "test-token-123",
+      dialect,
+      timings: { restart_delay: 200, downtime: 50, starting: 20 },
+    });
+    // Hosts restart after writes by themselves, in the middle of the work.
+    host.faults.restart_after_writes = true;
+    const body = { name: dialect, url: host.url, workspace_root: "/srv/agents/", token: "test-token-123" };
+    const { id } = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body;
+    const board_id = await addEmptyBoard(world, home, id);
+    const made = {
+      lead: await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true, heartbeat_config: { every: "5m" } }),
+      worker: await addAgent(world, home, board_id, { name: "Wim" }),
+    };
+    await deliverConcurrently(world);
+    const [main] = await world.db
+      .select()
+      .from(agents)
+      .where(and(eq(agents.gateway_id, id), isNull(agents.board_id)));
+    agents_by_role.main = main!;
+    agents_by_role.lead = await getAgentRow(world, made.lead.id);
+    agents_by_role.worker = await getAgentRow(world, made.worker.id);
+  }, 120_000);
+  afterAll(() => host.close());
+
+  const idOf = (agent: Agent) => agent.openclaw_session_id!.split(":")[1]!;
+  const entryOf = (agent: Agent) => {
+    const { list, entries } = (
+      host.host.config.file() as { agents: { list?: { id: string }[]; entries?: Record<string, object> } }
+    ).agents;
+    return entries?.[idOf(agent)] ?? list?.find(({ id }) => id === idOf(agent));
+  };
+
+  test.each(ROLES)("the %s is provisioned in one attempt and is ready, with an event for each step", async (role) => {
+    const agent = agents_by_role[role];
+    expect(await getAgentJob(world, "agent.provision", agent.id)).toMatchObject({
+      status: "done",
+      attempts: 1,
+      secret_sealed: null,
+    });
+    expect(agent).toMatchObject({ status: "ready", last_provision_error: null, previous_status: null, lifecycle_generation: 1 });
+    expect(await listActivityTypes(world, agent.id)).toEqual([
+      "agent.provisioned",
+      "agent.provision.direct",
+      "agent.wakeup.sent",
+    ]);
+  });
+
+  test.each(ROLES)("the %s has its entry: name, workspace below the root, heartbeat", (role) => {
+    const agent = agents_by_role[role];
+    const folder = idOf(agent).replace(/^mc-gateway-/, "gateway-");
+    expect(entryOf(agent)).toMatchObject({
+      name: agent.name,
+      workspace: `/srv/agents/workspace-${folder}`,
+      heartbeat: { every: role === "lead" ? "5m" : "10m", target: "last" },
+    });
+  });
+
+  test.each(ROLES)("the %s has the files of its role, each written by the service or carried by another file", (role) => {
+    const files = filesOf(host, agents_by_role[role]);
+    const carried = [...files.values()].flatMap((text) =>
+      [...text.matchAll(/^<!-- file: (\S+) -->$/gm)].map((match) => match[1]!),
+    );
+    const own = [...files].filter(([, content]) => !content.includes("Default text of the host")).map(([name]) => name);
+    expect(new Set([...own, ...carried])).toEqual(new Set([...EXPECTED[role], ...(carried.length > 0 ? ["AGENTS.md"] : [])]));
+  });
+
+  test.each(ROLES)("the token of the %s is in exactly one of its files, and the service knows it", async (role) => {
+    const tokens = tokensOf(host, agents_by_role[role]);
+    expect(tokens).toHaveLength(1);
+    const health = await world.call("GET", "/api/v1/agent/healthz", { agent: tokens[0]![1] });
+    expect(health.body).toMatchObject({ ok: true, agent_id: agents_by_role[role].id });
+  });
+
+  test.each(ROLES)("the %s is woken once, by a text that says what to read", (role) => {
+    const agent = agents_by_role[role];
+    expect(messagesTo(host, agent)).toEqual([
+      expect.objectContaining({
+        deliver: role === "main",
+        message: expect.stringMatching(
+          new RegExp(
+            `${agent.name}.*provisioned[^]*BOOTSTRAP\\.md[^]*AGENTS\\.md[^]*TOOLS\\.md[^]*SOUL\\.md[^]*HEARTBEAT\\.md[^]*heartbeats`,
+          ),
+        ),
+      }),
+    ]);
+    expect(host.host.sessions.get(agent.openclaw_session_id!)?.label).toBe(agent.name);
+  });
+
+  test("new agents start with a fresh session, and a main agent keeps its session", () => {
+    const reset = new Set(callsOf(host, "sessions.reset").map(({ key }) => key));
+    expect(reset).toEqual(new Set([agents_by_role.lead.openclaw_session_id, agents_by_role.worker.openclaw_session_id]));
+  });
+
+  test("the gateway shows that its host is connected", async () => {
+    const [gateway] = await world.db.select().from(gateways).where(eq(gateways.id, agents_by_role.main.gateway_id));
+    expect(gateway).toMatchObject({ connected: true, last_error: null, version: dialect });
+  });
+});

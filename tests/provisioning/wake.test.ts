@@ -1,0 +1,206 @@
+import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
+import { activity_events, jobs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import {
+  addAgent,
+  addEmptyBoard,
+  getAgentRow,
+  interceptHostCalls,
+  callsOf,
+  createHostedWorld,
+  type HostedWorld,
+  getAgentJob,
+  listAgentJobs,
+  messagesTo,
+  type NewAgent,
+  SECOND_MS,
+  stopHost,
+  tokensOf,
+  listActivityTypes,
+} from "../support/provisioning.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+const ANSWER_MS = 30 * SECOND_MS;
+const WAKES = 3;
+
+let hosted: HostedWorld;
+let world: World;
+let host: FakeGateway;
+let home: Tenant;
+let ann: NewAgent;
+
+beforeAll(async () => {
+  hosted = await createHostedWorld();
+  ({ world, host, home } = hosted);
+});
+afterAll(() => hosted.close());
+beforeEach(async () => {
+  await hosted.reset();
+  ann = await addAgent(world, home, await addEmptyBoard(world, home));
+});
+
+/** Provisions the agent and wakes it for the first time. */
+async function provision(): Promise<void> {
+  await world.drain();
+  await world.db.delete(activity_events);
+}
+const row = () => getAgentRow(world, ann.id);
+const checks = () => listAgentJobs(world, "agent.wake_check", ann.id);
+const waiting = async () => (await checks()).filter(({ status }) => status === "queued");
+const recordedEvents = () => listActivityTypes(world, ann.id);
+const receivedMessages = () => messagesTo(host, ann);
+const answer = () => world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token });
+const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, ann.id));
+
+test("an agent that was woken is checked half a minute later", async () => {
+  const before = world.now();
+  await provision();
+  const { wake_attempts, last_wake_sent_at, checkin_deadline_at } = await row();
+  expect([wake_attempts, checkin_deadline_at!.getTime() - last_wake_sent_at!.getTime()]).toEqual([1, ANSWER_MS]);
+  expect(last_wake_sent_at!.getTime()).toBeGreaterThanOrEqual(before.getTime());
+  expect(await checks()).toMatchObject([{ status: "queued", run_at: checkin_deadline_at, lane: null }]);
+  await world.drain();
+  expect([(await checks()).length, receivedMessages().length]).toEqual([1, 1]);
+});
+
+test("an agent that does not answer is woken three times with the same text, and then it is offline", async () => {
+  await provision();
+  const { agent_token_lookup, updated_at } = await row();
+  for (let wakes = 1; wakes <= WAKES; wakes++) {
+    expect([receivedMessages().length, (await row()).status, (await row()).wake_attempts]).toEqual([wakes, "ready", wakes]);
+    world.elapse(ANSWER_MS);
+    await world.drain();
+  }
+  const error = "The agent did not check in after 3 wake-ups.";
+  expect(await row()).toMatchObject({
+    status: "offline",
+    last_provision_error: error,
+    wake_attempts: 0,
+    checkin_deadline_at: null,
+    agent_token_lookup,
+  });
+  expect(await recordedEvents()).toEqual(["agent.wakeup.sent", "agent.wakeup.sent", "agent.disconnected", "agent.error"]);
+  expect(new Set(receivedMessages().map(({ message, deliver }) => `${deliver} ${message}`)).size).toBe(1);
+  expect(new Set(receivedMessages().map(({ idempotency_key }) => idempotency_key)).size).toBe(WAKES);
+  expect([callsOf(host, "sessions.reset").length, tokensOf(host, ann)]).toEqual([1, [["AGENTS.md", ann.auth_token]]]);
+  expect([await waiting(), updated_at < (await row()).updated_at]).toEqual([[], true]);
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect(receivedMessages()).toHaveLength(WAKES);
+});
+
+test("waking an agent again is not a change that people see", async () => {
+  await provision();
+  const { updated_at, change_seq } = await row();
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect(await row()).toMatchObject({ wake_attempts: 2, updated_at, change_seq });
+});
+
+test.each([1, 2, 3])("any request of the agent after wake %i ends the wake cycle", async (wakes) => {
+  await provision();
+  for (let more = 1; more < wakes; more++) {
+    world.elapse(ANSWER_MS);
+    await world.drain();
+  }
+  await answer();
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect([receivedMessages().length, await waiting()]).toEqual([wakes, []]);
+  expect(await row()).toMatchObject({
+    status: "online",
+    wake_attempts: 0,
+    checkin_deadline_at: null,
+    last_provision_error: null,
+  });
+});
+
+test("a request that arrives before the wake is recorded counts as an answer", async () => {
+  const answering = interceptHostCalls(world, async (method, call) => {
+    const sent = await call();
+    if (method === "chat.send") await answer();
+    return sent;
+  });
+  await answer();
+  await deliver(answering(), (await getAgentJob(world, "agent.provision", ann.id)).id);
+  expect([await checks(), await row()]).toMatchObject([[], { status: "online", wake_attempts: 0, checkin_deadline_at: null }]);
+});
+
+test("a request during another wake counts as an answer", async () => {
+  await provision();
+  const [check] = await waiting();
+  world.elapse(ANSWER_MS);
+  const answering = interceptHostCalls(world, async (method, call) => {
+    const sent = await call();
+    if (method === "chat.send") await answer();
+    return sent;
+  });
+  await deliver(answering(), check!.id);
+  expect([await waiting(), await row()]).toMatchObject([[], { status: "online", wake_attempts: 0, checkin_deadline_at: null }]);
+});
+
+test("a check that comes too early waits", async () => {
+  await provision();
+  const [check] = await waiting();
+  await world.db.update(jobs).set({ run_at: world.now() }).where(eq(jobs.id, check!.id));
+  await world.drain();
+  expect(await waiting()).toMatchObject([{ run_at: check!.run_at }]);
+  expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([1, 1]);
+});
+
+test("a check that is repeated after a crash wakes nobody twice", async () => {
+  await provision();
+  const [check] = await waiting();
+  world.elapse(ANSWER_MS);
+  const crashing = interceptHostCalls(world, async (method, call) => {
+    await call();
+    if (method === "chat.send") throw new Error("the worker is gone");
+  });
+  await expect(deliver(crashing(), check!.id)).rejects.toThrow("the worker is gone");
+  await deliver(world.context(), check!.id);
+  expect([receivedMessages().length, (await row()).wake_attempts, (await waiting()).length]).toEqual([2, 2, 1]);
+});
+
+test("a host that is down counts as no answer, and the error is recorded", async () => {
+  await provision();
+  await stopHost(world, host);
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect(await row()).toMatchObject({
+    status: "ready",
+    wake_attempts: 2,
+    last_provision_error: expect.stringContaining("ECONNREFUSED"),
+  });
+  for (let more = 1; more < WAKES; more++) {
+    world.elapse(ANSWER_MS);
+    await world.drain();
+  }
+  expect([(await row()).status, await recordedEvents()]).toEqual(["offline", ["agent.disconnected", "agent.error"]]);
+  expect((await checks()).map(({ status }) => status)).toEqual(["done", "done", "done"]);
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ["is deleted", () => world.db.delete(agents).where(eq(agents.id, ann.id))],
+  ["is being deleted", () => set({ status: "deleting" })],
+  ["has started a new generation", () => set({ lifecycle_generation: 2 })],
+])("an agent that %s is not woken any more", async (_what, happen) => {
+  await provision();
+  await happen();
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect([receivedMessages().length, await waiting()]).toEqual([1, []]);
+});
+
+test.each<[AgentStatus, string[]]>([
+  ["online", ["agent.disconnected", "agent.error"]],
+  ["offline", ["agent.error"]],
+])("an agent that is %s and does not answer the last wake ends offline", async (status, expected) => {
+  await provision();
+  await set({ status, wake_attempts: WAKES });
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect([(await row()).status, await recordedEvents()]).toEqual(["offline", expected]);
+});

@@ -1,0 +1,72 @@
+import { marketplace_skills, skill_pack_syncs } from "@board/core/db/schema";
+import { deliver } from "@board/core/deliver";
+import { eq } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { archivePath, type CodeHost, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** Separate connections, as several consumers and requests have them. */
+let host: CodeHost;
+let world: World;
+let home: Tenant;
+let packs: ReturnType<typeof createPackCalls>;
+
+beforeAll(async () => {
+  host = await startCodeHost();
+  const server = await openServerWorld({ web: host.web });
+  ({ world } = server);
+  home = await world.tenant("home");
+  packs = createPackCalls(world, home);
+  return async () => {
+    await server.close();
+    await host.close();
+  };
+}, 120_000);
+
+const runsOf = (id: string) => world.db.select().from(skill_pack_syncs).where(eq(skill_pack_syncs.pack_id, id));
+
+test("of many concurrent syncs of a pack one does the work, and the others get its run", async () => {
+  const { id } = await packs.add("acme/raced");
+  await host.publish("acme/raced", { "a/SKILL.md": skillFile("a") });
+  const ready = host.answers.get(archivePath("acme/raced"))!;
+  const released = Promise.withResolvers<void>();
+  host.answers.set(archivePath("acme/raced"), (...http) => void released.promise.then(() => ready(...http)));
+  let answered = 0;
+  const all = Array.from({ length: 8 }, async () => {
+    const answer = await packs.sync(id);
+    answered += 1;
+    if (answered === 7) released.resolve();
+    return answer;
+  });
+  const answers = await Promise.all(all);
+  const of = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
+  expect([of(200), of(202)]).toEqual([1, 7]);
+  const [run, ...more] = await runsOf(id);
+  expect([more, run!.status, run!.created]).toEqual([[], "done", 1]);
+  expect(new Set(answers.flatMap(({ body }) => body.run_id ?? []))).toEqual(new Set([run!.id]));
+  expect(host.requests).toEqual([archivePath("acme/raced")]);
+});
+
+test("a duplicated wake-up during concurrent registrations of the same skills stores and counts each skill once", async () => {
+  const names = Array.from({ length: 300 }, (_, n) => `s${n}`);
+  const { id } = await packs.add("acme/doubled");
+  await host.publish("acme/doubled", Object.fromEntries(names.map((name) => [`${name}/SKILL.md`, skillFile(name)])));
+  const { run_id } = (await packs.sync(id, { headers: { prefer: "respond-async" } })).body;
+  const job = await packs.job(run_id);
+  const register = async (name: string) => {
+    const body = { source_url: `https://github.com/acme/doubled/tree/main/${name}`, name: "By hand" };
+    const answer = await world.call("POST", "/api/skills/marketplace", { token: home.owner.token, body });
+    expect(answer.status).toBe(200);
+  };
+  await Promise.all([
+    deliver(world.context(), job.id),
+    deliver(world.context(), job.id),
+    ...names.slice(-40).toReversed().map(register),
+  ]);
+  const { body } = await packs.run(id, run_id);
+  expect([body.status, body.synced]).toEqual(["done", 300]);
+  expect(body.created).toBeLessThanOrEqual(300);
+  expect(await world.db.$count(marketplace_skills)).toBe(301);
+  expect((await packs.sync(id)).body).toMatchObject({ synced: 300, created: 0 });
+});

@@ -1,0 +1,179 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { openPostgres } from "@board/core/db/postgres";
+import type { Database } from "@board/core/db/database";
+import { silentLog } from "@board/core/log";
+import { sql } from "drizzle-orm";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { listen, type Listener } from "../support/sse.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+/** Uses a PostgreSQL server, since transactions do not overlap in the embedded database. */
+let postgres: Postgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+}, 60_000);
+afterAll(() => postgres.stop());
+
+const opened: { world: World; database: Database }[] = [];
+async function open(name: string, options: { connections: number; poll_ms: number }) {
+  const url = await postgres.createDatabase(name);
+  const database = openPostgres(url, { max: options.connections, log: silentLog });
+  await database.migrate();
+  const world = await createWorld({ database, streams: { poll_ms: options.poll_ms } });
+  opened.push({ world, database });
+  return { url, world, home: await world.tenant("home") };
+}
+afterAll(async () => {
+  for (const { world, database } of opened) {
+    await world.close();
+    await database.close();
+  }
+});
+
+const streamOf = (world: World, tenant: Tenant, board_id = tenant.board_id, last?: string, query = "") =>
+  listen((target, init) => world.app.request(target, init), `/api/v1/boards/${board_id}/memory/stream${query}`, {
+    token: tenant.owner.token,
+    last,
+  });
+const numbersOf = (listener: Listener): number[] => listener.events().map(({ data }) => Number(data.memory.content));
+
+interface Writers {
+  committed: Set<number>;
+  done: Promise<unknown>;
+}
+
+/** Starts writers whose transactions stay open for a while and overlap; some are rolled back. */
+function startWriters(
+  url: string,
+  board_id: string,
+  options: { writers: number; transactions: number; hold_ms: number },
+): Writers {
+  const committed = new Set<number>();
+  let number = 0;
+  async function write() {
+    const client = new pg.Client(url);
+    await client.connect();
+    for (let round = 0; round < options.transactions; round++) {
+      const rows = Array.from({ length: 1 + Math.floor(Math.random() * 3) }, () => ++number);
+      await client.query("begin");
+      for (const row of rows) {
+        await client.query("insert into board_memory (board_id, content) values ($1, $2)", [board_id, String(row)]);
+        await pause(Math.random() * options.hold_ms);
+      }
+      const keep = Math.random() > 0.1;
+      await client.query(keep ? "commit" : "rollback");
+      if (keep) for (const row of rows) committed.add(row);
+    }
+    await client.end();
+  }
+  return { committed, done: Promise.all(Array.from({ length: options.writers }, write)) };
+}
+
+describe("eight writers whose transactions overlap", () => {
+  test("streams that are cut and resumed at any moment receive every committed row once", async () => {
+    const { url, world, home } = await open("overlap", { connections: 4, poll_ms: 10 });
+    const writers = startWriters(url, home.board_id, { writers: 8, transactions: 60, hold_ms: 15 });
+    let writing = true;
+    void writers.done.then(() => (writing = false));
+
+    /** A client that reads for a while, is cut off and resumes with its last id. */
+    async function reconnectingClient(first: string) {
+      const received: number[] = [];
+      let cuts = 0;
+      let last: string | undefined;
+      const read = async (listener: Listener, until: () => boolean) => {
+        while (!until()) await pause(2);
+        received.push(...numbersOf(listener));
+        last = listener.lastId() ?? last;
+        await listener.close();
+      };
+      while (writing) {
+        const ends = performance.now() + Math.random() * 60;
+        await read(await streamOf(world, home, home.board_id, last, last ? "" : first), () => performance.now() > ends);
+        cuts++;
+      }
+      const final = await streamOf(world, home, home.board_id, last, last ? "" : first);
+      await read(final, () => new Set([...received, ...numbersOf(final)]).size >= writers.committed.size);
+      return { received, cuts };
+    }
+    const steady = await streamOf(world, home, home.board_id, undefined, "?since=2000-01-01");
+    const clients = await Promise.all([1, 2, 3].map(() => reconnectingClient("?since=2000-01-01")));
+    await writers.done;
+    await steady.waitForEvents(writers.committed.size);
+    await pause(100);
+
+    const committed = [...writers.committed].toSorted((a, b) => a - b);
+    expect(committed.length).toBeGreaterThan(500);
+    expect(numbersOf(steady).toSorted((a, b) => a - b)).toEqual(committed);
+    for (const { received, cuts } of clients) {
+      expect(cuts).toBeGreaterThan(10);
+      expect(received.toSorted((a, b) => a - b)).toEqual(committed);
+    }
+    await steady.close();
+  }, 60_000);
+
+  test("a row that commits after later ones is not skipped and does not delay earlier ones", async () => {
+    const { url, world, home } = await open("late", { connections: 4, poll_ms: 10 });
+    const listener = await streamOf(world, home);
+    const insert = "insert into board_memory (board_id, content) values ($1, $2)";
+    const [slow, quick] = [new pg.Client(url), new pg.Client(url)];
+    await Promise.all([slow.connect(), quick.connect()]);
+    await quick.query(insert, [home.board_id, "1"]);
+    await listener.waitForEvents(1);
+    await slow.query("begin");
+    await slow.query(insert, [home.board_id, "2"]);
+    await quick.query(insert, [home.board_id, "3"]);
+    await pause(100);
+    // A stream that is cut here resumes after the first row, not after the waiting ones.
+    const other = await streamOf(world, home, home.board_id, listener.lastId());
+    expect(numbersOf(listener)).toEqual([1]);
+    await slow.query("commit");
+    for (const stream of [listener, other]) await stream.waitForEvents(stream === listener ? 3 : 2);
+    expect([numbersOf(listener), numbersOf(other)]).toEqual([
+      [1, 2, 3],
+      [2, 3],
+    ]);
+    await Promise.all([slow.end(), quick.end(), listener.close(), other.close()]);
+  });
+});
+
+describe("the database connections of streams", () => {
+  test("one database connection serves many open streams and also requests", async () => {
+    const { world, home } = await open("single", { connections: 1, poll_ms: 10 });
+    const boards = await Promise.all([1, 2, 3, 4, 5].map((number) => addBoard(world, home, `Board ${number}`)));
+    const listeners = await Promise.all(
+      boards.flatMap(({ board_id }) => Array.from({ length: 8 }, () => streamOf(world, home, board_id))),
+    );
+    for (const { board_id } of boards)
+      for (const content of ["1", "2"])
+        await world.call("POST", `/api/v1/boards/${board_id}/memory`, { token: home.owner.token, body: { content } });
+    for (const listener of listeners) expect((await listener.waitForEvents(2)).length).toBe(2);
+    expect(listeners.map(numbersOf)).toEqual(listeners.map(() => [1, 2]));
+    const result = await world.db.execute(
+      sql`select count(*)::int as open from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+    );
+    expect((result as unknown as { rows: { open: number }[] }).rows).toEqual([{ open: 0 }]);
+    await Promise.all(listeners.map((listener) => listener.close()));
+  });
+
+  test("open streams continue after the database was unreachable for a while", async () => {
+    const { world, home, url } = await open("away", { connections: 4, poll_ms: 10 });
+    const listener = await streamOf(world, home);
+    const admin = new pg.Client(postgres.url("postgres"));
+    await admin.connect();
+    const name = new URL(url).pathname.slice(1);
+    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+    await pause(100);
+    await admin.query(`alter database ${name} allow_connections true`);
+    await admin.end();
+    await world.call("POST", `/api/v1/boards/${home.board_id}/memory`, { token: home.owner.token, body: { content: "7" } });
+    await listener.waitForEvents(1);
+    expect(numbersOf(listener)).toEqual([7]);
+    expect(world.log.some(({ event }) => event === "stream.poll_failed")).toBe(true);
+    await listener.close();
+  });
+});

@@ -1,0 +1,99 @@
+import { rowsOf } from "@board/core/db/database";
+import { activity_events, jobs } from "@board/core/db/schema";
+import { and, eq } from "drizzle-orm";
+import pg from "pg";
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
+import { addTask } from "../support/task.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+let outside: pg.Client;
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  const server = await openServerWorld();
+  ({ world } = server);
+  outside = new pg.Client(server.url);
+  await outside.connect();
+  return async () => {
+    await outside.end();
+    await server.close();
+  };
+});
+
+let tenants = 0;
+beforeEach(async () => {
+  home = await world.tenant(`home ${++tenants}`);
+});
+
+const path = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_id}`;
+const remove = (task_id: string) => world.call("DELETE", path(task_id), { token: home.owner.token });
+const comment = (task_id: string) =>
+  world.call("POST", `${path(task_id)}/comments`, { agent: home.lead.token, body: { content: "@worker hello" } });
+/** Every comment of the board, with and without a task. */
+const comments = () =>
+  world.db
+    .select()
+    .from(activity_events)
+    .where(and(eq(activity_events.board_id, home.board_id), eq(activity_events.event_type, "task.comment")));
+const waitForBlockedConnection = () =>
+  vi.waitUntil(
+    async () => {
+      const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      // Not on `outside`: a transaction sees other connections' activity as of its first query.
+      return rowsOf(await world.db.execute(waiting)).length > 0;
+    },
+    { timeout: 10_000, interval: 10 },
+  );
+
+test("a comment written while a deletion of its task waits is deleted with the task", async () => {
+  const task = await addTask(world, home);
+  await outside.query("begin");
+  await outside.query("select 1 from tasks where id = $1 for key share", [task.id]);
+  const removing = remove(task.id);
+  await waitForBlockedConnection();
+  const posted = await comment(task.id);
+  await outside.query("commit");
+  expect([posted.status, (await removing).status, await comments()]).toEqual([200, 200, []]);
+});
+
+test("a comment on a task that is being deleted is not found and notifies no agent", async () => {
+  const task = await addTask(world, home);
+  const notices = await world.db.$count(jobs, eq(jobs.kind, "notice"));
+  await outside.query("begin");
+  await outside.query("delete from tasks where id = $1", [task.id]);
+  const posting = comment(task.id);
+  await waitForBlockedConnection();
+  await outside.query("commit");
+  const posted = await posting;
+  expect([posted.status, posted.body, await comments()]).toEqual([404, { detail: "Not Found" }, []]);
+  expect(await world.db.$count(jobs, eq(jobs.kind, "notice"))).toBe(notices);
+});
+
+test("a comment does not wait for a change of its task", async () => {
+  const task = await addTask(world, home);
+  await outside.query("begin");
+  await outside.query("update tasks set title = 'Changing' where id = $1", [task.id]);
+  const posted = await comment(task.id);
+  await outside.query("rollback");
+  expect(posted.status).toBe(200);
+});
+
+test.each([1, 2, 3, 4, 5])(
+  "concurrent comments and a deletion leave no comment and cause no server error (round %i)",
+  async () => {
+    const task = await addTask(world, home);
+    const posted = [1, 2, 3, 4].map(() => comment(task.id));
+    const removed = await remove(task.id);
+    const lateComment = await comment(task.id);
+    const statuses = (await Promise.all(posted)).map(({ status }) => status);
+    expect([removed.status, lateComment.status, statuses.filter((status) => status !== 200 && status !== 404)]).toEqual([
+      200,
+      404,
+      [],
+    ]);
+    expect(await comments()).toEqual([]);
+  },
+);

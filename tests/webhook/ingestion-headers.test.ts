@@ -1,0 +1,81 @@
+import type { Webhook } from "@board/core/webhook/webhook";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let webhook: Webhook;
+let peer = "192.0.2.1";
+
+beforeAll(async () => {
+  world = await createWorld({
+    environment: { WEBHOOK_RATE_PER_MINUTE: "0", TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32" },
+    socketAddress: () => peer,
+  });
+  home = await world.tenant("home");
+  webhook = await createWebhook(world, home);
+});
+afterAll(() => world.close());
+
+async function postAndRead(headers: Record<string, string>, target = webhook) {
+  return readPayload(world, home, target, await postPayload(world, target, "{}", headers));
+}
+
+test("only Content-Type, User-Agent and X- headers are stored, with names in lower case", async () => {
+  const payload = await postAndRead({
+    "Content-Type": "application/json",
+    "User-Agent": "Sender/1.0",
+    "X-GitHub-Event": "push",
+    "X-Empty": "",
+    Accept: "*/*",
+    Cookie: "session=1",
+    "Stripe-Signature": "t=1",
+    Authorization: "Bearer outside",
+    "X-Agent-Token": "outside",
+  });
+  expect(payload.headers).toEqual({
+    "content-type": "application/json",
+    "user-agent": "Sender/1.0",
+    "x-github-event": "push",
+    "x-empty": "",
+  });
+  expect(payload.content_type).toBe("application/json");
+});
+
+test("a payload posted without Content-Type has no content type", async () => {
+  expect(await postAndRead({})).toMatchObject({ headers: {}, content_type: null });
+});
+
+test("repeated headers of a post are joined", async () => {
+  const headers = new Headers([
+    ["x-tag", "target"],
+    ["x-tag", "two, three"],
+    ["X-Tag", "four"],
+  ]);
+  const response = await world.app.request(webhook.endpoint_path, { method: "POST", headers });
+  const { payload_id } = (await response.json()) as { payload_id: string };
+  expect((await readPayload(world, home, webhook, payload_id)).headers).toEqual({ "x-tag": "target, two, three, four" });
+});
+
+test("signature headers are stored like others while the webhook has no secret", async () => {
+  const headers = { "x-hub-signature-256": "sha256=00", "x-webhook-signature": "00", "x-own": "00" };
+  expect((await postAndRead(headers)).headers).toEqual(headers);
+  expect((await postAndRead(headers, await createWebhook(world, home, { signature_header: "X-Own" }))).headers).toEqual(headers);
+});
+
+test.each([
+  ["192.0.2.1", "198.51.100.7", "192.0.2.1"],
+  ["10.0.0.1", undefined, "10.0.0.1"],
+  ["10.0.0.1", "198.51.100.7", "198.51.100.7"],
+  ["10.0.0.1", "6.6.6.6, 198.51.100.7, 10.0.0.2", "198.51.100.7"],
+  ["10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+  ["10.0.0.1", "198.51.100.7:4711", "198.51.100.7"],
+  ["2001:db8::1", "[2a00:1450::8]:443", "2a00:1450::8"],
+  ["10.0.0.1", "198.51.100.7, unknown, 10.0.0.2", "10.0.0.2"],
+  ["10.0.0.1", "'; drop table jobs; --", "10.0.0.1"],
+])("a post from %s with X-Forwarded-For %s has the source address %s", async (socket, forwarded, source_ip) => {
+  peer = socket;
+  const headers: Record<string, string> = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
+  expect((await postAndRead(headers)).source_ip).toBe(source_ip);
+});

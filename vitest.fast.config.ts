@@ -1,0 +1,50 @@
+import { globSync } from "node:fs";
+import { defineConfig } from "vitest/config";
+import durations from "./tests/durations.json" with { type: "json" };
+
+/** Need more than one process: a real PostgreSQL, a started service, a Lambda, a crash, another program. */
+const OTHER_PROCESSES = [
+  "tests/*/*races.test.ts",
+  "tests/activity/{counts,feed-order}.test.ts",
+  "tests/api/logging.test.ts",
+  "tests/aws/{functions,board-events,dead-letters,syncs,meter,emulators}.test.ts",
+  "tests/board-event/eventbridge.test.ts",
+  "tests/client/usage.test.ts",
+  "tests/db/server.test.ts",
+  "tests/host/config-lock.test.ts",
+  "tests/local/{server,demo,doctor,doctor-command,jobs-command,runbooks}.test.ts",
+  "tests/proofs/{tenancy,crashes,fuzz}.test.ts",
+  "tests/stream/{order,local-server}.test.ts",
+  "tests/sync/crashes.test.ts",
+  "tests/template/{commands,jq}.test.ts",
+];
+
+/** Seconds of tests, by the last measurement of the whole suite (`scripts/test-durations.mjs`). */
+const BUDGET_SECONDS = 60;
+/** What a file costs besides its tests: it loads modules and opens a database. */
+const FILE_SECONDS = 1.2;
+
+/** The shortest files that fit into the budget. A new file has no duration yet and is always included. */
+function selectFiles(): string[] {
+  const known: Record<string, number> = durations;
+  const excluded = new Set(OTHER_PROCESSES.flatMap((pattern) => globSync(pattern)));
+  const candidates = globSync("tests/*/*.test.ts")
+    .filter((file) => !excluded.has(file))
+    .map((file) => ({ file: file.replaceAll("\\", "/"), seconds: known[file.replaceAll("\\", "/")] ?? 0 }))
+    .toSorted((one, other) => one.seconds - other.seconds);
+  let left = BUDGET_SECONDS;
+  return candidates.filter(({ seconds }) => (left -= seconds + FILE_SECONDS) >= 0).map(({ file }) => file);
+}
+
+/** The daily loop, `npm run test:fast`: one process and the embedded database. */
+export default defineConfig({
+  test: {
+    include: selectFiles(),
+    globalSetup: ["tests/support/database-template.ts"],
+    pool: "forks",
+    isolate: false,
+    maxWorkers: 1,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
