@@ -1,3 +1,4 @@
+import { budgetVariables } from "../packages/core/src/budgets.ts";
 import { apiGateway } from "./api-gateway.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
@@ -6,11 +7,9 @@ import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
 /** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
 const OPTIONAL = [
+  ...budgetVariables,
   "ACTIVITY_READERS",
   "ACTIVITY_RETENTION_DAYS",
-  "AUTH_FAILURES_PER_MINUTE",
-  "AGENT_FILE_MAX_CHARS",
-  "AGENT_FILES_MAX_CHARS",
   "AUTH_MODE",
   "BASE_URL",
   "BOARD_EVENTS",
@@ -32,8 +31,6 @@ const OPTIONAL = [
   "SECURITY_HEADER_X_FRAME_OPTIONS",
   "SOULS_DIRECTORY_URL",
   "TRUSTED_PROXIES",
-  "WEBHOOK_MAX_PAYLOAD_BYTES",
-  "WEBHOOK_RATE_PER_MINUTE",
 ];
 
 /** Environment variables of all functions except the migration. */

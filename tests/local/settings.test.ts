@@ -1,3 +1,4 @@
+import { DEFAULT_BUDGETS } from "@board/core/budgets";
 import { parseSettings, type Settings, SettingsError } from "@board/core/settings";
 import { describe, expect, test } from "vitest";
 import { TEST_KEYS } from "../support/world.ts";
@@ -29,9 +30,7 @@ test("a local server needs only its secrets as settings", () => {
     auth: { mode: "local", token: TOKEN },
     cors_origins: [],
     trusted_proxies: [],
-    webhook_max_payload_bytes: 1_048_576,
-    webhook_rate_per_minute: 600,
-    auth_failures_per_minute: 20,
+    budgets: DEFAULT_BUDGETS,
     gateway_min_version: "2026.02.9",
     gateway_allowed_hosts: [],
     private_gateways_allowed: true,
@@ -65,9 +64,9 @@ test.each<[string, string, Partial<Settings>]>([
   ["LOCAL_AUTH_TOKEN", `  ${TOKEN}x\n`, { auth: { mode: "local", token: `${TOKEN}x` } }],
   ["CORS_ORIGINS", " https://a.example ,,https://b.example", { cors_origins: ["https://a.example", "https://b.example"] }],
   ["TRUSTED_PROXIES", "10.0.0.0/8, ::1", { trusted_proxies: ["10.0.0.0/8", "::1"] }],
-  ["WEBHOOK_MAX_PAYLOAD_BYTES", "1024", { webhook_max_payload_bytes: 1_024 }],
-  ["WEBHOOK_RATE_PER_MINUTE", "0", { webhook_rate_per_minute: 0 }],
-  ["AUTH_FAILURES_PER_MINUTE", "0", { auth_failures_per_minute: 0 }],
+  ["WEBHOOK_MAX_PAYLOAD_BYTES", "1024", { budgets: { ...DEFAULT_BUDGETS, webhook_max_payload_bytes: 1_024 } }],
+  ["WEBHOOK_RATE_PER_MINUTE", "0", { budgets: { ...DEFAULT_BUDGETS, webhook_rate_per_minute: 0 } }],
+  ["AUTH_FAILURES_PER_MINUTE", "0", { budgets: { ...DEFAULT_BUDGETS, auth_failures_per_minute: 0 } }],
   ["GATEWAY_MIN_VERSION", "2026.5.7", { gateway_min_version: "2026.5.7" }],
   ["GATEWAY_MIN_VERSION", " ", { gateway_min_version: "" }],
   ["GATEWAY_ALLOWED_HOSTS", "gw.internal, 10.0.0.0/8", { gateway_allowed_hosts: ["gw.internal", "10.0.0.0/8"] }],

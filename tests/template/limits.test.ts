@@ -51,21 +51,21 @@ test("a sync reports the agent whose files would be too large, and writes the fi
 });
 
 test("a soul may repeat a long text as long as the file stays within its limit", () => {
-  const text = soulOf("{{ user_context }}".repeat(4), { file_chars: 400_000, agent_chars: 1_000_000 });
+  const text = soulOf("{{ user_context }}".repeat(4), { agent_file_max_chars: 400_000, agent_files_max_chars: 1_000_000 });
   expect(text).toHaveLength(400_000);
 });
 
 test("text around the variables counts towards the limit of a file", () => {
-  expect(() => soulOf("a".repeat(5_001), { file_chars: 5_000, agent_chars: 100_000 })).toThrow(
+  expect(() => soulOf("a".repeat(5_001), { agent_file_max_chars: 5_000, agent_files_max_chars: 100_000 })).toThrow(
     "SOUL.md would have more than 5000 characters. Shorten its template.",
   );
 });
 
 test("all files of an agent together have a limit, whose error names the file that reached it", () => {
-  expect(() => soulOf("{{ user_context }}", { file_chars: 200_000, agent_chars: 100_500 })).toThrow(
+  expect(() => soulOf("{{ user_context }}", { agent_file_max_chars: 200_000, agent_files_max_chars: 100_500 })).toThrow(
     "The files of the agent would have more than 100500 characters. The limit was reached in SOUL.md, mostly by the variable user_context.",
   );
 });
 
-const soulOf = (soul_template: string, limits: { file_chars: number; agent_chars: number }): string =>
+const soulOf = (soul_template: string, limits: { agent_file_max_chars: number; agent_files_max_chars: number }): string =>
   filesOf(subjectOf("main", { agent: { soul_template }, user: { context: LONG } }), { limits })["SOUL.md"];

@@ -118,7 +118,7 @@ async function authenticateAgent(ctx: Context, token: string, address: string): 
 }
 
 async function countFailure(ctx: Context, address: string): Promise<void> {
-  const limit = ctx.settings.auth_failures_per_minute;
+  const limit = ctx.settings.budgets.auth_failures_per_minute;
   if (limit === 0 || (await incrementCounter(ctx, "auth", toCounterKey(address))) <= limit) return;
   ctx.meter.record("AuthFailures", 1);
   throw rateLimited(ctx);

@@ -1,8 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
+import { budgetSettings, toBudgets } from "./budget-settings.ts";
+import type { Budgets } from "./budgets.ts";
 import type { DatabaseTimeouts } from "./db/pool.ts";
 import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, wholeNumber } from "./setting-types.ts";
-import { DEFAULT_RENDER_LIMITS, type RenderLimits } from "./template/budget.ts";
 import { trimEndOf } from "./text.ts";
 
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
@@ -52,17 +53,7 @@ export const Environment = z.object({
   OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
   CORS_ORIGINS: commaSeparated.describe("Allowed origins of browser clients, comma-separated."),
   TRUSTED_PROXIES: commaSeparated.describe("Addresses or CIDRs of proxies whose X-Forwarded-For header is trusted."),
-  WEBHOOK_MAX_PAYLOAD_BYTES: wholeNumber(1_048_576, 10_485_760).describe("Maximum size of a webhook payload in bytes."),
-  WEBHOOK_RATE_PER_MINUTE: wholeNumber(600, 1_000_000_000).describe("Requests per webhook and clock minute, 0 = no limit."),
-  AUTH_FAILURES_PER_MINUTE: wholeNumber(20, 1_000_000_000).describe(
-    "Failed authentications per client address and clock minute, 0 = no limit.",
-  ),
-  AGENT_FILE_MAX_CHARS: wholeNumber(DEFAULT_RENDER_LIMITS.file_chars, 5_000_000).describe(
-    "Most characters of one file that is rendered for an agent.",
-  ),
-  AGENT_FILES_MAX_CHARS: wholeNumber(DEFAULT_RENDER_LIMITS.agent_chars, 10_000_000).describe(
-    "Most characters of all files that are rendered for an agent.",
-  ),
+  ...budgetSettings,
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest host version that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: commaSeparated.describe("Private host names, addresses or CIDRs that gateways may use."),
   SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
@@ -101,10 +92,7 @@ export interface Settings {
   readonly auth: LocalAuth | OidcAuth;
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
-  readonly webhook_max_payload_bytes: number;
-  readonly webhook_rate_per_minute: number;
-  readonly auth_failures_per_minute: number;
-  readonly render_limits: RenderLimits;
+  readonly budgets: Budgets;
   /** Blank, not the default, when it was set to blank (docs/reference/gateways.md#minimum-version). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
@@ -161,10 +149,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
     trusted_proxies: env.TRUSTED_PROXIES,
-    webhook_max_payload_bytes: env.WEBHOOK_MAX_PAYLOAD_BYTES,
-    webhook_rate_per_minute: env.WEBHOOK_RATE_PER_MINUTE,
-    auth_failures_per_minute: env.AUTH_FAILURES_PER_MINUTE,
-    render_limits: { file_chars: env.AGENT_FILE_MAX_CHARS, agent_chars: env.AGENT_FILES_MAX_CHARS },
+    budgets: toBudgets(env),
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
     private_gateways_allowed: env.AUTH_MODE === "local" && edge === "local",

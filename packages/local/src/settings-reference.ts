@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { budgetVariables } from "@board/core/budgets";
 import { Environment } from "@board/core/settings";
 import { FunctionEnvironment, MigrateEnvironment, StreamEnvironment } from "@board/functions/environment";
 import * as z from "zod";
@@ -75,7 +76,7 @@ const rowsOf = (object: z.ZodObject, moreCells: (name: string) => string[] = () 
 function forwardedSettings(): ReadonlySet<string> {
   const text = readFileSync(new URL("../../../infra/environment.ts", import.meta.url), "utf8");
   const list = text.split("const OPTIONAL = [", 2)[1]?.split("]", 1)[0] ?? "";
-  return new Set([...list.matchAll(/"([A-Z_]+)"/g)].map((match) => match[1]!));
+  return new Set([...budgetVariables, ...[...list.matchAll(/"([A-Z_]+)"/g)].map((match) => match[1]!)]);
 }
 
 /** Settings that the deployment sets itself. BASE_URL is passed on if it is set. */

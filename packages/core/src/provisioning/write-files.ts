@@ -103,7 +103,7 @@ async function writeAgentFiles(ctx: Context, host: Host, subject: TemplateSubjec
   };
   const hasRoleSoul = toRole(agent) === "worker" && !agent.soul_template?.trim();
   const role_soul = hasRoleSoul ? await findRoleSoul(ctx, roleName(agent.identity_profile)) : null;
-  const { service_url: base_url, render_limits: limits } = ctx.settings;
+  const { service_url: base_url, budgets: limits } = ctx.settings;
   const files = renderFiles(subject, { auth_token, base_url, role_soul, limits }).filter(shouldWrite);
   return writeFiles(host, { id, is_lead: toRole(agent) === "lead" }, files, {
     below_minimum,

@@ -1,11 +1,6 @@
-/** Limits of the files of one agent, in characters. */
-export interface RenderLimits {
-  file_chars: number;
-  agent_chars: number;
-}
+import type { Budgets } from "../budgets.ts";
 
-/** Far above any useful file, since hosts cut files at 20 000 characters. */
-export const DEFAULT_RENDER_LIMITS: RenderLimits = { file_chars: 400_000, agent_chars: 1_000_000 };
+export type RenderLimits = Pick<Budgets, "agent_file_max_chars" | "agent_files_max_chars">;
 
 /** The files of an agent would be too large. The message names the file and the variable that adds most to it. */
 export class RenderTooLarge extends Error {}
@@ -17,7 +12,8 @@ export type CountChars = (chars: number, variable?: string) => void;
  * The budget of one agent's files: returns the counter of each file, which throws RenderTooLarge. Counting comes first
  * because a template may name a long text thousands of times, which would fill the memory of the process.
  */
-export function createRenderBudget({ file_chars, agent_chars }: RenderLimits): (file: string) => CountChars {
+export function createRenderBudget(limits: RenderLimits): (file: string) => CountChars {
+  const { agent_file_max_chars: file_chars, agent_files_max_chars: agent_chars } = limits;
   let agent_total = 0;
   return (file) => {
     let file_total = 0;

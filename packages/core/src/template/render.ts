@@ -1,6 +1,7 @@
 import type { TemplateSubject } from "./subject.ts";
 import { createTextValues } from "./blocks.ts";
-import { type CountChars, createRenderBudget, DEFAULT_RENDER_LIMITS } from "./budget.ts";
+import { DEFAULT_BUDGETS } from "../budgets.ts";
+import { type CountChars, createRenderBudget } from "./budget.ts";
 import { type AgentRole, ROLE_FILES, type FileName, toRole } from "./files.ts";
 import { fillTemplate, substitute, type Template } from "./substitute.ts";
 import { AGENTS } from "./texts/agents.ts";
@@ -54,7 +55,7 @@ export function renderFiles(subject: TemplateSubject, options: RenderOptions): R
   const role = toRole(subject.agent);
   const values = createValues(subject, options);
   const textVariables = createTextValues(subject, values);
-  const openBudget = createRenderBudget(options.limits ?? DEFAULT_RENDER_LIMITS);
+  const openBudget = createRenderBudget(options.limits ?? DEFAULT_BUDGETS);
   return ROLE_FILES[role].flatMap((name) => {
     const count = openBudget(name);
     const custom = customText(subject, name);

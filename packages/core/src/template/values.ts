@@ -64,7 +64,7 @@ export interface RenderOptions {
   base_url: string;
   /** The soul of a worker's role, when the souls directory has one. */
   role_soul?: RoleSoul | null;
-  /** DEFAULT_RENDER_LIMITS when absent. */
+  /** The default budgets when absent. */
   limits?: RenderLimits;
 }
 

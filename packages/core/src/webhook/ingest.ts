@@ -44,7 +44,7 @@ export type WebhookAccepted = z.infer<typeof WebhookAccepted>;
  */
 export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<WebhookAccepted> {
   const webhook = await findOpenWebhook(ctx, request);
-  const bytes = await request.read(ctx.settings.webhook_max_payload_bytes);
+  const bytes = await request.read(ctx.settings.budgets.webhook_max_payload_bytes);
   const secret = unsealSecret(ctx, webhook);
   verifySignature(secret, webhook.signature_header, request.headers, bytes);
   const content_type = request.headers.get("content-type");
@@ -85,7 +85,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest) {
   if (!webhook) throw notFound();
   ctx.log.addFields({ organization_id: webhook.organization_id });
   if (!webhook.enabled) throw new DomainError("gone", "Webhook is disabled.");
-  const limit = ctx.settings.webhook_rate_per_minute;
+  const limit = ctx.settings.budgets.webhook_rate_per_minute;
   if (limit > 0 && (await incrementCounter(ctx, "webhook", webhook.id)) > limit) throw rateLimited(ctx);
   return webhook;
 }

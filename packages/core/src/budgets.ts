@@ -1,0 +1,47 @@
+/**
+ * How much of the service one tenant, caller, host or answer may use. Each is a setting with its name in upper case; code
+ * reads it from `ctx.settings.budgets`. What is over a budget gets 429 or an error that names it. No imports, for infra.
+ */
+export const BUDGETS = {
+  webhook_max_payload_bytes: {
+    default: 1_048_576,
+    max: 10_485_760,
+    describe: "Maximum size of a webhook payload in bytes.",
+  },
+  webhook_rate_per_minute: {
+    default: 600,
+    max: 1_000_000_000,
+    describe: "Requests per webhook and clock minute, 0 = no limit.",
+  },
+  auth_failures_per_minute: {
+    default: 20,
+    max: 1_000_000_000,
+    describe: "Failed authentications per client address and clock minute, 0 = no limit.",
+  },
+  agent_file_max_chars: {
+    default: 400_000,
+    max: 5_000_000,
+    describe: "Most characters of one file that is rendered for an agent. Hosts cut files at 20,000.",
+  },
+  agent_files_max_chars: {
+    default: 1_000_000,
+    max: 10_000_000,
+    describe: "Most characters of all files that are rendered for an agent.",
+  },
+} as const satisfies Record<string, Budget>;
+
+interface Budget {
+  default: number;
+  max: number;
+  /** The text in the reference of settings. */
+  describe: string;
+}
+
+export type BudgetName = keyof typeof BUDGETS;
+export type Budgets = Readonly<Record<BudgetName, number>>;
+
+export const budgetNames = Object.keys(BUDGETS) as BudgetName[];
+/** The environment variables of the budgets. */
+export const budgetVariables = budgetNames.map((name) => name.toUpperCase() as Uppercase<BudgetName>);
+
+export const DEFAULT_BUDGETS = Object.fromEntries(budgetNames.map((name) => [name, BUDGETS[name].default])) as Budgets;
