@@ -135,11 +135,13 @@ describe("task events", () => {
   });
 
   test("tasks that depend on a changed task publish their changed fields", async () => {
+    // Events come in the order of creation, and two tasks can be created in the same millisecond.
+    const created = (minute: number) => ({ created_at: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
     const [first, waiting, blocked, done] = [
       await add(),
-      await add({ status: "in_progress", assigned_agent_id: home.worker.id, in_progress_at: new Date() }),
-      await add({ status: "blocked" }),
-      await add({ status: "done" }),
+      await add({ ...created(1), status: "in_progress", assigned_agent_id: home.worker.id, in_progress_at: new Date() }),
+      await add({ ...created(2), status: "blocked" }),
+      await add({ ...created(3), status: "done" }),
     ];
     for (const task of [waiting, blocked, done]) await addDependencies(world, task, [first]);
     expect(await typesOf(() => changeTask(world, owner, first, { status: "done" }))).toEqual([
