@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { createLog } from "@board/api/log";
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CallOptions } from "../support/http.ts";
 import { createWorld, type LogLine, openTestDatabase, type Tenant, type World } from "../support/world.ts";
@@ -136,7 +137,7 @@ test("no log line holds a query string, a body, a token or a secret", async () =
 test("an unexpected error is logged with its stack and answered with 500 and every header, but not with its text", async () => {
   const database = await openTestDatabase();
   const broken = await createWorld({ database, environment: { CORS_ORIGINS: "https://app.example" } });
-  await database.close();
+  await database.db.execute(sql`drop table users cascade`);
   const { token } = await broken.person("somebody");
   const headers = { origin: "https://app.example", "x-request-id": "trace" };
   const answer = await broken.call("GET", "/api/v1/users/me", { token, headers });
@@ -161,6 +162,7 @@ test("an unexpected error is logged with its stack and answered with 500 and eve
   expect(request).toMatchObject({ event: "http.request", status: 500 });
   expect(JSON.stringify(broken.log)).not.toContain("somebody");
   await broken.close();
+  await database.close();
 });
 
 test("log lines are JSON with timestamp, level, event and message, from LOG_LEVEL upwards", () => {

@@ -1,29 +1,59 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { openPglite } from "@board/core/db/pglite";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
 import type { TestProject } from "vitest/node";
+import { startPostgres } from "./postgres.ts";
+
+const TEMPLATE = "template";
 
 /**
- * Migrates one embedded database per run. Worlds start from its dump in a third of a second, and programs from a copy of
- * its folder. Each run has its own template, since another run may start at the same time.
+ * Migrates the databases that worlds and programs start from, once per run. Each worker has its own server, since an open
+ * transaction holds back the streams of all databases of a server.
  */
-export default async function setup(project: TestProject): Promise<() => void> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const root = mkdtempSync(path.join(tmpdir(), "board-template-"));
-  const [file, folder] = [path.join(root, "template.tar"), path.join(root, "database")];
+  const folder = path.join(root, "database");
+  const workers = Math.min(project.vitest.config.maxWorkers, project.config.maxWorkers);
+  const [servers] = await Promise.all([
+    Promise.all(Array.from({ length: workers }, () => startTemplate())),
+    migrateFolder(folder),
+  ]);
+  project.provide(
+    "servers",
+    servers.map(({ url }) => url("").slice(0, -1)),
+  );
+  project.provide("template", TEMPLATE);
+  project.provide("templateFolder", folder);
+  return async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    rmSync(root, { recursive: true, force: true });
+  };
+}
+
+async function startTemplate() {
+  const server = await startPostgres();
+  const database = openPostgres(await server.createDatabase(TEMPLATE), { max: 1, log: silentLog });
+  await database.migrate();
+  await database.close();
+  return server;
+}
+
+/** Creates a folder of the embedded database. Programs start from a copy. */
+async function migrateFolder(folder: string): Promise<void> {
   mkdirSync(folder);
   const database = await openPglite({ folder });
   await database.migrate();
-  const dump = await database.client.dumpDataDir("none");
   await database.close();
-  writeFileSync(file, Buffer.from(await dump.arrayBuffer()));
-  project.provide("template", file);
-  project.provide("templateFolder", folder);
-  return () => rmSync(root, { recursive: true, force: true });
 }
 
 declare module "vitest" {
   export interface ProvidedContext {
+    /** The URL of the PostgreSQL server of each worker, without a database. */
+    servers: string[];
+    /** The name of the migrated database of each server. */
     template: string;
     templateFolder: string;
   }

@@ -6,23 +6,20 @@ import type { Env } from "@board/api/runtime";
 import type { Context } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/db/schema";
-import { openPostgres } from "@board/core/db/postgres";
 import { relay } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
-import { silentLog } from "@board/core/log";
 import { deliveries, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from "aws-lambda";
 import { inArray } from "drizzle-orm";
 import { Hono } from "hono";
-import pg from "pg";
 import { inject } from "vitest";
 import { apiGateway } from "./api-gateway.ts";
 import { sqsEvent } from "./aws-events.ts";
 import { startNeonProxy } from "./neon-proxy.ts";
 import { findWebRedirect } from "./web-redirect.ts";
-import { administer } from "./postgres.ts";
 import { createLambdaPool } from "./lambda-pool.ts";
 import { startSqs } from "./sqs.ts";
+import { type CopyOptions, openCopy } from "./test-database.ts";
 import type { LogLine, WorldOptions } from "./world.ts";
 
 export interface LambdaWorld {
@@ -53,8 +50,6 @@ const names = Object.keys(queues) as QueueName[];
 /** Statements that do not belong to an operation: BEGIN and COMMIT, the driver's check and the relay after the answer. */
 const IGNORED_STATEMENTS = /^(begin|commit|rollback|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
 
-let databases = 0;
-
 const RealDate = Date;
 /** How many milliseconds this process is ahead. */
 let ahead_ms = 0;
@@ -74,23 +69,11 @@ const clockOffset = () => (Date === ShiftedDate ? ahead_ms : Date.now() - RealDa
 /** The list that receives the statements of each copy of the template. */
 const statementLogs = new WeakMap<Database["db"], string[]>();
 
-/** Copies the migrated database of this run. Closing it drops the database, also for open connections. */
-export async function copyTemplate(statements: string[]): Promise<Database> {
-  const { server, template } = inject("lambda");
-  const name = `world-${process.pid}-${databases++}`;
-  await administer(
-    `${server}/postgres`,
-    `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`,
-  );
-  const database = openPostgres(`${server}/${name}`, { log: silentLog });
+/** Opens a copy of the migrated database. Its own statements are not recorded, but those of the functions. */
+export async function openLambdaCopy(statements: string[], options: CopyOptions): Promise<Database> {
+  const database = await openCopy([], options);
   statementLogs.set(database.db, statements);
-  return {
-    ...database,
-    async close() {
-      await database.close();
-      await administer(`${server}/postgres`, `drop database ${pg.escapeIdentifier(name)} with (force)`);
-    },
-  };
+  return database;
 }
 
 export async function startLambdaWorld(options: LambdaWorldOptions): Promise<LambdaWorld> {
@@ -122,7 +105,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   const { streams = {}, socketAddress = () => "127.0.0.1" } = options;
   const { max_seconds = Number.POSITIVE_INFINITY } = streams;
   const sandboxes = createLambdaPool({
-    bundles: inject("lambda").bundles,
+    bundles: inject("bundles"),
     preloads: servers ? ["clock.cjs", "web-redirect.cjs"] : ["clock.cjs"],
     environment: {
       LOG_LEVEL: "debug",
@@ -244,7 +227,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
 /** Returns the URL of a database that was opened with `openPostgres`. */
 function urlOf({ db }: Database): string {
   const url = (db as unknown as { $client?: { options?: { connectionString?: string } } }).$client?.options?.connectionString;
-  if (!url) throw new Error("Lambdas reach a PostgreSQL server only: open the database with openPostgres or openTemplate");
+  if (!url) throw new Error("Lambdas reach a PostgreSQL server only: open the database with openPostgres");
   return url;
 }
 
@@ -257,6 +240,6 @@ function parseLine(line: string): LogLine | null {
 
 declare module "vitest" {
   export interface ProvidedContext {
-    lambda: { server: string; template: string; bundles: string };
+    bundles: string;
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
-import { startPostgres } from "./postgres.ts";
+import { copyTemplate } from "./test-database.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A world with many connections to a PostgreSQL server, for tests of locks and races. */
@@ -17,10 +17,8 @@ export interface ServerWorld {
 const CONNECTIONS = 24;
 
 export async function openServerWorld(options: Omit<WorldOptions, "database"> = {}): Promise<ServerWorld> {
-  const postgres = await startPostgres();
-  const url = await postgres.createDatabase("races");
+  const { url, drop } = await copyTemplate();
   const database = openPostgres(url, { max: CONNECTIONS, log: silentLog });
-  await database.migrate();
   const world = await createWorld({ ...options, database });
   return {
     world,
@@ -29,7 +27,7 @@ export async function openServerWorld(options: Omit<WorldOptions, "database"> = 
     async close() {
       await world.close();
       await database.close();
-      await postgres.stop();
+      await drop();
     },
   };
 }

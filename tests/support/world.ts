@@ -6,7 +6,6 @@ import type { System } from "@board/core/actor";
 import type { EventBus } from "@board/core/event-bus/event-bus";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
-import { openPglite } from "@board/core/db/pglite";
 import { organization_members, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
@@ -20,11 +19,11 @@ import { parseSettings, type Settings } from "@board/core/settings";
 import { createHttpClient } from "@board/core/http/https-client";
 import type { HttpClient } from "@board/core/http/client";
 import { eq } from "drizzle-orm";
-import { inject } from "vitest";
 import { type Answer, type CallOptions, call } from "./http.ts";
 import { type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
 import { onLambda } from "./target.ts";
+import { type CopyOptions, openCopy } from "./test-database.ts";
 
 export interface LogLine {
   level: keyof Log;
@@ -93,7 +92,7 @@ export interface WorldOptions {
   environment?: Record<string, string>;
   /** Options of streams; by default they stay open until the world is closed. */
   streams?: Partial<Runtime["streams"]>;
-  /** A database to use instead of a new copy of the embedded template. */
+  /** A database to use instead of a new copy of the migrated one. */
   database?: Database;
   socketAddress?: () => string;
   /** The clock that `elapse` moves; by default the system clock. */
@@ -270,9 +269,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** Opens a new copy of the migrated database. */
-export async function openTestDatabase(statements: string[] = []): Promise<Database> {
-  if (onLambda) return (await import("./lambda-world.ts")).copyTemplate(statements);
-  return openPglite({ dump: new Blob([readFileSync(inject("template"))]), onQuery: (query) => statements.push(query) });
+export async function openTestDatabase(statements: string[] = [], options: CopyOptions = {}): Promise<Database> {
+  if (onLambda) return (await import("./lambda-world.ts")).openLambdaCopy(statements, options);
+  return openCopy(statements, options);
 }
 
 function createLogRecorder(lines: LogLine[]): Log {

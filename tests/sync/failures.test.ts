@@ -44,7 +44,9 @@ describe("errors that stop a sync before its agents", () => {
     const body = await syncWithLimits(fixture);
     expect(body).toMatchObject({
       synced_agents: [],
-      errors: [entry(null, null, expect.stringMatching(/^Gateway unreachable for \d+ s during (connect|health)\. Last error: ./))],
+      errors: [
+        entry(null, null, expect.stringMatching(/^Gateway unreachable for \d+ s during (connect|health)\. Last error: ./)),
+      ],
       total_errors: 1,
       agents_skipped: 0,
     });

@@ -25,7 +25,7 @@ class MarkingPool extends pg.Pool {
  */
 export function openPostgres(
   url: string,
-  options: { max?: number; prepare?: boolean; timeouts?: DatabaseTimeouts; log: Log },
+  options: { max?: number; prepare?: boolean; timeouts?: DatabaseTimeouts; log: Log; onQuery?: (query: string) => void },
 ): Database {
   const timeouts = options.timeouts ?? NO_SESSION_TIMEOUTS;
   const pool = new MarkingPool({
@@ -39,7 +39,8 @@ export function openPostgres(
   });
   guardConnections(pool, options.log);
   if (options.prepare ?? true) cacheStatements(pool);
-  const db = drizzle(pool);
+  const { onQuery } = options;
+  const db = drizzle(pool, onQuery ? { logger: { logQuery: onQuery } } : {});
   return {
     db,
     async migrate(folder = migrationsFolder()) {
