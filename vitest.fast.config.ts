@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import durations from "./tests/durations.json" with { type: "json" };
 
-/** Need more than one process: a real PostgreSQL, a started service, a Lambda, a crash, another program. */
+/** Need more than one process: a started service, a Lambda, a crash, another program. */
 const OTHER_PROCESSES = [
   "tests/*/*races.test.ts",
   "tests/activity/{counts,feed-order}.test.ts",
@@ -36,7 +36,7 @@ function selectFiles(): string[] {
   return candidates.filter(({ seconds }) => (left -= seconds + FILE_SECONDS) >= 0).map(({ file }) => file);
 }
 
-/** The daily loop, `npm run test:fast`: one process and the embedded database. */
+/** The daily loop, `npm run test:fast`. */
 export default defineConfig({
   test: {
     include: selectFiles(),
