@@ -2,7 +2,7 @@ import { toCounterKey } from "./client-address.ts";
 import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
-import { unauthenticated } from "@board/core/errors";
+import { identityProviderUnavailable, unauthenticated } from "@board/core/errors";
 import { recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/active-organization";
 import { decrementCounter, incrementCounter, rateLimited } from "@board/core/rate-limit";
@@ -10,7 +10,7 @@ import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**
  * Identifies the caller by the headers, using only the credentials that the role accepts. An invalid credential counts
- * against the client's address; a missing or a valid one does not.
+ * against the client's address; a missing or a valid one does not, nor one that cannot be checked now.
  */
 export async function authenticate(
   ctx: Context,
@@ -24,6 +24,11 @@ export async function authenticate(
   if (agentToken) return (await authenticateAgent(ctx, agentToken, address)) ?? rejectCredential(ctx, agentToken);
   if (!bearer) throw unauthenticated();
   const user = role.users ? await authenticateUser(ctx, role, bearer, verifyUser) : null;
+  if (user === "unchecked") {
+    const agent = role.agents ? await findAgentByToken(ctx, bearer) : null;
+    if (!agent) throw identityProviderUnavailable();
+    return agent;
+  }
   if (user) return user;
   const agent = role.agents ? await authenticateAgent(ctx, bearer, address) : null;
   if (agent) return agent;
@@ -79,8 +84,12 @@ async function reverifyUser(
 ): Promise<VerifiedIdentity | null> {
   const now = ctx.now();
   const { verified } = request;
-  if (verified && now < verified.recheck_at) return verified.expires_at && verified.expires_at <= now ? null : verified;
-  const signedIn = await verifyUser(bearer);
+  const signedIn = verified && now < verified.recheck_at ? "unchecked" : await verifyUser(bearer);
+  if (signedIn === "unchecked") {
+    // While the keys cannot be read, the last check counts. Without one, the poll fails and the next one tries again.
+    if (!verified) throw identityProviderUnavailable();
+    return verified.expires_at && verified.expires_at <= now ? null : verified;
+  }
   if (signedIn) {
     // A random interval spreads the checks of streams that were opened at the same time.
     const recheck_at = new Date(now.getTime() + SIGNATURE_RECHECK_MS * (0.5 + Math.random() / 2));
@@ -97,9 +106,14 @@ function readCredentials(role: Role, headers: Headers): { agentToken: string | u
   };
 }
 
-async function authenticateUser(ctx: Context, role: Role, token: string, verifyUser: UserVerifier): Promise<User | null> {
+async function authenticateUser(
+  ctx: Context,
+  role: Role,
+  token: string,
+  verifyUser: UserVerifier,
+): Promise<User | "unchecked" | null> {
   const signedIn = await verifyUser(token);
-  if (!signedIn) return null;
+  if (signedIn === "unchecked" || !signedIn) return signedIn;
   const user = await resolveUser(ctx, signedIn.identity);
   if (!role.organization || user.active) return user;
   return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };

@@ -7,7 +7,7 @@ const MAX_DEPTH = 32;
 const tooLarge = (max: number) => new DomainError("too_large", `Payload exceeds maximum size of ${max} bytes.`);
 
 /** Reads a body of at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
-export async function readBytes(request: Request, max: number): Promise<Uint8Array> {
+export async function readBytes(request: Pick<Request, "headers" | "body">, max: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > max) throw tooLarge(max);
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];

@@ -17,6 +17,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   limited: 429,
   unavailable: 502,
   database_unavailable: 503,
+  identity_provider_unavailable: 503,
 };
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {

@@ -2,23 +2,17 @@ import type { Log } from "@board/core/log";
 import { errorText } from "@board/core/log";
 import type { Identity } from "@board/core/organization/user";
 import type { OidcAuth } from "@board/core/settings";
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
+import { errors, type JWTPayload, jwtVerify } from "jose";
+import { createKeySet, KeysUnavailable } from "./key-set.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
 /** Only asymmetric algorithms: with a shared-secret one, an attacker could sign tokens with the issuer's public key. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const SKEW_SECONDS = 10;
-/** Minimum time between two requests for the keys, which an unknown key id triggers. */
-const KEY_REFETCH_MS = 30_000;
-const KEY_SET_CACHE_MS = 10 * 60_000;
 
 /** Creates a verifier for tokens of an OIDC identity provider. */
 export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
-  const keys = createRemoteJWKSet(new URL(settings.jwks_url), {
-    cooldownDuration: KEY_REFETCH_MS,
-    cacheMaxAge: KEY_SET_CACHE_MS,
-    timeoutDuration: 5_000,
-  });
+  const keys = createKeySet(settings.jwks_url, log);
   return async (token) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -33,8 +27,9 @@ export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
       const identity = toIdentity(payload);
       return identity && { identity, expires_at: new Date((payload.exp! + SKEW_SECONDS) * 1000) };
     } catch (error) {
-      if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout)
-        log.error("auth.jwks_unavailable", "The keys of the identity provider cannot be read", { error: errorText(error) });
+      if (error instanceof KeysUnavailable) return "unchecked";
+      if (!(error instanceof errors.JOSEError))
+        log.error("auth.key_invalid", "A key of the identity provider cannot be used", { error: errorText(error) });
       return null;
     }
   };

@@ -6,5 +6,5 @@ export interface VerifiedIdentity {
   expires_at: Date | null;
 }
 
-/** Verifies an access token. Resolves with null when it is not valid. */
-export type UserVerifier = (token: string) => Promise<VerifiedIdentity | null>;
+/** Verifies an access token. Resolves with null when it is not valid, `unchecked` when the issuer's keys cannot be read. */
+export type UserVerifier = (token: string) => Promise<VerifiedIdentity | "unchecked" | null>;

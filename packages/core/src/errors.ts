@@ -9,7 +9,8 @@ export type ErrorKind =
   | "limited"
   | "invalid"
   | "unavailable"
-  | "database_unavailable";
+  | "database_unavailable"
+  | "identity_provider_unavailable";
 
 export interface ErrorExtra {
   /** Keys next to `message` in the detail object of the response, such as missing_task_ids. */
@@ -68,3 +69,13 @@ export class InvalidInput extends Error {
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
 export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied");
+
+/** Seconds. The keys are read again a second after a failure, so the answer is true as soon as the provider is back. */
+const KEYS_RETRY_AFTER = 5;
+/** A token that cannot be checked, because the keys of the identity provider cannot be read. */
+export const identityProviderUnavailable = () =>
+  new DomainError(
+    "identity_provider_unavailable",
+    "The identity provider cannot be reached, so the token was not checked. Try again later.",
+    { retry_after_seconds: KEYS_RETRY_AFTER },
+  );
