@@ -24,22 +24,25 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 describe("before the keys were read once", () => {
-  test.each(FAULTS)("a token gets 503 with Retry-After and counts as no failed sign-in while the provider is %s", async (fault) => {
-    const { token } = await world.person("somebody");
-    await world.identities.fail(fault);
-    for (let attempt = 0; attempt <= LIMIT + 1; attempt++) {
-      const answer = await me(token);
-      expect([answer.status, answer.body]).toEqual(UNCHECKED);
-      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    }
-    expect(await statusOf("not-a-token")).toBe(401);
-    expect(world.log.some(({ event, level }) => event === "auth.jwks_unavailable" && level === "error")).toBe(true);
-    expect(JSON.stringify(world.log)).not.toContain(token.slice(0, 30));
+  test.each(FAULTS)(
+    "a token gets 503 with Retry-After and counts as no failed sign-in while the provider is %s",
+    async (fault) => {
+      const { token } = await world.person("somebody");
+      await world.identities.fail(fault);
+      for (let attempt = 0; attempt <= LIMIT + 1; attempt++) {
+        const answer = await me(token);
+        expect([answer.status, answer.body]).toEqual(UNCHECKED);
+        expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      }
+      expect(await statusOf("not-a-token")).toBe(401);
+      expect(world.log.some(({ event, level }) => event === "auth.jwks_unavailable" && level === "error")).toBe(true);
+      expect(JSON.stringify(world.log)).not.toContain(token.slice(0, 30));
 
-    await world.identities.recover();
-    elapse(5_000);
-    expect(await statusOf(token)).toBe(200);
-  });
+      await world.identities.recover();
+      elapse(5_000);
+      expect(await statusOf(token)).toBe(200);
+    },
+  );
 
   test("requests that come together wait for one fetch of the keys", async () => {
     const { token } = await world.person("somebody");

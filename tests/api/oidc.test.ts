@@ -191,6 +191,18 @@ describe("OIDC_AUDIENCE and OIDC_AUTHORIZED_PARTIES", () => {
   });
 });
 
+test("a start warns when any token of the issuer is accepted, since neither audience nor parties are set", async () => {
+  const warnings = async (environment: Record<string, string>) => {
+    const started = await createWorld({ environment });
+    await started.close();
+    return started.log.filter(({ event }) => event === "settings.oidc_audience_unset").map(({ level }) => level);
+  };
+  expect(await warnings({})).toEqual(["warn"]);
+  expect(await warnings({ OIDC_AUDIENCE: "board" })).toEqual([]);
+  expect(await warnings({ OIDC_AUTHORIZED_PARTIES: "web" })).toEqual([]);
+  expect(await warnings({ AUTH_MODE: "local", LOCAL_AUTH_TOKEN: "x".repeat(60) })).toEqual([]);
+});
+
 describe("a change of the issuer's keys", () => {
   afterEach(() => vi.useRealTimers());
 

@@ -41,6 +41,7 @@ export async function startDoctorFixture(): Promise<DoctorFixture> {
       AUTH_MODE: "oidc",
       OIDC_ISSUER: world.identities.issuer,
       OIDC_JWKS_URL: `${world.identities.issuer}keys`,
+      OIDC_AUDIENCE: "board",
       GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
       DATA_DIR: temporaryFolder(),
     },

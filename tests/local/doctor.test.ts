@@ -250,6 +250,13 @@ test("the doctor reports an issuer whose keys cannot be read", async () => {
   ]);
 });
 
+test("the doctor warns when any token of the issuer is accepted", async () => {
+  const accepted = "warning: any token of the issuer is accepted, also one that was issued for another service";
+  expect(describeFindings(await runDoctor({ OIDC_AUDIENCE: "" }), "sign-in")).toContain(accepted);
+  const limited = describeFindings(await runDoctor({ OIDC_AUDIENCE: "", OIDC_AUTHORIZED_PARTIES: "web" }), "sign-in");
+  expect(limited).not.toContain(accepted);
+});
+
 test("the doctor checks the remote soul directory when one is configured", async () => {
   const remote = await startFakeSoulsDirectory();
   onTestFinished(() => remote.close());

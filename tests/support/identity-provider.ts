@@ -4,7 +4,15 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { onLambda } from "./target.ts";
 
 /** How the provider fails: it is not running, never answers, or answers with something that is not its keys. */
-export type ProviderFault = "stopped" | "hanging" | "not JSON" | "status 500" | "a redirect" | "endless" | "no keys" | "no key set";
+export type ProviderFault =
+  | "stopped"
+  | "hanging"
+  | "not JSON"
+  | "status 500"
+  | "a redirect"
+  | "endless"
+  | "no keys"
+  | "no key set";
 
 /** An identity provider on loopback that publishes its keys and signs tokens for any subject. */
 export interface IdentityProvider {

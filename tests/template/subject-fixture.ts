@@ -58,6 +58,7 @@ export const board: BoardRow = {
 
 export const user: UserRow = {
   id: IDS.user,
+  auth_issuer: "https://issuer.example",
   auth_subject: "sam",
   email: "sam@example.com",
   name: "Samantha Jones",

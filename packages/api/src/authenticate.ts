@@ -53,19 +53,19 @@ export async function reauthenticate(
   verifyUser: UserVerifier,
 ): Promise<(Actor | null)[]> {
   const sent = requests.map(({ headers }) => readCredentials(role, headers));
-  const subjects = await Promise.all(
+  const identities = await Promise.all(
     sent.map(async ({ agentToken, bearer }, index) => {
       const wantsUser = role.users && !agentToken && bearer;
-      return wantsUser ? ((await reverifyUser(ctx, requests[index]!, bearer, verifyUser))?.identity.subject ?? null) : null;
+      return wantsUser ? ((await reverifyUser(ctx, requests[index]!, bearer, verifyUser))?.identity ?? null) : null;
     }),
   );
   const users = await recheckUsers(
     ctx,
-    subjects.filter((subject) => subject !== null),
+    identities.filter((identity) => identity !== null),
   );
   const actors: (Actor | null)[] = [];
   for (const [index, { agentToken, bearer }] of sent.entries()) {
-    const user = users.get(subjects[index] ?? "");
+    const user = users.get(identities[index]?.subject ?? "");
     const token = agentToken || bearer;
     actors.push(user ?? (role.agents && token ? await recheckAgentToken(ctx, token) : null));
   }

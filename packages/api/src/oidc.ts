@@ -1,6 +1,6 @@
 import type { Log } from "@board/core/log";
 import { errorText } from "@board/core/log";
-import type { Identity } from "@board/core/organization/user";
+import type { Identity } from "@board/core/organization/identity";
 import type { OidcAuth } from "@board/core/settings";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { createKeySet, KeysUnavailable } from "./key-set.ts";
@@ -24,7 +24,7 @@ export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
       });
       const parties = settings.authorized_parties;
       if (parties.length > 0 && !(typeof payload["azp"] === "string" && parties.includes(payload["azp"]))) return null;
-      const identity = toIdentity(payload);
+      const identity = toIdentity(settings.issuer, payload);
       return identity && { identity, expires_at: new Date((payload.exp! + SKEW_SECONDS) * 1000) };
     } catch (error) {
       if (error instanceof KeysUnavailable) return "unchecked";
@@ -35,34 +35,47 @@ export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
   };
 }
 
-function toIdentity(claims: JWTPayload): Identity | null {
+function toIdentity(issuer: string, claims: JWTPayload): Identity | null {
   const subject = toClaimText(claims.sub);
   // Never trimmed or cut: two subjects could become equal, and so two people one user.
   if (!subject || subject !== claims.sub) return null;
   const fullName = [toClaimText(claims["given_name"]), toClaimText(claims["family_name"])].filter(Boolean).join(" ");
   return {
+    issuer,
     subject,
-    email: emailOf(claims)?.toLowerCase() ?? null,
+    ...readEmail(claims),
     name: toClaimText(claims["name"]) ?? toClaimText(claims["full_name"]) ?? (fullName || null),
   };
 }
 
-function emailOf(claims: JWTPayload): string | null {
+/** Reads the e-mail address. One that the provider has not verified is not believed, since it opens invites. */
+function readEmail(claims: JWTPayload): Pick<Identity, "email" | "email_unverified"> {
   const direct =
     toClaimText(claims["email"]) ?? toClaimText(claims["email_address"]) ?? toClaimText(claims["primary_email_address"]);
-  if (direct) return direct;
-  const list = claims["email_addresses"];
-  if (!Array.isArray(list)) return null;
-  const entries = list.map((entry: unknown) =>
-    typeof entry === "string" ? { address: entry, primary: false } : toEmailEntry(entry as Record<string, unknown> | null),
-  );
-  return (entries.find((entry) => entry.primary && entry.address) ?? entries.find((entry) => entry.address))?.address ?? null;
+  if (isDenied(claims["email_verified"])) return { email: null, email_unverified: true };
+  if (direct) return { email: direct.toLowerCase(), email_unverified: false };
+  const list = Array.isArray(claims["email_addresses"]) ? (claims["email_addresses"] as unknown[]) : [];
+  const entries = list.map(toEmailEntry).filter(({ address }) => address);
+  const verified = entries.filter((entry) => entry.verified);
+  const email = (verified.find((entry) => entry.primary) ?? verified[0])?.address?.toLowerCase() ?? null;
+  return { email, email_unverified: email === null && entries.length > 0 };
 }
 
-const toEmailEntry = (entry: Record<string, unknown> | null) => ({
-  address: toClaimText(entry?.["email_address"]) ?? toClaimText(entry?.["email"]),
-  primary: entry?.["primary"] === true || entry?.["is_primary"] === true,
-});
+/** An entry is a text or an object. Its fields depend on the provider. */
+function toEmailEntry(value: unknown) {
+  if (typeof value === "string") return { address: toClaimText(value), primary: false, verified: true };
+  const entry = (value ?? {}) as Record<string, unknown>;
+  const status = (entry["verification"] as Record<string, unknown> | null | undefined)?.["status"];
+  return {
+    address: toClaimText(entry["email_address"]) ?? toClaimText(entry["email"]),
+    primary: entry["primary"] === true || entry["is_primary"] === true,
+    verified: ![entry["email_verified"], entry["verified"]].some(isDenied) && (status === undefined || status === "verified"),
+  };
+}
+
+/** Whether a claim about verification is present and does not say true. Some providers send it as text. */
+const isDenied = (claim: unknown): boolean =>
+  claim !== undefined && claim !== null && !(typeof claim === "string" ? /^\s*true\s*$/i.test(claim) : claim === true);
 
 const MAX_CLAIM_CHARS = 320;
 const toClaimText = (claim: unknown): string | null =>

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { LOCAL_IDENTITY } from "@board/core/organization/user";
+import { LOCAL_IDENTITY } from "@board/core/organization/identity";
 import type { Log } from "@board/core/log";
-import type { Settings } from "@board/core/settings";
+import { acceptsAnyAudience, type Settings } from "@board/core/settings";
 import type { UserVerifier } from "./verified-identity.ts";
 
 /** Creates the verifier that AUTH_MODE selects. The OIDC code is loaded only in OIDC mode, at the first token. */
@@ -10,6 +10,11 @@ export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log): 
     const expected = digest(auth.token);
     return async (token) => (timingSafeEqual(digest(token), expected) ? { identity: LOCAL_IDENTITY, expires_at: null } : null);
   }
+  if (acceptsAnyAudience(auth))
+    log.warn(
+      "settings.oidc_audience_unset",
+      "Any token of the issuer is accepted, also one that was issued for another service: set OIDC_AUDIENCE or OIDC_AUTHORIZED_PARTIES",
+    );
   let oidc: Promise<UserVerifier> | undefined;
   return async (token) => {
     oidc ??= import("./oidc.ts").then(({ createOidcVerifier }) => createOidcVerifier(auth, log));

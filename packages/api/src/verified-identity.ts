@@ -1,4 +1,4 @@
-import type { Identity } from "@board/core/organization/user";
+import type { Identity } from "@board/core/organization/identity";
 
 /** The person whom an access token identifies, and when the token expires; null for never. */
 export interface VerifiedIdentity {

@@ -121,6 +121,10 @@ export interface OidcAuth {
   authorized_parties: readonly string[];
 }
 
+/** Whether a token that the issuer made for another service signs in here. */
+export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): boolean =>
+  audience === null && authorized_parties.length === 0;
+
 /** The settings for commands that only use the database. */
 export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
 

@@ -8,7 +8,9 @@ export const users = pgTable(
   "users",
   {
     ...id,
-    auth_subject: text().notNull().unique(),
+    /** The `iss` of the user's tokens. Empty for users from before it was stored, until the next sign-in of any user. */
+    auth_issuer: text().notNull().default(""),
+    auth_subject: text().notNull(),
     email: text(),
     name: text(),
     preferred_name: text(),
@@ -19,7 +21,11 @@ export const users = pgTable(
     active_organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     ...timestamps,
   },
-  (t) => [index("users_email").on(sql`lower(${t.email})`), index("users_active_organization").on(t.active_organization_id)],
+  (t) => [
+    unique("users_identity").on(t.auth_subject, t.auth_issuer),
+    index("users_email").on(sql`lower(${t.email})`),
+    index("users_active_organization").on(t.active_organization_id),
+  ],
 );
 
 export const organization_members = pgTable(

@@ -1,10 +1,11 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../actor.ts";
 import type { Context, Db } from "../context.ts";
 import { preparedQuery } from "../db/statement-cache.ts";
 import { unauthenticated } from "../errors.ts";
 import { Id } from "../wire.ts";
+import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
@@ -25,19 +26,10 @@ export const User = z
   .meta({ id: "User", description: "A person." });
 export type User = z.infer<typeof User>;
 
-/** The person that a verified credential names. `email` and `name` are null when the credential has no such claim. */
-export interface Identity {
-  subject: string;
-  email: string | null;
-  name: string | null;
-}
-
-/** The only user of local mode. */
-export const LOCAL_IDENTITY: Identity = { subject: "local-auth-user", email: "admin@home.local", name: "Local User" };
-
 /** Leaves out the long texts, because every request reads these columns, and open streams read them for many users at once. */
 const identityColumns = {
   id: users.id,
+  auth_issuer: users.auth_issuer,
   auth_subject: users.auth_subject,
   email: users.email,
   name: users.name,
@@ -57,10 +49,11 @@ const membershipColumns = {
  * the first request. The e-mail address follows the credential; the name is only set when it is empty.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
-  const stored = await findUserBySubject(ctx, identity.subject);
+  const stored = await findUserByIdentity(ctx, identity);
   if (!stored) return toActor(await createUser(ctx, identity), null);
   const { user, active } = stored;
-  const email = identity.email ?? user.email;
+  if (user.auth_issuer === "") await assignIssuer(ctx, identity.issuer);
+  const email = identity.email_unverified ? null : (identity.email ?? user.email);
   const name = user.name ?? identity.name;
   if (email !== user.email || name !== user.name) await ctx.db.update(users).set({ email, name }).where(eq(users.id, user.id));
   return toActor({ ...user, email, name }, active);
@@ -70,14 +63,24 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
  * Reads the users of open connections again, by subject and in one statement. It writes nothing, and the result lacks
  * users that were deleted.
  */
-export async function recheckUsers(ctx: Context, subjects: readonly string[]): Promise<Map<string, UserActor>> {
-  if (subjects.length === 0) return new Map();
-  const rows = await selectUsers(ctx.db).where(sql`${users.auth_subject} = any(${sql.param([...subjects])}::text[])`);
+export async function recheckUsers(
+  ctx: Context,
+  identities: readonly Pick<Identity, "issuer" | "subject">[],
+): Promise<Map<string, UserActor>> {
+  const [first] = identities;
+  if (!first) return new Map();
+  const subjects = sql.param(identities.map(({ subject }) => subject));
+  const isOfIssuer = or(eq(users.auth_issuer, first.issuer), isUnassigned(first.issuer));
+  const rows = await selectUsers(ctx.db)
+    .where(and(sql`${users.auth_subject} = any(${subjects}::text[])`, isOfIssuer))
+    .orderBy(asc(users.auth_issuer));
   return new Map(rows.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
 }
 
-async function findUserBySubject(ctx: Context, auth_subject: string) {
-  const [row] = await selectUserBySubject(ctx.db).execute({ auth_subject });
+async function findUserByIdentity(ctx: Context, identity: Identity) {
+  const { issuer, subject } = identity;
+  const ownsUnassigned = (issuer === LOCAL_IDENTITY.issuer) === (subject === LOCAL_IDENTITY.subject);
+  const [row] = await selectUserByIdentity(ctx.db).execute({ issuer, subject, or_issuer: ownsUnassigned ? "" : issuer });
   return row ?? null;
 }
 
@@ -90,14 +93,26 @@ const selectUsers = (db: Db) =>
       and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
     );
 
-const selectUserBySubject = preparedQuery((db) => selectUsers(db).where(eq(users.auth_subject, sql.placeholder("auth_subject"))));
+/** A user with the issuer comes before one without. */
+const selectUserByIdentity = preparedQuery((db) =>
+  selectUsers(db)
+    .where(
+      and(
+        eq(users.auth_subject, sql.placeholder("subject")),
+        inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
+      ),
+    )
+    .orderBy(desc(users.auth_issuer))
+    .limit(1),
+);
 
-async function createUser(ctx: Context, identity: Identity) {
-  const values = { auth_subject: identity.subject, email: identity.email, name: identity.name };
+async function createUser(ctx: Context, { issuer, subject, email, name }: Identity) {
+  const values = { auth_issuer: issuer, auth_subject: subject, email, name };
   const [inserted] = await ctx.db.insert(users).values(values).onConflictDoNothing().returning();
   if (inserted) return inserted;
   // Another first request of this user inserted the row at the same time.
-  const [existing] = await ctx.db.select().from(users).where(eq(users.auth_subject, identity.subject));
+  const isCreated = and(eq(users.auth_subject, subject), eq(users.auth_issuer, issuer));
+  const [existing] = await ctx.db.select().from(users).where(isCreated);
   if (!existing) throw unauthenticated();
   return existing;
 }

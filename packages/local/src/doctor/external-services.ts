@@ -1,14 +1,29 @@
 import { errorText } from "@board/core/log";
-import type { OidcAuth, Settings } from "@board/core/settings";
+import { acceptsAnyAudience, type OidcAuth, type Settings } from "@board/core/settings";
 import { parseSitemap } from "@board/core/soul/sitemap";
 import { readBody, type HttpClient } from "@board/core/http/client";
 import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./finding.ts";
 
 const TIMEOUT_MS = 5_000;
 
-/** Checks that the keys for verifying tokens can be read. */
+/** Checks that the keys for verifying tokens can be read, and that not every token of the issuer is accepted. */
 export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Finding[]> {
   if (auth.mode === "local") return [];
+  return [...(await checkKeys(auth)), ...checkAudience(auth)];
+}
+
+const checkAudience = (auth: OidcAuth): Finding[] =>
+  acceptsAnyAudience(auth)
+    ? [
+        warning(
+          "sign-in",
+          "any token of the issuer is accepted, also one that was issued for another service",
+          "Set OIDC_AUDIENCE to the audience of this service at the issuer, or OIDC_AUTHORIZED_PARTIES to its clients.",
+        ),
+      ]
+    : [];
+
+async function checkKeys(auth: OidcAuth): Promise<Finding[]> {
   const check = "sign-in";
   const host = new URL(auth.jwks_url).host;
   const remedy = "Check that OIDC_ISSUER is the URL of the issuer, or set OIDC_JWKS_URL to the URL of its keys.";

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+
+const sign = (claims: Record<string, unknown>) => world.identities.token("claimant", claims);
+const emailIn = async (claims: Record<string, unknown>) =>
+  (await world.call("GET", "/api/v1/users/me", { token: await sign(claims) })).body.email;
+const entry = (email_address: string, more: object = {}) => ({ email_address, ...more });
+const listed = (...email_addresses: object[]) => ({ email: undefined, email_addresses });
+
+test.each<[string, Record<string, unknown>]>([
+  ["email_verified is false", { email_verified: false }],
+  ["email_verified is the text false", { email_verified: " False " }],
+  [
+    "email_verified is false and the address is in email_address",
+    { email: undefined, email_address: "a@example.com", email_verified: false },
+  ],
+  ["email_verified is false and the address is in email_addresses", { ...listed(entry("a@example.com")), email_verified: false }],
+  ["its entry in email_addresses is not verified", listed(entry("a@example.com", { verified: false }))],
+  [
+    "its entry in email_addresses has an open verification",
+    listed(entry("a@example.com", { verification: { status: "unverified" } })),
+  ],
+])("an e-mail address is not believed when %s", async (what, claims) => {
+  expect(await emailIn({ sub: `denied ${what}`, ...claims })).toBeNull();
+});
+
+test.each<[string, Record<string, unknown>, string]>([
+  ["email_verified is true", { email: "a@example.com", email_verified: true }, "a@example.com"],
+  ["email_verified is the text true", { email: "a@example.com", email_verified: "true" }, "a@example.com"],
+  ["no claim says whether it is verified", { email: "a@example.com" }, "a@example.com"],
+  [
+    "it is the verified one of several",
+    listed(
+      entry("a@example.com", { primary: true, verified: false }),
+      entry("b@example.com", { verification: { status: "verified" } }),
+    ),
+    "b@example.com",
+  ],
+])("an e-mail address is believed when %s", async (what, claims, email) => {
+  expect(await emailIn({ sub: `believed ${what}`, ...claims })).toBe(email);
+});
+
+test("an address that the provider no longer calls verified is removed from the user", async () => {
+  expect(await emailIn({ sub: "changing", email: "old@example.com" })).toBe("old@example.com");
+  expect(await emailIn({ sub: "changing", email: "new@example.com", email_verified: false })).toBeNull();
+  expect(await emailIn({ sub: "changing", email: "new@example.com", email_verified: true })).toBe("new@example.com");
+});
+
+test("an unverified address accepts no invite, also when an earlier token had stored it", async () => {
+  const invited_email = "invited@example.com";
+  const body = { invited_email };
+  const { token } = (await world.call("POST", "/organizations/me/invites", { token: home.owner.token, body })).body;
+  const accept = async (claims: Record<string, unknown>) => {
+    const caller = await sign({ sub: "stranger", email: invited_email, ...claims });
+    return world.call("POST", "/organizations/invites/accept", { token: caller, body: { token } });
+  };
+  await emailIn({ sub: "stranger", email: invited_email });
+  for (const email_verified of [false, "false"]) {
+    const refused = await accept({ email_verified });
+    expect([refused.status, refused.body]).toEqual([403, { detail: "Invite is for another email" }]);
+  }
+  expect((await accept({ email_verified: true })).status).toBe(200);
+});
