@@ -1,11 +1,10 @@
-import { toCounterKey } from "./client-address.ts";
 import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
 import { identityProviderUnavailable, unauthenticated } from "@board/core/errors";
 import { recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/active-organization";
-import { decrementCounter, incrementCounter, rateLimited } from "@board/core/rate-limit";
+import { decrementCounter, incrementCounter, rateLimited, toCounterKey } from "@board/core/rate-limit";
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**

@@ -30,22 +30,6 @@ function parseAddress(text: string): string {
   return isIP(address) ? address : "";
 }
 
-/**
- * The key under which a client's failures are counted: for IPv6 the /64 network, since one client commonly has all of its
- * addresses. The network `::/64` is not one network: it has the loopback address and all IPv4-mapped ones.
- */
-export function toCounterKey(address: string): string {
-  if (isIP(address) !== 6) return address;
-  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const [head = [], tail = []] = groups.map((part) => part.split(":").filter(Boolean));
-  const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => "0");
-  const network = [...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(":");
-  return network === "0:0:0:0" ? address : `${network}::/64`;
-}
-
-const IPV6_GROUPS = 8;
-const NETWORK_GROUPS = 4;
-
 function createBlockList(entries: readonly string[], log: Log): BlockList {
   const list = new BlockList();
   let invalidEntries = 0;

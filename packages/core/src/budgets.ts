@@ -11,7 +11,17 @@ export const BUDGETS = {
   webhook_rate_per_minute: {
     default: 600,
     max: 1_000_000_000,
-    describe: "Requests per webhook and clock minute, 0 = no limit.",
+    describe: "Posts per webhook and clock minute, with a secret only rightly signed ones, 0 = no limit.",
+  },
+  webhook_refusals_per_minute: {
+    default: 60,
+    max: 1_000_000_000,
+    describe: "Refused posts per signed webhook, client address and clock minute, 0 = no limit.",
+  },
+  webhook_total_refusals_per_minute: {
+    default: 1_200,
+    max: 1_000_000_000,
+    describe: "Refused posts per signed webhook and clock minute, before addresses with one are not read any more, 0 = no limit.",
   },
   auth_failures_per_minute: {
     default: 20,

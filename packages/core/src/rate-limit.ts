@@ -1,4 +1,5 @@
-import { and, eq, lt, sql } from "drizzle-orm";
+import { isIP } from "node:net";
+import { and, eq, lt, sql, type SQLWrapper } from "drizzle-orm";
 import type { Context } from "./context.ts";
 import { DomainError } from "./errors.ts";
 import { rate_counters } from "./rate-limit.sql.ts";
@@ -6,20 +7,31 @@ import { rate_counters } from "./rate-limit.sql.ts";
 const RETENTION_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 
-const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+export const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /** Adds one to a counter of this clock minute, shared by all processes, and returns the new count. */
 export async function incrementCounter(ctx: Context, scope: string, key: string): Promise<number> {
-  const [row] = await ctx.db
+  const [row] = await incrementCounters(ctx, scope, [key]);
+  return row?.count ?? 1;
+}
+
+/** Adds one to several counters in one statement. Name them in the same order everywhere, or two statements can deadlock. */
+export function incrementCounters(ctx: Context, scope: string, keys: readonly string[]): Promise<{ count: number }[]> {
+  const minute = startOfMinute(ctx.now());
+  return ctx.db
     .insert(rate_counters)
-    .values({ scope, key, minute: startOfMinute(ctx.now()), count: 1 })
+    .values(keys.map((key) => ({ scope, key, minute, count: 1 })))
     .onConflictDoUpdate({
       target: [rate_counters.scope, rate_counters.key, rate_counters.minute],
       set: { count: sql`${rate_counters.count} + 1` },
     })
     .returning({ count: rate_counters.count });
-  return row?.count ?? 1;
 }
+
+/** The count of a counter in a clock minute, as an expression for another query. */
+export const counterValue = (scope: string, key: SQLWrapper, minute: SQLWrapper) =>
+  sql<number>`coalesce((select ${rate_counters.count} from ${rate_counters} where ${rate_counters.scope} = ${scope}
+    and ${rate_counters.key} = ${key} and ${rate_counters.minute} = ${minute}::timestamptz), 0)`;
 
 /** Undoes `incrementCounter` for something that turned out not to count. */
 export async function decrementCounter(ctx: Context, scope: string, key: string): Promise<void> {
@@ -38,3 +50,19 @@ export function rateLimited(ctx: Context): DomainError {
 export async function removeOldCounters(ctx: Context): Promise<void> {
   await ctx.db.delete(rate_counters).where(lt(rate_counters.minute, new Date(ctx.now().getTime() - RETENTION_MS)));
 }
+
+/**
+ * The key under which a client's failures are counted: for IPv6 the /64 network, since one client commonly has all of its
+ * addresses. The network `::/64` is not one network: it has the loopback address and all IPv4-mapped ones.
+ */
+export function toCounterKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [head = [], tail = []] = groups.map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => "0");
+  const network = [...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(":");
+  return network === "0:0:0:0" ? address : `${network}::/64`;
+}
+
+const IPV6_GROUPS = 8;
+const NETWORK_GROUPS = 4;

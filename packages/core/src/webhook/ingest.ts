@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, sql, type SQLWrapper } from "drizzle-orm";
 import * as z from "zod";
 import { agents } from "../agent/agent.sql.ts";
 import { hostLane } from "../session-key.ts";
@@ -9,11 +9,12 @@ import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { insertJob } from "../job/job.ts";
 import { insertMemoryEntry } from "../memory/memory.ts";
-import { incrementCounter, rateLimited } from "../rate-limit.ts";
+import { counterValue, startOfMinute, toCounterKey } from "../rate-limit.ts";
 import { Id } from "../wire.ts";
+import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
 import { memoryContent } from "./message.ts";
 import { bodyText, decodeBody } from "./payload.ts";
-import { DEFAULT_SIGNATURE_HEADERS, verifySignature } from "./signature.ts";
+import { DEFAULT_SIGNATURE_HEADERS } from "./signature.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { unsealSecret } from "./webhook.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
@@ -43,14 +44,14 @@ export type WebhookAccepted = z.infer<typeof WebhookAccepted>;
  * entry and notification job are written in one statement, so an accepted payload is never lost. All checks come first.
  */
 export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<WebhookAccepted> {
-  const webhook = await findOpenWebhook(ctx, request);
-  const bytes = await request.read(ctx.settings.budgets.webhook_max_payload_bytes);
+  const address = toCounterKey(request.source_ip);
+  const webhook = await findOpenWebhook(ctx, request, address);
+  const { board_id, id: webhook_id, description: instruction, organization_id, gateway_id } = webhook;
   const secret = unsealSecret(ctx, webhook);
-  verifySignature(secret, webhook.signature_header, request.headers, bytes);
+  const bytes = await readAdmitted(ctx, { ...webhook, webhook_id, secret, address }, request);
   const content_type = request.headers.get("content-type");
   const { kind, body } = decodeBody(bytes, content_type);
   const payload_id = crypto.randomUUID();
-  const { board_id, id: webhook_id, description: instruction, organization_id, gateway_id } = webhook;
   const lane = webhook.session_key === null ? {} : { lane: hostLane(gateway_id, webhook.session_key) };
   await runBatch(ctx, [
     ctx.db.insert(board_webhook_payloads).values({
@@ -76,19 +77,27 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
   return { ok: true, board_id, webhook_id, payload_id };
 }
 
-/** Finds the webhook if it accepts requests now. Costs one statement, and a second one when a rate limit is set. */
-async function findOpenWebhook(ctx: Context, request: WebhookRequest) {
+/** Finds the webhook if it is enabled, with its counts of refused posts, in one statement. */
+async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: string) {
   const board_id = Id.safeParse(request.board_id);
   const webhook_id = Id.safeParse(request.webhook_id);
   if (!board_id.success || !webhook_id.success) throw notFound();
-  const [webhook] = await webhookWithTargetQuery(ctx.db).execute({ webhook_id: webhook_id.data, board_id: board_id.data });
+  const [webhook] = await webhookWithTargetQuery(ctx.db).execute({
+    webhook_id: webhook_id.data,
+    board_id: board_id.data,
+    refusal_key: refusalKey(webhook_id.data, address),
+    minute: startOfMinute(ctx.now()).toISOString(),
+  });
   if (!webhook) throw notFound();
   ctx.log.addFields({ organization_id: webhook.organization_id });
   if (!webhook.enabled) throw new DomainError("gone", "Webhook is disabled.");
-  const limit = ctx.settings.budgets.webhook_rate_per_minute;
-  if (limit > 0 && (await incrementCounter(ctx, "webhook", webhook.id)) > limit) throw rateLimited(ctx);
   return webhook;
 }
+
+/** Refused posts in this clock minute. Webhooks without a secret refuse none, so nothing is read for them. */
+const refusalsOf = (key: SQLWrapper) =>
+  sql<number>`case when ${board_webhooks.secret_sealed} is null then 0
+    else ${counterValue(REFUSALS, key, sql.placeholder("minute"))} end`;
 
 const webhookWithTargetQuery = preparedQuery((db) =>
   db
@@ -101,6 +110,8 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       signature_header: board_webhooks.signature_header,
       organization_id: boards.organization_id,
       gateway_id: boards.gateway_id,
+      refused_here: refusalsOf(sql.placeholder("refusal_key")),
+      refused_in_all: refusalsOf(sql`${board_webhooks.id}::text`),
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
     })
