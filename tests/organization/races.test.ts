@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { rowsOf } from "@board/core/db/database";
 import { jobs, organization_members, organizations } from "@board/core/db/schema";
-import { and, eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { and, eq, sql } from "drizzle-orm";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Answer } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Person, World } from "../support/world.ts";
@@ -129,6 +130,26 @@ test.each(ROUNDS)("an invite is either accepted or revoked when both happen at o
     world.call("DELETE", `/organizations/me/invites/${id}`, { token: owners[0].token }),
   ]);
   expect([removed.status, removed.body.accepted_at !== null]).toEqual([200, accepted.status === 200]);
+});
+
+test.each([
+  ["removed", () => sql`delete from organization_members where id = `],
+  ["demoted", () => sql`update organization_members set role = 'member' where id = `],
+])("an invite is refused when the person who sent it is %s while the acceptance waits", async (_what, lose) => {
+  const { id, owners } = await createSharedOrganization();
+  const guest = await world.person(`guest-${count}`);
+  await world.call("GET", "/api/v1/users/me", { token: guest.token });
+  const body = { invited_email: `${guest.subject}@example.com`, role: "owner" };
+  const { token } = (await world.call("POST", "/organizations/me/invites", { token: owners[0].token, body })).body;
+  let accepting: Promise<Answer> | undefined;
+  await world.db.transaction(async (db) => {
+    await db.execute(sql`select 1 from organizations where id = ${id} for no key update`);
+    await db.execute(sql`${lose()}${owners[0].member_id}`);
+    accepting = world.call("POST", "/organizations/invites/accept", { token: guest.token, body: { token } });
+    await vi.waitUntil(async () => rowsOf(await db.execute(sql`select 1 from pg_locks where not granted`)).length > 0);
+  });
+  expect((await accepting)?.status).toBe(403);
+  expect(await ownersOf(id)).toBe(1);
 });
 
 test.each(ROUNDS)("access that two requests replace at once is that of one of them (round %i)", async () => {

@@ -34,6 +34,7 @@ export type EventType =
   | "gateway.main.lead_broadcast.sent"
   | "gateway.main.lead_message.failed"
   | "gateway.main.lead_message.sent"
+  | "member.role_changed"
   | "task.assigned"
   | "task.assignee_notified"
   | "task.assignee_notify_failed"

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { MemberRole, User } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
@@ -9,8 +9,9 @@ import { digestInviteToken } from "./invite.ts";
 import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
-import { organization_members } from "./organization.sql.ts";
+import { organization_members, users } from "./organization.sql.ts";
 import { organization_board_access } from "./board-access.sql.ts";
+import { recordRoleChange } from "./role-event.ts";
 import { setActiveOrganization } from "./user.ts";
 
 export const AcceptInvite = z
@@ -41,18 +42,46 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
       .returning({ id: organization_invites.id });
     // Another request has accepted or removed the invite in the meantime.
     if (accepted.length === 0) throw notFound();
-    const member_id = await upsertMembership(ctx, invite, user_id);
+    const invited_by = await requireInviter(ctx, invite);
+    const { member_id, previous_role } = await upsertMembership(ctx, invite, user_id);
     await mergeInviteAccess(ctx, invite.id, member_id);
     if (active_organization_id === null) await setActiveOrganization(ctx, user_id, organization_id);
-    return readMember(ctx, organization_id, member_id);
+    const member = await readMember(ctx, organization_id, member_id);
+    const change = { organization_id, member: member.user, from: previous_role, to: member.role, invited_by };
+    if (previous_role !== member.role) await recordRoleChange(ctx, change);
+    return member;
   });
+}
+
+/**
+ * The person who sent the invite, who must still be an owner or admin: an invite gives no more than its sender could give now.
+ * The caller must hold the lock on the organization.
+ */
+async function requireInviter(ctx: Context, { organization_id, created_by_user_id }: InviteRow): Promise<Member["user"]> {
+  const [inviter] = await ctx.db
+    .select({ id: users.id, email: users.email, name: users.name, preferred_name: users.preferred_name })
+    .from(organization_members)
+    .innerJoin(users, eq(users.id, organization_members.user_id))
+    .where(
+      and(
+        eq(organization_members.organization_id, organization_id),
+        sql`${organization_members.user_id} = ${created_by_user_id}::uuid`,
+        inArray(organization_members.role, ["owner", "admin"]),
+      ),
+    );
+  if (inviter) return inviter;
+  throw new DomainError("forbidden", "Ask an admin for a new invite: the person who sent this one may no longer invite.");
 }
 
 const RANKS: readonly MemberRole[] = ["member", "admin", "owner"];
 const higherRole = (a: MemberRole, b: MemberRole) => (RANKS.indexOf(a) > RANKS.indexOf(b) ? a : b);
 
 /** Creates the membership, or adds to the existing one; it never lowers a role or removes a right. */
-async function upsertMembership(ctx: Context, invite: InviteRow, user_id: string): Promise<string> {
+async function upsertMembership(
+  ctx: Context,
+  invite: InviteRow,
+  user_id: string,
+): Promise<{ member_id: string; previous_role: MemberRole | null }> {
   const { organization_id, role, all_boards_read, all_boards_write } = invite;
   const [stored] = await ctx.db
     .select()
@@ -63,7 +92,7 @@ async function upsertMembership(ctx: Context, invite: InviteRow, user_id: string
       .insert(organization_members)
       .values({ organization_id, user_id, role, all_boards_read, all_boards_write })
       .returning({ id: organization_members.id });
-    return inserted!.id;
+    return { member_id: inserted!.id, previous_role: null };
   }
   const changes = changedFields(stored, {
     role: higherRole(stored.role, role),
@@ -71,7 +100,7 @@ async function upsertMembership(ctx: Context, invite: InviteRow, user_id: string
     all_boards_write: stored.all_boards_write || all_boards_write,
   });
   if (!isEmpty(changes)) await ctx.db.update(organization_members).set(changes).where(eq(organization_members.id, stored.id));
-  return stored.id;
+  return { member_id: stored.id, previous_role: stored.role };
 }
 
 /** Adds the invite's rights on single boards to those of the member. */

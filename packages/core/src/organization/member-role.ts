@@ -6,6 +6,7 @@ import { DomainError } from "../errors.ts";
 import { lockOrganization } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { MemberRole } from "./organization.ts";
+import { recordRoleChange } from "./role-event.ts";
 import { organization_members } from "./organization.sql.ts";
 
 export const UpdateMember = z
@@ -26,6 +27,7 @@ export function updateMember(ctx: Context<Admin>, member_id: string, { role }: U
       .set({ role })
       .where(and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id)))
       .returning({ updated_at: organization_members.updated_at });
+    await recordRoleChange(ctx, { organization_id, member: member.user, from: member.role, to: role, invited_by: null });
     return { ...member, role, updated_at: updated!.updated_at.toISOString() };
   });
 }

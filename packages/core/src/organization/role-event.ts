@@ -1,0 +1,24 @@
+import { insertEvents } from "../activity/activity.ts";
+import type { MemberRole, User } from "../actor.ts";
+import type { Context } from "../context.ts";
+import type { Member } from "./member.ts";
+
+interface RoleChange {
+  organization_id: string;
+  member: Member["user"];
+  /** Null for a new member. */
+  from: MemberRole | null;
+  to: MemberRole;
+  /** Who sent the invite that gives the role; null when an admin changed it. */
+  invited_by: Member["user"];
+}
+
+/** Records the change of a member's role by the caller. Call it in the transaction of the change. */
+export async function recordRoleChange(ctx: Context<User>, change: RoleChange): Promise<void> {
+  const { organization_id, member, from, to, invited_by } = change;
+  const cause = invited_by ? ` by an invite from ${nameOf(invited_by)}` : "";
+  const message = `Role of ${nameOf(member)} changed from ${from ?? "none"} to ${to}${cause}.`;
+  await insertEvents(ctx, [{ event_type: "member.role_changed", organization_id, user_id: ctx.actor.user_id, message }]);
+}
+
+const nameOf = (person: Member["user"]): string => person?.preferred_name || person?.name || person?.email || "User";

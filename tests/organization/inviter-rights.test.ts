@@ -1,0 +1,88 @@
+import { organization_invites, organization_members, users } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+
+const REFUSED = [403, { detail: "Ask an admin for a new invite: the person who sent this one may no longer invite." }];
+
+let world: World;
+let home: Tenant;
+let inviter: Person & { member_id: string };
+let guest: Person;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  const person = await createGuest(world);
+  inviter = { ...person, member_id: await world.join(person, home.organization_id, "admin") };
+  guest = await createGuest(world);
+});
+
+const { call, accept, membership, list, userOf } = createInviteCalls("/organizations", () => ({ world, home }));
+const member = () => `/me/members/${inviter.member_id}`;
+const invite = async (body: object = {}) =>
+  (await call(inviter, "POST", "/me/invites", { invited_email: emailOf(guest), ...body })).body;
+const setRole = (role: string) => call(home.owner, "PATCH", member(), { role });
+
+async function expectRefused(token: string): Promise<void> {
+  const refused = await accept(guest, token);
+  expect([refused.status, refused.body]).toEqual(REFUSED);
+  expect(await membership(guest)).toBeUndefined();
+  const open = eq(organization_invites.invited_email, emailOf(guest));
+  expect(await world.db.select().from(organization_invites).where(open)).toMatchObject([{ accepted_at: null }]);
+}
+
+test.each<[string, () => Promise<unknown>]>([
+  ["was removed from the organization", () => call(home.owner, "DELETE", member())],
+  ["was demoted to member", () => setRole("member")],
+  ["has deleted the account", () => world.call("DELETE", "/api/v1/users/me", { token: inviter.token })],
+])("an invite cannot be accepted after the person who sent it %s", async (_what, lose) => {
+  const { token } = await invite({ role: "owner" });
+  expect(await lose()).toMatchObject({ status: 200 });
+  await expectRefused(token);
+});
+
+test("an invite of somebody who became an owner or admin again can be accepted", async () => {
+  const { token } = await invite();
+  await setRole("member");
+  await expectRefused(token);
+  await setRole("admin");
+  expect((await accept(guest, token)).status).toBe(200);
+});
+
+test("an invite of an owner who is an admin now can be accepted, also one that gives the role owner", async () => {
+  await setRole("owner");
+  const { token } = await invite({ role: "owner" });
+  await setRole("admin");
+  expect((await accept(guest, token)).body.role).toBe("owner");
+});
+
+test("being an admin of another organization does not keep an invite valid", async () => {
+  const abroad = await world.tenant(`abroad-${crypto.randomUUID()}`);
+  const { token } = await invite();
+  const { id: user_id } = await userOf(inviter);
+  await world.db.insert(organization_members).values({ organization_id: abroad.organization_id, user_id, role: "owner" });
+  await call(home.owner, "DELETE", member());
+  await expectRefused(token);
+});
+
+test("an admin can remove the invite of somebody who left and invite the person again", async () => {
+  const { id, token } = await invite();
+  await call(home.owner, "DELETE", member());
+  expect((await list()).items).toContainEqual(expect.objectContaining({ id }));
+  expect((await call(home.owner, "DELETE", `/me/invites/${id}`)).status).toBe(200);
+  const renewed = await call(home.owner, "POST", "/me/invites", { invited_email: emailOf(guest) });
+  expect((await accept(guest, token)).status).toBe(404);
+  expect((await accept(guest, renewed.body.token)).status).toBe(200);
+});
+
+test("an invite for another address tells nothing about the person who sent it", async () => {
+  const { token } = await invite();
+  await world.db.delete(users).where(eq(users.auth_subject, inviter.subject));
+  const refused = await accept(await createGuest(world), token);
+  expect([refused.status, refused.body]).toEqual([403, { detail: "Invite is for another email" }]);
+});
