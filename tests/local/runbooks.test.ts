@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { countActivity } from "@board/core/activity/count";
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import { activity_events, agents, board_webhooks } from "@board/core/db/schema";
+import { activity_events, agents, board_webhooks, users } from "@board/core/db/schema";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
@@ -121,6 +121,20 @@ test("the runbook for a leaked agent token revokes that token and no other", asy
   await before.db.execute(sql.raw(statement.replace("00000000-0000-0000-0000-000000000000", home.lead.id)));
   const signIn = async (agent: string) => (await before.call("GET", "/api/v1/agent/healthz", { agent })).status;
   expect([await signIn(home.lead.token), await signIn(home.worker.token)]).toEqual([401, 200]);
+});
+
+test("the SQL for a new issuer moves every account of the old one, and only those", async () => {
+  const after = await afterChange({ OIDC_ISSUER: "https://new.example.com/", OIDC_JWKS_URL: `${before.identities.issuer}keys` });
+  const idOf = async (world: World, iss: string) => {
+    const token = await before.identities.token("mover", { iss });
+    return (await world.call("GET", "/api/v1/users/me", { token })).body.id;
+  };
+  const { issuer } = before.identities;
+  const moved = await idOf(before, issuer);
+  await before.db.insert(users).values({ auth_subject: "mover", auth_issuer: "https://third.example.com/" });
+  await before.db.execute(sql.raw(runbook("a new issuer").replace("https://old.example.com/", issuer)));
+  expect(await idOf(after, "https://new.example.com/")).toBe(moved);
+  await before.db.update(users).set({ auth_issuer: issuer }).where(eq(users.auth_issuer, "https://new.example.com/"));
 });
 
 // This must be the last test on this database: its secrets belong to another key afterwards.

@@ -107,5 +107,5 @@ test("an open stream follows the user of its own issuer", async () => {
     await stream.waitForEvents(content === "one" ? 1 : 2);
   }
   await database.db.delete(users).where(eq(users.auth_issuer, before.identities.issuer));
-  await stream.waitForEnd();
+  expect(await stream.waitForEnd()).toBe(true);
 });
