@@ -1,3 +1,4 @@
+import type { ResolveName } from "@board/core/address";
 import { expect, test } from "vitest";
 import type { AddressRules } from "../../packages/core/src/openclaw/address.ts";
 import { isAllowedHost, resolveHost } from "../../packages/core/src/openclaw/address.ts";
@@ -81,3 +82,20 @@ test("a name that does not resolve may be registered, but not dialled", async ()
   expect(await isAllowedHost("wss://gateway.example", strict, unknown)).toBe(true);
   await expect(resolveHost(new URL("wss://gateway.example"), strict, unknown)).rejects.toThrow("ENOTFOUND");
 });
+
+test.each([
+  ["a name that a tenant chose", listing("10.0.0.0/8", "other.example"), false],
+  ["a name that the operator listed", listing("10.0.0.0/8", "Gateway.Example."), true],
+  ["any name on a local server with one shared token", { ...strict, private_addresses_allowed: true }, true],
+])(
+  "%s is looked up for its organization, and by the operating system only if the operator vouches for it",
+  async (_what, rules, asks_system) => {
+    const lookups: unknown[] = [];
+    const resolve: ResolveName = async (...lookup) => {
+      lookups.push(lookup);
+      return [{ address: "8.8.8.8", family: 4 }];
+    };
+    await resolveHost(new URL("wss://gateway.example"), rules, resolve, "organization");
+    expect(lookups).toEqual([["gateway.example", { organization_id: "organization", asks_system }]]);
+  },
+);

@@ -8,6 +8,7 @@ import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
 import { organization_members, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
+import { createNameResolver, type ResolverOptions } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { relay } from "@board/core/job/job";
@@ -16,7 +17,7 @@ import { createScopedLog, type Log } from "@board/core/log";
 import type { Dimensions, Meter, MetricName } from "@board/core/meter";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { parseSettings, type Settings } from "@board/core/settings";
-import { createHttpClient } from "@board/core/http/https-client";
+import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
 import type { HttpClient } from "@board/core/http/client";
 import { eq } from "drizzle-orm";
 import { type Answer, type CallOptions, call } from "./http.ts";
@@ -99,6 +100,8 @@ export interface WorldOptions {
   clock?: () => Date;
   /** The client for external web servers; by default the service's. */
   web?: HttpClient;
+  /** Options of name resolution; by default names are looked up as the machine is set up. */
+  resolver?: ResolverOptions;
   /** The bus for board events when they are on; by default they are dropped. */
   bus?: EventBus;
 }
@@ -132,13 +135,16 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   let offset = 0;
   const { clock = () => new Date() } = options;
   const now = () => new Date(clock().getTime() + offset);
+  const resolve = createNameResolver({ ...settings.budgets, ...options.resolver });
   const gateways = createGateways({
+    resolve,
     device: () => getOrCreateDevice({ db, settings }),
     settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
     timeouts: { challenge: 300 },
   });
   const bus = options.bus ?? createLocalBus();
-  const base = { db, gateways, http: options.web ?? createHttpClient(), bus, settings, now, meter, trace_id: null };
+  const http = options.web ?? createHttpClient({ locate: locatePublicHost(resolve) });
+  const base = { db, gateways, http, bus, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups() });
   const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
 export interface Address {
@@ -6,10 +5,23 @@ export interface Address {
   family: 4 | 6;
 }
 
-/** Name resolution. Tests replace it to resolve names to chosen addresses. */
-export type ResolveName = (hostname: string) => Promise<readonly { address: string; family: number }[]>;
+export interface LookupOptions {
+  /** The organization whose budget of look-ups counts this one; without it, the look-up is the service's own. */
+  organization_id?: string | undefined;
+  /** Whether the operating system may be asked for a name that the name servers do not know, which takes a thread. */
+  asks_system?: boolean;
+}
 
-export const resolveName: ResolveName = (hostname) => lookup(hostname, { all: true });
+/** Name resolution (`dns/resolver.ts`). Tests replace it to resolve names to chosen addresses. */
+export type ResolveName = (hostname: string, options?: LookupOptions) => Promise<readonly { address: string; family: number }[]>;
+
+/** The look-up was not started in time, because its organization has too many others in progress. */
+export class LookupLimitError extends Error {
+  readonly code = "EAI_AGAIN";
+  constructor() {
+    super("Too many host names of this organization are being looked up. Try again later.");
+  }
+}
 
 const nonPublicRanges = new BlockList();
 for (const range of [

@@ -28,6 +28,11 @@ export const BUDGETS = {
     max: 1_000_000_000,
     describe: "Failed authentications per client address and clock minute, 0 = no limit.",
   },
+  organization_lookups: {
+    default: 4,
+    max: 1_000,
+    describe: "Host names of an organization's gateways that one process looks up at a time, 0 = no limit.",
+  },
   agent_file_max_chars: {
     default: 400_000,
     max: 5_000_000,

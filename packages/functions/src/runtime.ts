@@ -3,6 +3,7 @@ import type { App, Runtime } from "@board/api/runtime";
 import { createLog } from "@board/api/log";
 import type { System } from "@board/core/actor";
 import { type EventBus, createLazyBus } from "@board/core/event-bus/event-bus";
+import type { ResolveName } from "@board/core/address";
 import type { Context } from "@board/core/context";
 import { createContextFactory } from "@board/core/context-factory";
 import { openNeon } from "@board/core/db/neon";
@@ -38,11 +39,13 @@ const { db } = openNeon(settings.database.url!, {
 
 /** Loaded on the first call: most functions call no gateway, and the socket library would slow down their start. */
 const gateways = createLazyGateways(async () => {
-  const [{ createGateways }, { getOrCreateDevice }] = await Promise.all([
+  const [{ createGateways }, { getOrCreateDevice }, resolve] = await Promise.all([
     import("@board/core/openclaw/websocket"),
     import("@board/core/host/device-key"),
+    getNameResolver(),
   ]);
   return createGateways({
+    resolve,
     device: () => getOrCreateDevice({ db, settings }),
     settings: toAddressRules(settings),
   });
@@ -58,9 +61,21 @@ function createLazyGateways(open: () => Promise<Gateways>): Gateways {
   };
 }
 
+let nameResolver: Promise<ResolveName> | undefined;
+
+/** One resolver for all invocations of this sandbox, since it limits their look-ups together. */
+const getNameResolver = () =>
+  (nameResolver ??= import("@board/core/dns/resolver").then(({ createNameResolver }) => createNameResolver(settings.budgets)));
+
 /** Loaded on the first request. */
 const http: HttpClient = {
-  get: async (...call) => (await import("@board/core/http/https-client")).createHttpClient().get(...call),
+  get: async (...call) => {
+    const [{ createHttpClient, locatePublicHost }, resolve] = await Promise.all([
+      import("@board/core/http/https-client"),
+      getNameResolver(),
+    ]);
+    return await createHttpClient({ locate: locatePublicHost(resolve) }).get(...call);
+  },
 };
 
 /** Loaded when the first event is published. Without a bus, events that are still queued are dropped. */

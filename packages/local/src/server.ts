@@ -10,6 +10,7 @@ import { endpoints } from "@board/api/groups";
 import type { Context } from "@board/core/context";
 import { createContextFactory } from "@board/core/context-factory";
 import type { Database } from "@board/core/db/database";
+import { createNameResolver } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { toAddressRules } from "@board/core/gateway/address-rules";
@@ -19,7 +20,7 @@ import { createLogMeter } from "@board/core/meter";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { runScheduled, type ScheduleName } from "@board/core/schedule";
 import type { Settings } from "@board/core/settings";
-import { createHttpClient } from "@board/core/http/https-client";
+import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
@@ -53,7 +54,9 @@ export async function startServer(settings: Settings, log: Log): Promise<LocalSe
 }
 
 async function startService(settings: Settings, log: Log, { db }: Database, cleanups: (() => unknown)[]): Promise<string> {
+  const resolve = createNameResolver(settings.budgets);
   const gateways = createGateways({
+    resolve,
     device: () => getOrCreateDevice({ db, settings }),
     settings: toAddressRules(settings),
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
@@ -63,7 +66,7 @@ async function startService(settings: Settings, log: Log, { db }: Database, clea
   const createContext = createContextFactory({
     db,
     gateways,
-    http: createHttpClient(),
+    http: createHttpClient({ locate: locatePublicHost(resolve) }),
     bus: openEventBus(settings, log),
     get settings() {
       return currentSettings;

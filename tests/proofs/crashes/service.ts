@@ -12,6 +12,7 @@ import type { Context } from "@board/core/context";
 import { createContextFactory } from "@board/core/context-factory";
 import { openPostgres } from "@board/core/db/postgres";
 import { deliverMessage } from "@board/core/deliver-message";
+import { createNameResolver } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { toAddressRules } from "@board/core/gateway/address-rules";
@@ -20,7 +21,7 @@ import { createLocalBus } from "@board/core/event-bus/local-event-bus";
 import { errorText, type Log, silentLog } from "@board/core/log";
 import { runScheduled, type ScheduleName } from "@board/core/schedule";
 import { parseSettings } from "@board/core/settings";
-import { createHttpClient } from "@board/core/http/https-client";
+import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
 
 export interface StartOptions {
   database_url: string;
@@ -85,14 +86,16 @@ function open({ database_url, environment, ...start }: StartOptions) {
   const settings = parseSettings(environment, "local");
   const database = openPostgres(database_url, { max: 8, log });
   const { db } = database;
+  const resolve = createNameResolver(settings.budgets);
   const gateways = createGateways({
+    resolve,
     device: () => getOrCreateDevice({ db, settings }),
     settings: toAddressRules(settings),
   });
   const createContext = createContextFactory({
     db,
     gateways,
-    http: createHttpClient(),
+    http: createHttpClient({ locate: locatePublicHost(resolve) }),
     bus: createLocalBus(),
     settings,
     now: () => new Date(Date.now() + ahead_ms),

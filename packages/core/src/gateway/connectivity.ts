@@ -1,10 +1,8 @@
-import { toAddressRules } from "./address-rules.ts";
 import { eq } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
-import { isAllowedHost } from "../openclaw/address.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { withTimeout } from "../openclaw/timeout.ts";
@@ -24,16 +22,15 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 /**
  * Tests a connection for at most 10 s before it is saved. A host that is unreachable or refuses the credentials is saved as
- * not connected, an unknown version with a warning. A version or protocol that cannot be used throws `invalid`
- * (docs/reference/gateways.md#registration-probe).
+ * not connected, an unknown version with a warning. An address that is not allowed, and a version or protocol that cannot
+ * be used, throw `invalid` (docs/reference/gateways.md#registration-probe).
  */
 export async function probeGateway(ctx: Context, target: GatewayTarget): Promise<Connectivity> {
-  if (!(await isAllowedHost(target.url, toAddressRules(ctx.settings))))
-    throw new DomainError("invalid", "Gateway host is not allowed.");
   const checked_at = ctx.now();
   const version = await probeVersion(ctx, target);
   if (version instanceof Error) {
-    if (isProtocolMismatch(version)) throw new DomainError("invalid", toGatewayMessage(version));
+    if (version.failure.refused_address || isProtocolMismatch(version))
+      throw new DomainError("invalid", toGatewayMessage(version));
     return { connected: false, version: null, last_error: toGatewayMessage(version), checked_at };
   }
   const verdict = checkVersion(version, ctx.settings.gateway_min_version);
@@ -43,10 +40,10 @@ export async function probeGateway(ctx: Context, target: GatewayTarget): Promise
 
 /** Returns the host's version, null when the host does not report one, or the error after at most 10 s. */
 export async function probeVersion(ctx: Context, target: GatewayTarget): Promise<string | null | GatewayError> {
-  const { url, token, disable_device_pairing, allow_insecure_tls } = target;
+  const { url, token, disable_device_pairing, allow_insecure_tls, organization_id } = target;
   const pending = fetchVersion(
     ctx.gateways,
-    { url, token, disable_device_pairing, allow_insecure_tls },
+    { url, token, disable_device_pairing, allow_insecure_tls, organization_id },
     { timeout_ms: PROBE_TIMEOUT_MS },
   );
   return await withTimeout(pending, PROBE_TIMEOUT_MS, "answer").catch(asGatewayError);

@@ -100,7 +100,7 @@ export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promi
 /** Registers a gateway and creates its main agent. An unreachable host is registered as not connected, with the error. */
 export async function createGateway(ctx: Context<Admin>, input: CreateGateway): Promise<Gateway> {
   const { token, ...values } = input;
-  const connectivity = await probeGateway(ctx, { ...input });
+  const connectivity = await probeGateway(ctx, { ...input, organization_id: ctx.actor.active.organization_id });
   const sync_due_at = initialSyncDue(ctx.now(), input.sync_interval_minutes);
   return transaction(ctx, async (ctx) => {
     const [row] = await ctx.db

@@ -113,6 +113,7 @@ async function resolveByUrl(ctx: Context<Admin>, url: string, query: TargetQuery
     token: matched ? unsealToken(ctx, matched) : sent,
     disable_device_pairing: query.gateway_disable_device_pairing ?? row?.disable_device_pairing ?? false,
     allow_insecure_tls: query.gateway_allow_insecure_tls ?? row?.allow_insecure_tls ?? false,
+    organization_id: ctx.actor.active.organization_id,
   };
   if (!row) return { target, stored: null, main_session_key: null };
   const stored_target = toTarget(ctx, row);

@@ -41,8 +41,8 @@ export function requireUsableGateway<T extends GatewayLocation>(
 
 /** What the client needs to connect to a stored gateway, with the token in plain text. */
 export function toTarget(ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget {
-  const { url, disable_device_pairing, allow_insecure_tls } = row;
-  return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls };
+  const { url, disable_device_pairing, allow_insecure_tls, organization_id } = row;
+  return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls, organization_id };
 }
 
 export const sealToken = (ctx: Context, token: string | null) =>

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
-import { type Address, normalizeHost, isPublicAddress, type ResolveName, resolveName } from "../address.ts";
+import { type Address, normalizeHost, isPublicAddress, type ResolveName } from "../address.ts";
+import { resolveName } from "../dns/resolver.ts";
 import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "./client.ts";
 
 /** Resolves a URL to addresses and a port. Tests replace it, since their servers are on loopback. */
@@ -15,13 +16,13 @@ export interface HttpClientOptions {
 
 const HTTPS_PORT = 443;
 
-/** The addresses of a URL's host. The host is refused when any of them is not public. */
+/** The addresses of a URL's host, which no tenant chooses. The host is refused when any of them is not public. */
 export const locatePublicHost =
   (resolve: ResolveName = resolveName): LocateHost =>
   async (url) => {
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
-    const found = literal === 0 ? await resolve(hostname) : [{ address: hostname, family: literal }];
+    const found = literal === 0 ? await resolve(hostname, { asks_system: true }) : [{ address: hostname, family: literal }];
     if (found.length === 0 || !found.every(({ address }) => isPublicAddress(address)))
       throw new FetchError("refused_address", `${url.hostname} is not a public host`);
     const addresses = found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));

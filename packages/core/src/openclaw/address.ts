@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
-import { type Address, addRange, normalizeHost, isPublicAddress, type ResolveName, resolveName } from "../address.ts";
+import { type Address, addRange, normalizeHost, isPublicAddress, type ResolveName } from "../address.ts";
+import { resolveName } from "../dns/resolver.ts";
 import { GatewayError } from "./gateway-error.ts";
 import { toDialUrl } from "./handshake.ts";
 
@@ -15,10 +16,18 @@ export interface AddressRules {
  * to the name, because a second lookup could answer differently (DNS rebinding). Throws a GatewayError with
  * `refused_address`, or the system's error when the name does not resolve.
  */
-export async function resolveHost(url: URL, rules: AddressRules, resolve: ResolveName = resolveName): Promise<Address[]> {
+export async function resolveHost(
+  url: URL,
+  rules: AddressRules,
+  resolve: ResolveName = resolveName,
+  organization_id?: string,
+): Promise<Address[]> {
   const hostname = normalizeHost(url.hostname);
   const literal = isIP(hostname);
-  const addresses = literal === 0 ? await resolve(hostname) : [{ address: hostname, family: literal }];
+  // Only names that the operator vouches for may take a thread. Nobody else chooses them, or all users share one token.
+  const asks_system = rules.private_addresses_allowed || rules.allowed_hosts.some((entry) => isName(entry, hostname));
+  const addresses =
+    literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];
   const refused = addresses.some(
     ({ address }) => !isPublicAddress(address) && !rules.private_addresses_allowed && !isAllowlisted(hostname, address, rules),
   );
@@ -39,12 +48,13 @@ export async function isAllowedHost(url: string, rules: AddressRules, resolve: R
   }
 }
 
+const isName = (entry: string, hostname: string): boolean => normalizeHost(entry.trim()) === hostname;
+
 function isAllowlisted(hostname: string, address: string, rules: AddressRules): boolean {
   const bare = address.split("%", 1)[0] ?? "";
   return rules.allowed_hosts.some((entry) => {
-    const listed = normalizeHost(entry.trim());
-    if (listed === hostname) return true;
+    if (isName(entry, hostname)) return true;
     const range = new BlockList();
-    return addRange(range, listed) && range.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
+    return addRange(range, normalizeHost(entry.trim())) && range.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
   });
 }

@@ -4,6 +4,8 @@ export interface GatewayTarget {
   token: string | null;
   disable_device_pairing: boolean;
   allow_insecure_tls: boolean;
+  /** Whose gateway it is: look-ups of its name count for this organization. Targets in old jobs do not say it. */
+  organization_id?: string | undefined;
 }
 
 /**

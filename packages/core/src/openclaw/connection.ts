@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import { type ClientOptions, WebSocket } from "ws";
-import type { Address, ResolveName } from "../address.ts";
+import { type Address, LookupLimitError, type ResolveName } from "../address.ts";
 import { type AddressRules, resolveHost } from "./address.ts";
 import type { GatewayHello, GatewayTarget } from "./client.ts";
 import { GatewayError } from "./gateway-error.ts";
@@ -51,7 +51,7 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, o
   const token = normalizeToken(target);
   const device = mode.with_device ? await options.device() : null;
   const started = performance.now();
-  const addresses = await resolveAddresses(url, options);
+  const addresses = await resolveAddresses(url, target, options);
   if (signal.aborted) throw closedLocally();
 
   const socket = new WebSocket(url, toSocketOptions(target, url, mode, addresses));
@@ -135,13 +135,18 @@ function createConnection(rpc: RpcSocket, hello: GatewayHello, rawSocket: Socket
   };
 }
 
-async function resolveAddresses(url: URL, { rules, resolve, timeouts }: DialOptions): Promise<Address[]> {
+async function resolveAddresses(
+  url: URL,
+  { organization_id }: GatewayTarget,
+  { rules, resolve, timeouts }: DialOptions,
+): Promise<Address[]> {
   try {
-    return await withTimeout(resolveHost(url, rules, resolve), timeouts.connect, "accept the connection");
+    return await withTimeout(resolveHost(url, rules, resolve, organization_id), timeouts.connect, "accept the connection");
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? null;
-    throw new GatewayError(`Gateway host name cannot be resolved: ${code ?? "unknown error"}`, { system_code: code });
+    const reason = error instanceof LookupLimitError ? error.message : (code ?? "unknown error");
+    throw new GatewayError(`Gateway host name cannot be resolved: ${reason}`, { system_code: code });
   }
 }
 

@@ -1,0 +1,59 @@
+import { Resolver } from "node:dns/promises";
+import type { Address } from "../address.ts";
+
+/** Longest time for a look-up. A host whose name servers are slower is reached by a later attempt, from a cache. */
+export const LOOKUP_TIMEOUT_MS = 3_000;
+/** A query without an answer is sent again after this time, because UDP may lose it. */
+const RESEND_MS = 1_000;
+const TRIES = 3;
+/** Once the addresses of one family are known, those of the other are waited for no longer than this. */
+const OTHER_FAMILY_MS = 250;
+/** A name may have thousands of addresses, and a connection tries one after the other. */
+const MAX_ADDRESSES = 16;
+
+export type Answer =
+  | { kind: "found"; addresses: Address[] }
+  /** The name servers know none of the names (ENOTFOUND), or failed (EAI_AGAIN). */
+  | { kind: "unknown"; code: "ENOTFOUND" | "EAI_AGAIN" }
+  | { kind: "silent" };
+
+/**
+ * Asks name servers for the addresses of the first of the names that has any. Unlike `dns.lookup`, this takes no thread.
+ * Every call has a separate socket, so that it can be cancelled and other names do not affect it.
+ */
+export async function queryNameServers(names: readonly string[], servers?: readonly string[]): Promise<Answer> {
+  const resolver = new Resolver({ timeout: RESEND_MS, tries: TRIES });
+  if (servers) resolver.setServers(servers);
+  const deadline = performance.now() + LOOKUP_TIMEOUT_MS;
+  const timer = setTimeout(() => resolver.cancel(), LOOKUP_TIMEOUT_MS);
+  let code: "ENOTFOUND" | "EAI_AGAIN" = "ENOTFOUND";
+  try {
+    for (const name of names) {
+      const answer = performance.now() < deadline ? await queryName(resolver, name) : ({ kind: "silent" } as const);
+      if (answer.kind !== "unknown") return answer;
+      if (answer.code === "EAI_AGAIN") code = answer.code;
+    }
+    return { kind: "unknown", code };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function queryName(resolver: Resolver, name: string): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const query = async (family: 4 | 6): Promise<Address[]> => {
+    const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
+    timer ??= setTimeout(() => resolver.cancel(), OTHER_FAMILY_MS);
+    return found.map((address) => ({ address, family }));
+  };
+  const answers = await Promise.allSettled([query(4), query(6)]);
+  clearTimeout(timer);
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  if (addresses.length > 0) return { kind: "found", addresses: addresses.slice(0, MAX_ADDRESSES) };
+  const codes = answers.map((answer) =>
+    answer.status === "rejected" ? (answer.reason as NodeJS.ErrnoException).code : undefined,
+  );
+  if (codes.some((code) => code === "ETIMEOUT" || code === "ECANCELLED")) return { kind: "silent" };
+  const isMissing = codes.every((code) => code === "ENOTFOUND" || code === "ENODATA" || code === "EBADNAME");
+  return { kind: "unknown", code: isMissing ? "ENOTFOUND" : "EAI_AGAIN" };
+}

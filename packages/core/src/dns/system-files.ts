@@ -1,0 +1,85 @@
+import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
+import { type Address, normalizeHost } from "../address.ts";
+
+/** Paths of the files that configure name resolution on a machine; one that does not exist is like an empty one. */
+export interface SystemFiles {
+  hosts: string;
+  resolv_conf: string;
+}
+
+export const SYSTEM_FILES: SystemFiles = {
+  hosts: process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts",
+  resolv_conf: "/etc/resolv.conf",
+};
+
+/** Returns the function that finds the addresses of a name in a hosts file. */
+export function createHostsFile(path: string): (hostname: string) => readonly Address[] {
+  const read = createFileReader(path, parseHosts);
+  return (hostname) => read().get(hostname) ?? [];
+}
+
+/**
+ * Returns the function that lists the names to ask for, in order: with few dots, the search domains of the operator come
+ * first, so that `gateway.dev` in a cluster means the service of the cluster and not a public domain.
+ */
+export function createSearchList(path: string): (hostname: string) => string[] {
+  const read = createFileReader(path, parseSearch);
+  return (hostname) => {
+    const { domains, ndots } = read();
+    const completed = domains.map((domain) => `${hostname}.${domain}`);
+    return hostname.split(".").length - 1 < ndots ? [...completed, hostname] : [hostname, ...completed];
+  };
+}
+
+/**
+ * Reads a file again whenever it was changed. It is read synchronously, because an asynchronous read can wait for a thread
+ * behind look-ups of the operating system.
+ */
+function createFileReader<T>(path: string, parse: (text: string) => T): () => T {
+  let version = "";
+  let parsed = parse("");
+  return () => {
+    try {
+      const { mtimeMs, size } = statSync(path);
+      if (version !== `${mtimeMs} ${size}`) {
+        parsed = parse(readFileSync(path, "utf8"));
+        version = `${mtimeMs} ${size}`;
+      }
+    } catch {
+      parsed = parse("");
+      version = "";
+    }
+    return parsed;
+  };
+}
+
+const toWords = (line: string): string[] => line.trim().split(/\s+/);
+
+/** Each line has an address and its names; text after `#` is a comment. */
+function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
+  const found = new Map<string, Address[]>();
+  for (const line of text.split("\n")) {
+    const [address = "", ...hostnames] = toWords(line.split("#", 1)[0] ?? "");
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const hostname of hostnames.map(normalizeHost)) {
+      const addresses = found.get(hostname) ?? [];
+      addresses.push({ address, family: family === 6 ? 6 : 4 });
+      found.set(hostname, addresses);
+    }
+  }
+  return found;
+}
+
+/** As in resolv.conf(5): the last of the lines `search` and `domain` counts. */
+function parseSearch(text: string): { domains: string[]; ndots: number } {
+  let domains: string[] = [];
+  let ndots = 1;
+  for (const [keyword, ...values] of text.split("\n").map(toWords)) {
+    if (keyword === "search" || keyword === "domain") domains = values.map(normalizeHost).filter((domain) => domain !== "");
+    const option = keyword === "options" ? values.find((value) => /^ndots:\d{1,2}$/.test(value)) : undefined;
+    if (option !== undefined) ndots = Number(option.slice("ndots:".length));
+  }
+  return { domains, ndots };
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type NameServer, startNameServer } from "../support/name-server.ts";
+import { createWorld, type Person, type World } from "../support/world.ts";
+
+const TOKEN = "test-token-123";
+
+let names: NameServer;
+let host: FakeGateway;
+let world: World;
+
+beforeAll(async () => {
+  names = await startNameServer((name) => {
+    if (name === "good.example") return ["127.0.0.1"];
+    return name === "private.example" ? ["10.0.0.1"] : "silent";
+  });
+  host = await startFakeGateway({ token: TOKEN, dialect: "2026.2.9" });
+  const files = { hosts: "/nonexistent/hosts", resolv_conf: "/nonexistent/resolv.conf" };
+  world = await createWorld({ resolver: { servers: [names.address], files } });
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+  await names.close();
+});
+
+async function register({ token }: Person, hostname: string) {
+  const body = { name: hostname, url: host.url.replace("127.0.0.1", hostname), workspace_root: "/srv", token: TOKEN };
+  const answer = await world.call("POST", "/api/v1/gateways", { token, body });
+  return { status: answer.status, ...(answer.body as { connected?: boolean; last_error?: string; detail?: string }) };
+}
+
+async function owner(subject: string): Promise<Person> {
+  const person = await world.person(subject);
+  await world.call("GET", "/api/v1/auth/bootstrap", { token: person.token });
+  return person;
+}
+
+test("an organization whose gateways have slow name servers does not delay another's gateway", async () => {
+  const [hostile, ordinary] = [await owner("hostile"), await owner("ordinary")];
+  // A connection from this machine approves the service's device, as on a real host.
+  expect(await register(ordinary, "127.0.0.1")).toMatchObject({ connected: true });
+  const slow = Array.from({ length: 24 }, (_, number) => register(hostile, `slow-${number}.example`));
+  expect(await register(ordinary, "good.example")).toMatchObject({ status: 200, connected: true });
+  const saved = await Promise.all(slow);
+  expect(saved.map(({ status, connected }) => [status, connected])).toEqual(saved.map(() => [200, false]));
+  expect(new Set(saved.map(({ last_error }) => last_error))).toEqual(
+    new Set([
+      "Gateway host name cannot be resolved: EAI_AGAIN",
+      "Gateway host name cannot be resolved: Too many host names of this organization are being looked up. Try again later.",
+    ]),
+  );
+});
+
+test("a gateway whose name leads to a private address is not registered", async () => {
+  expect(await register(await owner("curious"), "private.example")).toEqual({
+    status: 422,
+    detail: "Gateway host is not allowed.",
+  });
+});
