@@ -6,10 +6,10 @@ import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { createClientAddressResolver } from "./client-address.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, resumeOrganization } from "./authenticate.ts";
 import { findUnstorable, readBytes, readJson } from "./body.ts";
 import { cors } from "./cors.ts";
-import type { Endpoint, HttpExchange, Method } from "./endpoint.ts";
+import { type Endpoint, type HttpExchange, isStream, type Method } from "./endpoint.ts";
 import { json, toErrorResponse } from "./errors.ts";
 import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders } from "./middleware.ts";
 import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./path.ts";
@@ -55,8 +55,9 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       // Stored before the role is checked: the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });
+      if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
       // The board of the path wins over the agent's own: a main agent works on other boards.
-      c.var.ctx.log.addFields({ ...actorLogFields(actor, role), ...pathLogFields(c) });
+      c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       c.set("ctx", as(c.var.ctx, role));
       await next();
     };

@@ -1,9 +1,10 @@
 import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
-import { identityProviderUnavailable, unauthenticated } from "@board/core/errors";
-import { recheckUsers, resolveUser } from "@board/core/organization/user";
+import { identityProviderUnavailable, notFound, unauthenticated } from "@board/core/errors";
+import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/active-organization";
+import { parseEventId } from "@board/core/stream/cursor";
 import { decrementCounter, incrementCounter, rateLimited, toCounterKey } from "@board/core/rate-limit";
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
@@ -35,9 +36,26 @@ export async function authenticate(
   return rejectCredential(ctx, role.agents ? bearer : null);
 }
 
+/** The organization that a stream of this caller belongs to; null when its role needs none, or for an agent. */
+export const organizationOf = (role: Role, actor: Actor): string | null =>
+  role.organization && actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
+
+/** A resumed stream stays with the organization that its Last-Event-ID names, whichever is active now. */
+export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
+  const { actor } = ctx;
+  const organization_id = parseEventId(headers.get("last-event-id") ?? "")?.organization_id ?? null;
+  if (organization_id === null || actor.type !== "user" || !role.organization) return actor;
+  if (actor.active?.organization_id === organization_id) return actor;
+  const active = await findMembership(ctx, actor.user_id, organization_id);
+  if (!active) throw notFound();
+  return { ...actor, active };
+}
+
 /** The request of an open stream, with the result of the last signature check of its token. */
 export interface StreamRequest {
   readonly headers: Headers;
+  /** See `organizationOf`. */
+  readonly organization_id: string | null;
   verified?: VerifiedIdentity & { recheck_at: Date };
 }
 
@@ -58,13 +76,14 @@ export async function reauthenticate(
       return wantsUser ? ((await reverifyUser(ctx, requests[index]!, bearer, verifyUser))?.identity ?? null) : null;
     }),
   );
-  const users = await recheckUsers(
-    ctx,
-    identities.filter((identity) => identity !== null),
-  );
+  const sessions = requests.flatMap(({ organization_id }, index) => {
+    const identity = identities[index];
+    return identity ? [{ identity, organization_id }] : [];
+  });
+  const users = (await recheckUsers(ctx, sessions)).values();
   const actors: (Actor | null)[] = [];
   for (const [index, { agentToken, bearer }] of sent.entries()) {
-    const user = users.get(identities[index]?.subject ?? "");
+    const user = identities[index] ? users.next().value : null;
     const token = agentToken || bearer;
     actors.push(user ?? (role.agents && token ? await recheckAgentToken(ctx, token) : null));
   }

@@ -1,4 +1,4 @@
-import { type Cursor, formatCursor } from "@board/core/stream/cursor";
+import { type Cursor, formatEventId } from "@board/core/stream/cursor";
 import type { StreamClient } from "@board/core/stream/follower";
 import type { StreamEvent } from "@board/core/stream/source";
 
@@ -12,12 +12,12 @@ export const SSE_HEADERS = {
 export const PING_MS = 15_000;
 const PING = ": ping\n\n";
 
-export const formatEvent = ({ cursor, name, data }: StreamEvent): string =>
-  `id: ${formatCursor(cursor)}\nevent: ${name}\ndata: ${data}\n\n`;
+export const formatEvent = ({ cursor, name, data }: StreamEvent, organization_id: string | null = null): string =>
+  `id: ${formatEventId(cursor, organization_id)}\nevent: ${name}\ndata: ${data}\n\n`;
 
 /** Tells the client when to reconnect and where to resume. An id without data is remembered but dispatches no event. */
-export const formatRetry = (resume: Cursor | null, retry_ms: number): string =>
-  `${resume ? `id: ${formatCursor(resume)}\n` : ""}retry: ${retry_ms}\n\n`;
+export const formatRetry = (resume: Cursor | null, retry_ms: number, organization_id: string | null): string =>
+  `${resume ? `id: ${formatEventId(resume, organization_id)}\n` : ""}retry: ${retry_ms}\n\n`;
 
 const DEDUPE_EVENTS = 2_000;
 
@@ -38,13 +38,13 @@ const MAX_BUFFERED_BYTES = 65_536;
 
 const encoder = new TextEncoder();
 
-/** Encoded frames by event, so that an event is encoded once for all clients. */
+/** Encoded frames by event, so that an event is encoded once for all clients. They follow it in the same organization. */
 const encodedEvents = new WeakMap<StreamEvent, Uint8Array>();
 
-function encodeEvent(event: StreamEvent): Uint8Array {
+function encodeEvent(event: StreamEvent, organization_id: string | null): Uint8Array {
   const cached = encodedEvents.get(event);
   if (cached) return cached;
-  const bytes = encoder.encode(formatEvent(event));
+  const bytes = encoder.encode(formatEvent(event, organization_id));
   encodedEvents.set(event, bytes);
   return bytes;
 }
@@ -56,7 +56,12 @@ export interface Connection extends StreamClient {
   close(lastFrame?: string): void;
 }
 
-export function openConnection(ping_ms: number, on: { onWritable(): void; onClosed(): void }): Connection {
+/** `organization_id` is named by the event ids of a stream that belongs to one. */
+export function openConnection(
+  ping_ms: number,
+  on: { onWritable(): void; onClosed(): void },
+  organization_id: string | null = null,
+): Connection {
   const isNew = createDeduplicator();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
@@ -112,7 +117,7 @@ export function openConnection(ping_ms: number, on: { onWritable(): void; onClos
   return {
     body,
     isReady,
-    send: (event) => isNew(event) && enqueueChunk(encodeEvent(event)),
+    send: (event) => isNew(event) && enqueueChunk(encodeEvent(event, organization_id)),
     end: () => close(),
     close,
   };

@@ -14,7 +14,7 @@ import {
 import { createHub, POLL_MS } from "@board/core/stream/hub";
 import { readBatch, type Source, type StreamEvent } from "@board/core/stream/source";
 import type { Context as HonoContext } from "hono";
-import { type StreamRequest, reauthenticate } from "./authenticate.ts";
+import { organizationOf, type StreamRequest, reauthenticate } from "./authenticate.ts";
 import type { BatchFollow, Env, Follow, Runtime, StreamOpener } from "./runtime.ts";
 import { formatRetry, formatEvent, openConnection, PING_MS, SSE_HEADERS } from "./sse-connection.ts";
 import type { UserVerifier } from "./verified-identity.ts";
@@ -36,59 +36,71 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     if (c.req.raw.method === "HEAD") return new Response(null, { headers: SSE_HEADERS });
     const { position, horizon } = await startPosition(ctx, { last_event_id: c.req.header("last-event-id") ?? null, since });
     const ends = max_seconds === 0 || shutdown_signal.aborted;
+    const grant = createGrant(c, role, batchFollow);
     const body = ends
-      ? await readOnce(ctx, source, position, horizon)
-      : openLiveBody(source, position, horizon, createGrant(c, role, batchFollow));
+      ? await readOnce(ctx, source, position, horizon, grant.organization_id)
+      : openLiveBody(source, position, horizon, grant);
     return new Response(body, { headers: SSE_HEADERS });
   };
 
   /** Returns the events so far as one complete response; the client reconnects for more. */
-  async function readOnce(ctx: Context, source: Source | null, position: StreamPosition, horizon: bigint): Promise<string> {
+  async function readOnce(
+    ctx: Context,
+    source: Source | null,
+    position: StreamPosition,
+    horizon: bigint,
+    organization_id: string | null,
+  ): Promise<string> {
     let text = "";
     const client = {
       isReady: () => text.length < MAX_RESPONSE_CHARS,
       send: (event: StreamEvent) => {
-        text += formatEvent(event);
+        text += formatEvent(event, organization_id);
       },
     };
     const reader = { ...position, source, client };
     await catchUp(reader, (from, at) => readBatch(ctx, from, at, horizon));
-    return text + formatRetry(resumeCursor(reader), poll_ms);
+    return text + formatRetry(resumeCursor(reader), poll_ms, organization_id);
   }
 
   function openLiveBody(
     source: Source | null,
     position: StreamPosition,
     horizon: bigint,
-    grant: Grant,
+    grant: RequestGrant,
   ): ReadableStream<Uint8Array> {
-    const connection = openConnection(ping_ms, {
+    const { organization_id } = grant;
+    const handlers = {
       onWritable: () => hub.resume(follower),
       onClosed: () => {
         clearTimeout(limit);
         open.delete(end);
         hub.remove(follower);
       },
-    });
+    };
+    const connection = openConnection(ping_ms, handlers, organization_id);
     const follower: Follower = { ...position, source, grant, client: connection };
-    const end = () => connection.close(formatRetry(resumeCursor(follower), poll_ms));
+    const end = () => connection.close(formatRetry(resumeCursor(follower), poll_ms, organization_id));
     const limit = Number.isFinite(max_seconds) ? setTimeout(end, max_seconds * 1000).unref() : undefined;
     open.add(end);
     hub.add(follower, horizon);
     return connection.body;
   }
 
-  /** Creates the grant that is renewed at every poll, with the caller's current permissions. */
-  function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): Grant {
+  /**
+   * Creates the grant that is renewed at every poll, with the caller's current permissions. It stays with the organization
+   * of the start: another one may become active meanwhile.
+   */
+  function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): RequestGrant {
     const { headers } = c.req.raw;
     const url = new URL(c.req.url);
     // `since` only affects where a stream starts, so callers with different values can share queries.
     url.searchParams.delete("since");
     const kind = url.pathname + url.search;
-    const key = digestOf([kind, headers.get("authorization"), headers.get("x-agent-token")]);
+    const organization_id = organizationOf(role, c.var.ctx.actor);
+    const key = digestOf([kind, organization_id, headers.get("authorization"), headers.get("x-agent-token")]);
     const renew = (grants: readonly RequestGrant[]) => renewGrants(role, batchFollow, grants);
-    const grant: RequestGrant = { key, kind, renew, headers };
-    return grant;
+    return { key, kind, renew, headers, organization_id };
   }
 
   async function renewGrants(role: Role, batchFollow: BatchFollow, grants: readonly RequestGrant[]): Promise<GrantResult[]> {

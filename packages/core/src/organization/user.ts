@@ -59,22 +59,38 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
   return toActor({ ...user, email, name }, active);
 }
 
+/** The user of an open connection, and the organization that it was opened for; null when it needs none. */
+export interface Session {
+  identity: Pick<Identity, "issuer" | "subject">;
+  organization_id: string | null;
+}
+
 /**
- * Reads the users of open connections again, by subject and in one statement. It writes nothing, and the result lacks
- * users that were deleted.
+ * Reads the users of open connections again, in one statement and in the order of the sessions; null where a user was deleted.
+ * `active` is the membership in the organization of the session, whichever is active now. It writes nothing.
  */
-export async function recheckUsers(
-  ctx: Context,
-  identities: readonly Pick<Identity, "issuer" | "subject">[],
-): Promise<Map<string, UserActor>> {
-  const [first] = identities;
-  if (!first) return new Map();
-  const subjects = sql.param(identities.map(({ subject }) => subject));
-  const isOfIssuer = or(eq(users.auth_issuer, first.issuer), isUnassigned(first.issuer));
-  const rows = await selectUsers(ctx.db)
+export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
+  const [first] = sessions;
+  if (!first) return [];
+  const subjects = sql.param(sessions.map(({ identity }) => identity.subject));
+  const organization_ids = sql.param(sessions.flatMap(({ organization_id }) => organization_id ?? []));
+  const isOfIssuer = or(eq(users.auth_issuer, first.identity.issuer), isUnassigned(first.identity.issuer));
+  const isOfSession = sql`${organization_members.organization_id} = any(${organization_ids}::uuid[])`;
+  const rows = await ctx.db
+    .select({ user: identityColumns, active: membershipColumns })
+    .from(users)
+    .leftJoin(organization_members, and(eq(organization_members.user_id, users.id), isOfSession))
     .where(and(sql`${users.auth_subject} = any(${subjects}::text[])`, isOfIssuer))
     .orderBy(asc(users.auth_issuer));
-  return new Map(rows.map(({ user, active }) => [user.auth_subject, toActor(user, active)]));
+  const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
+  return sessions.map(({ identity, organization_id }) => {
+    const found = bySubject.get(identity.subject);
+    // A user of the issuer comes after one without any.
+    const user = found?.at(-1)?.user;
+    if (!found || !user) return null;
+    const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);
+    return toActor(user, membership?.active ?? null);
+  });
 }
 
 async function findUserByIdentity(ctx: Context, identity: Identity) {
@@ -119,6 +135,14 @@ async function createUser(ctx: Context, { issuer, subject, email, name }: Identi
 
 function toActor(user: Pick<typeof users.$inferSelect, keyof typeof identityColumns>, active: Membership | null): UserActor {
   return { type: "user", user_id: user.id, display_name: user.preferred_name || user.name || "User", active };
+}
+
+export async function findMembership(ctx: Context, user_id: string, organization_id: string): Promise<Membership | null> {
+  const [membership] = await ctx.db
+    .select(membershipColumns)
+    .from(organization_members)
+    .where(and(eq(organization_members.user_id, user_id), eq(organization_members.organization_id, organization_id)));
+  return membership ?? null;
 }
 
 /** The memberships of a user, oldest first. */

@@ -16,12 +16,21 @@ export const isAfter = (cursor: Cursor, other: Cursor): boolean =>
 /** The cursor of a row. Drivers return transaction ids as text. */
 export const toCursor = (tx: string, seq: bigint): Cursor => ({ tx: BigInt(tx), seq });
 
-export const formatCursor = ({ tx, seq }: Cursor): string => Buffer.from(`${tx}.${seq}`).toString("base64url");
+/**
+ * The event id of a stream. A stream of the active organization names it, so that a client that resumes stays with the
+ * organization, whichever is active by then.
+ */
+export const formatEventId = ({ tx, seq }: Cursor, organization_id: string | null = null): string =>
+  Buffer.from(`${tx}.${seq}${organization_id === null ? "" : `.${organization_id}`}`).toString("base64url");
 
-/** Returns null for text that is not a valid cursor; a stream then starts as if no cursor had been sent. */
-export function parseCursor(text: string): Cursor | null {
-  const match = /^(\d{1,20})\.(\d{1,19})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
+const EVENT_ID = /^(\d{1,20})\.(\d{1,19})(?:\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))?$/;
+const MAX_EVENT_ID_CHARS = 200;
+
+/** Returns null for text that is not an event id; a stream then starts as if none had been sent. */
+export function parseEventId(text: string): { cursor: Cursor; organization_id: string | null } | null {
+  if (text.length > MAX_EVENT_ID_CHARS) return null;
+  const match = EVENT_ID.exec(Buffer.from(text, "base64url").toString("latin1"));
   if (!match) return null;
   const cursor = { tx: BigInt(match[1]!), seq: BigInt(match[2]!) };
-  return cursor.tx <= MAX_TX && cursor.seq <= MAX_SEQ ? cursor : null;
+  return cursor.tx <= MAX_TX && cursor.seq <= MAX_SEQ ? { cursor, organization_id: match[3] ?? null } : null;
 }

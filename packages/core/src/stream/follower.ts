@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { DomainError } from "../errors.ts";
-import { BEGINNING, type Cursor, isAfter, parseCursor } from "./cursor.ts";
+import { BEGINNING, type Cursor, isAfter, parseEventId } from "./cursor.ts";
 import { type Batch, readHorizon, type Source, type StreamEvent } from "./source.ts";
 
 /** The connection to the client of a stream. */
@@ -57,7 +57,7 @@ export async function startPosition(
 ): Promise<{ position: StreamPosition; horizon: bigint }> {
   const horizon = await readHorizon(ctx);
   const now = { tx: horizon, seq: 0n };
-  const cursor = last_event_id === null ? null : parseCursor(last_event_id);
+  const cursor = last_event_id === null ? null : (parseEventId(last_event_id)?.cursor ?? null);
   if (cursor && !isAfter(cursor, now)) return { position: { after: cursor, since: null, isLive: false }, horizon };
   if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
   // While an older transaction is open, rows that were committed already are sent again: twice is better than never.
