@@ -16,7 +16,7 @@ import { createWorld, type Tenant, type World } from "../support/world.ts";
 let world: World;
 let home: Tenant;
 beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 50 } });
+  world = await createWorld({ streams: { poll_ms: 50 }, environment: { STREAMS_PER_CALLER: "0" } });
   home = await world.tenant("home");
 });
 afterAll(() => world.close());
@@ -110,7 +110,7 @@ describe("a client that does not read", () => {
   });
 
   test("at most 64 KB and one event are buffered for a client that does not read", async () => {
-    const connection = openConnection(1_000_000, { onWritable: () => {}, onClosed: () => {} });
+    const connection = openConnection(1_000_000, { onWritable: () => {}, onClosed: async () => {} });
     const event = (id: number): StreamEvent => ({
       id: `${id}`,
       cursor: toCursor("1", BigInt(id)),
@@ -131,6 +131,7 @@ describe("rows that change in place", () => {
   const order = { tx: agents.change_tx, seq: agents.change_seq, at: agents.updated_at };
   const names: Source = {
     key: "names",
+    organization_id: "",
     event: "agent",
     async read(ctx, window) {
       const rows = await ctx.db
@@ -150,7 +151,7 @@ describe("rows that change in place", () => {
 
   test("a row that changes in place is sent once per visible change", async () => {
     const hub = createHub(() => world.context(), 10);
-    const connection = openConnection(1_000_000, { onWritable: () => {}, onClosed: () => {} });
+    const connection = openConnection(1_000_000, { onWritable: () => {}, onClosed: async () => {} });
     const { position, horizon } = await startPosition(world.context(), { last_event_id: null, since: null });
     const grant: Grant = { key: "", kind: "", renew: async (grants) => grants.map(() => names) };
     const follower: Follower = { ...position, source: names, client: connection, grant };

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 async function start(folder: string) {
-  const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" });
+  const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", STREAMS_PER_CALLER: "0" });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
   const [, token] = await program.waitForOutput(/token +(\S+)/);
   const send = (path: string, init: RequestInit) => fetch(url! + path, init);

@@ -22,7 +22,8 @@ async function open(name: string, options: { connections: number; poll_ms: numbe
   const url = await postgres.createDatabase(name);
   const database = openPostgres(url, { max: options.connections, log: silentLog });
   await database.migrate();
-  const world = await createWorld({ database, streams: { poll_ms: options.poll_ms } });
+  const streams = { poll_ms: options.poll_ms };
+  const world = await createWorld({ database, streams, environment: { STREAMS_PER_CALLER: "0" } });
   opened.push({ world, database });
   return { url, world, home: await world.tenant("home") };
 }

@@ -99,7 +99,10 @@ export function createLambdaPool({ bundles, environment, preloads, onLog }: Lamb
         signal.addEventListener("abort", end, { once: true });
         if (signal.aborted) end();
         try {
-          return await sandbox.stream(event, listeners);
+          const streamed = await sandbox.stream(event, listeners);
+          // The sandbox was stopped, even if its answer was complete by then.
+          if (signal.aborted) throw new LambdaError("Sandbox.Closed", "The client has disconnected");
+          return streamed;
         } finally {
           signal.removeEventListener("abort", end);
         }

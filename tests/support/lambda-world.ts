@@ -118,7 +118,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
       SYNCS_QUEUE_URL: sqs.url("syncs"),
       CLOCK_FILE: clock,
       ...(servers ? { OTHERS_PORT: String(servers.port), OTHERS_CA: certificate } : {}),
-      ...(max_seconds > 0 && max_seconds < 600 ? { STREAM_MAX_SECONDS: String(Math.ceil(max_seconds)) } : {}),
+      ...(max_seconds > 0 && Number.isFinite(max_seconds) ? { STREAM_MAX_SECONDS: String(Math.ceil(max_seconds)) } : {}),
     },
     onLog(line) {
       functionOutput.push(line);

@@ -25,8 +25,11 @@ export interface StreamOptions {
   max_seconds: number;
   /** Aborted when the process stops, which ends all streams at once. */
   shutdown_signal: AbortSignal;
+  /** Where open streams are counted: in the process by default. In the database they need a time limit. */
+  count_in?: "process" | "database";
   poll_ms?: number;
   ping_ms?: number;
+  lease_check_ms?: number;
 }
 
 /** The types of Hono's context: what middleware stores for the handlers. */

@@ -56,12 +56,14 @@ export interface Connection extends StreamClient {
   close(lastFrame?: string): void;
 }
 
+interface ConnectionHandlers {
+  onWritable(): void;
+  /** The body ends after the returned promise: on AWS the process is frozen when the response ends. */
+  onClosed(): Promise<void>;
+}
+
 /** `organization_id` is named by the event ids of a stream that belongs to one. */
-export function openConnection(
-  ping_ms: number,
-  on: { onWritable(): void; onClosed(): void },
-  organization_id: string | null = null,
-): Connection {
+export function openConnection(ping_ms: number, on: ConnectionHandlers, organization_id: string | null = null): Connection {
   const isNew = createDeduplicator();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
@@ -88,17 +90,20 @@ export function openConnection(
     pending_bytes = 0;
   };
   const ping = setInterval(() => isReady() && write(PING), ping_ms).unref();
+  let isCancelled = false;
   const markClosed = () => {
     open = false;
     clearInterval(ping);
-    on.onClosed();
+    return on.onClosed();
   };
   const close = (lastFrame = "") => {
     if (!open) return;
     flush();
-    markClosed();
+    const closed = markClosed();
     if (lastFrame) write(lastFrame);
-    controller.close();
+    void closed.then(() => {
+      if (!isCancelled) controller.close();
+    });
   };
   const body = new ReadableStream<Uint8Array>(
     {
@@ -109,7 +114,8 @@ export function openConnection(
       },
       pull: () => on.onWritable(),
       cancel: () => {
-        if (open) markClosed();
+        isCancelled = true;
+        if (open) void markClosed();
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: MAX_BUFFERED_BYTES }),

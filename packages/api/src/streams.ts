@@ -11,7 +11,10 @@ import {
   resumeCursor,
   startPosition,
 } from "@board/core/stream/follower";
+import { STREAM_RETRY_SECONDS, type StreamOwner } from "@board/core/stream/admission";
 import { createHub, POLL_MS } from "@board/core/stream/hub";
+import { createLeaseRegistry } from "@board/core/stream/lease-registry";
+import { createProcessRegistry, type StreamLease } from "@board/core/stream/registry";
 import { readBatch, type Source, type StreamEvent } from "@board/core/stream/source";
 import type { Context as HonoContext } from "hono";
 import { organizationOf, type StreamRequest, reauthenticate } from "./authenticate.ts";
@@ -23,7 +26,10 @@ import type { UserVerifier } from "./verified-identity.ts";
 const MAX_RESPONSE_CHARS = 1_000_000;
 
 export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): StreamOpener {
-  const { max_seconds, shutdown_signal, poll_ms = POLL_MS, ping_ms = PING_MS } = runtime.streams;
+  const { max_seconds, shutdown_signal, poll_ms = POLL_MS, ping_ms = PING_MS, count_in, lease_check_ms } = runtime.streams;
+  const leaseOptions = { max_seconds, check_ms: lease_check_ms };
+  const registry =
+    count_in === "database" ? createLeaseRegistry(() => runtime.createContext(), leaseOptions) : createProcessRegistry();
   const hub = createHub(() => runtime.createContext(), poll_ms);
   const open = new Set<() => void>();
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
@@ -39,7 +45,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const grant = createGrant(c, role, batchFollow);
     const body = ends
       ? await readOnce(ctx, source, position, horizon, grant.organization_id)
-      : openLiveBody(source, position, horizon, grant);
+      : openLiveBody(source, position, horizon, grant, await registry.acquire(ctx, toOwner(ctx.actor, source)));
     return new Response(body, { headers: SSE_HEADERS });
   };
 
@@ -68,6 +74,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     position: StreamPosition,
     horizon: bigint,
     grant: RequestGrant,
+    lease: StreamLease,
   ): ReadableStream<Uint8Array> {
     const { organization_id } = grant;
     const handlers = {
@@ -76,14 +83,21 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
         clearTimeout(limit);
         open.delete(end);
         hub.remove(follower);
+        return lease.release();
       },
     };
     const connection = openConnection(ping_ms, handlers, organization_id);
     const follower: Follower = { ...position, source, grant, client: connection };
-    const end = () => connection.close(formatRetry(resumeCursor(follower), poll_ms, organization_id));
+    const endFor = (retry_ms: number) => connection.close(formatRetry(resumeCursor(follower), retry_ms, organization_id));
+    const end = () => endFor(poll_ms);
+    const evict = () => endFor(STREAM_RETRY_SECONDS * 1000);
     const limit = Number.isFinite(max_seconds) ? setTimeout(end, max_seconds * 1000).unref() : undefined;
     open.add(end);
     hub.add(follower, horizon);
+    lease.evicted.addEventListener("abort", evict);
+    // Either may have happened while the stream was opened.
+    if (lease.evicted.aborted) evict();
+    if (shutdown_signal.aborted) end();
     return connection.body;
   }
 
@@ -111,6 +125,14 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const results = (await batchFollow.followAll(ctx, accepted)).values();
     return callers.map((caller) => (caller instanceof DomainError ? caller : (results.next().value as GrantResult)));
   }
+}
+
+/** A source of no rows belongs to the organization of the caller. */
+function toOwner(actor: Actor, source: Source | null): StreamOwner {
+  if (actor.type !== "user" && actor.type !== "agent") throw unauthenticated();
+  const own = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);
+  const caller_id = actor.type === "agent" ? actor.agent_id : actor.user_id;
+  return { caller_id, organization_id: source?.organization_id ?? own };
 }
 
 type RequestGrant = Grant & StreamRequest;

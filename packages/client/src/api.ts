@@ -6057,7 +6057,7 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description Too many failed attempts or posts; see Retry-After. */
+        /** @description Too many failed attempts, posts or open streams; see Retry-After. */
         TooManyRequests: {
             headers: {
                 /** @description Id of the request in the service's log. */

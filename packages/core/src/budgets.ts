@@ -32,6 +32,15 @@ export const BUDGETS = {
     default: 4,
     max: 1_000,
     describe: "Host names of an organization's gateways that one process looks up at a time, 0 = no limit.",
+  streams_per_caller: {
+    default: 10,
+    max: 100_000,
+    describe: "Open streams of a user or agent; the next one ends the oldest. 0 = no limit.",
+  },
+  streams_per_organization: {
+    default: 50,
+    max: 100_000,
+    describe: "Open streams of an organization, 0 = no limit.",
   },
   agent_file_max_chars: {
     default: 400_000,

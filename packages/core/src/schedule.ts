@@ -11,6 +11,7 @@ import { removeOldJobs } from "./job/job.ts";
 import { createScopedLog, errorText, stackFrames } from "./log.ts";
 import { removeOldCounters } from "./rate-limit.ts";
 import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
+import { removeExpiredLeases } from "./stream/lease-registry.ts";
 import { startDueSyncs } from "./sync/due.ts";
 import { removeOldRuns } from "./sync/run.ts";
 
@@ -35,6 +36,7 @@ export const scheduled = {
     await removeOldJobs(ctx);
     await removeOldCounters(ctx);
     await removeOldConfigLocks(ctx);
+    await removeExpiredLeases(ctx);
     await removeOldRuns(ctx);
     await removeOldPackSyncs(ctx);
     await removeOldEvents(ctx);

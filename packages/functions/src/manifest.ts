@@ -79,12 +79,13 @@ export type GroupName = keyof typeof groups;
 
 /**
  * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, hence the small
- * memory. It ends well before Lambda's timeout, because a function does not notice that its client has disconnected.
+ * memory. It ends well before Lambda's timeout, because a function does not notice that its client has disconnected: an
+ * abandoned stream costs money and keeps its place until then. A client reconnects without losing an event.
  */
 export const stream = {
   memory_mb: 256,
   timeout_seconds: 900,
-  max_seconds: 600,
+  max_seconds: 120,
   /** Maximum number of concurrent streams in production, which limits their cost. */
   max_concurrency: 100,
 } as const;

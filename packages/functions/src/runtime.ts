@@ -138,5 +138,5 @@ export const runtime: Runtime = {
 /** The runtime for streamed responses, which end after `max_seconds`. */
 export const createStreamingRuntime = (max_seconds: number): Runtime => ({
   ...runtime,
-  streams: { max_seconds, shutdown_signal: NEVER_ABORTED },
+  streams: { max_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
 });

@@ -35,6 +35,7 @@ const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_e
 
 const createSource = (organization_id: string, visible: VisibleBoards): Source => ({
   key: `comments ${visible === "all" ? organization_id : hash("sha256", visible.join(), "base64url")}`,
+  organization_id,
   event: "comment",
   async read(ctx, window) {
     const isVisible = visible === "all" ? undefined : sql`${activity_events}.board_id = any(${sql.param([...visible])}::uuid[])`;

@@ -40,6 +40,7 @@ const cursorColumns = { tx: agents.change_tx, seq: agents.change_seq, at: agents
 
 const createAgentSource = (organization_id: string, sight: VisibleBoards, includeMain: boolean): Source => ({
   key: `agents ${organization_id} ${includeMain} ${sight === "all" ? sight : hash("sha256", sight.join(), "base64url")}`,
+  organization_id,
   event: "agent",
   async read(ctx, window) {
     const isOnBoards = sight === "all" ? undefined : sql`${agents}.board_id = any(${sql.param([...sight])}::uuid[])`;

@@ -49,6 +49,7 @@ export async function followApprovals(ctx: CallerContext, board_id: string): Pro
     where other.board_id = ${board.id} and other.status = 'pending')`.mapWith(Number);
   return {
     key: `approvals ${board.id}`,
+    organization_id: board.organization_id,
     event: "approval",
     async read(ctx, window) {
       const rows = await ctx.db

@@ -16,6 +16,7 @@ export * from "../organization/organization.sql.ts";
 export * from "../rate-limit.sql.ts";
 export * from "../skill/pack.sql.ts";
 export * from "../skill/skill.sql.ts";
+export * from "../stream/lease.sql.ts";
 export * from "../tag/tag.sql.ts";
 export * from "../task/custom-field.sql.ts";
 export * from "../task/dependency.sql.ts";

@@ -103,13 +103,13 @@ export async function createGroupMemoryEntryOfBoard(
 
 /** A stream of the entries that are written to a group's memory from now on. */
 export async function followGroupMemory(ctx: Context<Member>, group_id: string, is_chat?: boolean): Promise<Source> {
-  return groupMemory.follow((await groupFor(ctx, group_id, "read")).id, is_chat);
+  return groupMemory.follow(await groupFor(ctx, group_id, "read"), is_chat);
 }
 
 /** The same for the group that the board is in now; null, an open and silent stream, when it is in none. */
 export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {
-  const { board_group_id } = await boardFor(ctx, board_id, "read");
-  return board_group_id === null ? null : groupMemory.follow(board_group_id, is_chat);
+  const { board_group_id: id, organization_id } = await boardFor(ctx, board_id, "read");
+  return id === null ? null : groupMemory.follow({ id, organization_id }, is_chat);
 }
 
 /** Agents are notified of chat and of broadcasts. */

@@ -69,15 +69,16 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
     },
 
     /** A stream of the entries that are written from now on. */
-    follow(owner_id: string, is_chat?: boolean): Source {
+    follow({ id, organization_id }: { id: string; organization_id: string }, is_chat?: boolean): Source {
       return {
-        key: `${key} ${owner_id} ${is_chat}`,
+        key: `${key} ${id} ${is_chat}`,
+        organization_id,
         event: "memory",
         async read(ctx, window) {
           const rows = await ctx.db
             .select()
             .from(shared)
-            .where(and(and(eq(owner, owner_id), ofKind(is_chat)), windowCondition(window, order)))
+            .where(and(and(eq(owner, id), ofKind(is_chat)), windowCondition(window, order)))
             .orderBy(...windowOrder(window, order))
             .limit(window.limit);
           return rows.map((row) => ({ id: row.id, cursor: toCursor(row.tx, row.seq), data: { memory: fromRow(row) } }));

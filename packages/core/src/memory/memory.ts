@@ -76,7 +76,7 @@ export async function listMemory(ctx: Context<User | Agent>, board_id: string, q
 
 /** A stream of the entries that are written to a board's memory from now on. */
 export async function followMemory(ctx: Context<User | Agent>, board_id: string, is_chat?: boolean): Promise<Source> {
-  return boardMemory.follow((await boardFor(ctx, board_id, "read")).id, is_chat);
+  return boardMemory.follow(await boardFor(ctx, board_id, "read"), is_chat);
 }
 
 /** Writes an entry for the caller. It is chat exactly when its tags contain `chat`; agents of the board are notified of chat. */

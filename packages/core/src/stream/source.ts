@@ -10,6 +10,8 @@ import { BEGINNING, type Cursor, isAfter } from "./cursor.ts";
 export interface Source {
   /** Streams with the same key have the same rows, so that one poll serves all of them. */
   readonly key: string;
+  /** The organization that the rows belong to. */
+  readonly organization_id: string;
   /** Name of the events of this stream. */
   readonly event: string;
   /**

@@ -60,6 +60,7 @@ export async function followTasks(ctx: CallerContext, board_id: string): Promise
   const isTaskOfEvent = and(eq(tasks.id, activity_events.task_id), eq(tasks.board_id, board.id), isNotComment);
   return {
     key: `tasks ${board.id}`,
+    organization_id: board.organization_id,
     event: "task",
     async read(ctx, window) {
       const rows = await ctx.db

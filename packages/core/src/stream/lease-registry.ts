@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { and, asc, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { type Context, transaction } from "../context.ts";
+import { errorText } from "../log.ts";
+import { admitStream, type StreamOwner } from "./admission.ts";
+import { stream_leases } from "./lease.sql.ts";
+import type { StreamRegistry } from "./registry.ts";
+
+/** How often a process looks whether its streams were evicted: rarely, because each stream on AWS asks for itself alone. */
+export const LEASE_CHECK_MS = 5_000;
+/** A lease outlives the time limit of its stream by this, so that it expires only when the process has crashed. */
+const GRACE_SECONDS = 30;
+
+interface LeaseRegistryOptions {
+  /** The time limit of streams. A lease is not renewed. */
+  max_seconds: number;
+  check_ms?: number | undefined;
+}
+
+/** Counts the streams of all processes, by rows in the database. */
+export function createLeaseRegistry(
+  createContext: () => Context,
+  { max_seconds, check_ms = LEASE_CHECK_MS }: LeaseRegistryOptions,
+): StreamRegistry {
+  const held = new Map<string, AbortController>();
+  let timer: NodeJS.Timeout | undefined;
+  let isChecking = false;
+
+  async function abortEvicted(): Promise<void> {
+    if (isChecking) return;
+    isChecking = true;
+    const ctx = createContext();
+    try {
+      const ids = [...held.keys()];
+      const rows = await ctx.db.select({ id: stream_leases.id }).from(stream_leases).where(inArray(stream_leases.id, ids));
+      const kept = new Set(rows.map(({ id }) => id));
+      for (const id of ids) if (!kept.has(id)) held.get(id)?.abort();
+    } catch (error) {
+      ctx.log.warn("stream.leases_not_checked", errorText(error));
+    } finally {
+      isChecking = false;
+    }
+  }
+
+  return {
+    async acquire(ctx, owner) {
+      const id = await insertLease(ctx, owner, max_seconds + GRACE_SECONDS);
+      const controller = new AbortController();
+      if (held.size === 0) timer = setInterval(() => void abortEvicted(), check_ms).unref();
+      held.set(id, controller);
+      return {
+        evicted: controller.signal,
+        async release() {
+          held.delete(id);
+          if (held.size === 0) clearInterval(timer);
+          const { db, log } = createContext();
+          await db
+            .delete(stream_leases)
+            .where(eq(stream_leases.id, id))
+            .catch((error: unknown) => log.warn("stream.lease_not_released", errorText(error)));
+        },
+      };
+    },
+  };
+}
+
+/** Decides under a lock on the caller and then on the organization, so that streams opened at the same time are counted. */
+function insertLease(ctx: Context, owner: StreamOwner, seconds: number): Promise<string> {
+  const { caller_id, organization_id } = owner;
+  return transaction(ctx, async (ctx) => {
+    const lockOf = (name: string) => sql`pg_advisory_xact_lock(hashtextextended(${`streams of ${name}`}, 0))`;
+    await ctx.db.execute(sql`select ${lockOf(caller_id)}, ${lockOf(organization_id ?? caller_id)}`);
+    const counted = or(
+      eq(stream_leases.caller_id, caller_id),
+      organization_id === null ? undefined : eq(stream_leases.organization_id, organization_id),
+    );
+    const open = await ctx.db
+      .select({
+        id: stream_leases.id,
+        caller_id: stream_leases.caller_id,
+        organization_id: stream_leases.organization_id,
+      })
+      .from(stream_leases)
+      .where(and(counted, gt(stream_leases.expires_at, fromDatabaseNow(0))))
+      .orderBy(asc(stream_leases.opened_at), asc(stream_leases.id));
+    const evicted = admitStream(open, owner, ctx.settings.budgets);
+    if (evicted.length > 0) await ctx.db.delete(stream_leases).where(inArray(stream_leases.id, evicted));
+    const id = randomUUID();
+    await ctx.db.insert(stream_leases).values({ id, ...owner, expires_at: fromDatabaseNow(seconds) });
+    return id;
+  });
+}
+
+/** Removes the leases of processes that crashed. */
+export async function removeExpiredLeases(ctx: Context): Promise<void> {
+  await ctx.db.delete(stream_leases).where(lt(stream_leases.expires_at, fromDatabaseNow(0)));
+}
+
+/** A time by the database's clock, which all processes share. */
+const fromDatabaseNow = (seconds: number): SQL => sql`clock_timestamp() + make_interval(secs => ${seconds}::double precision)`;

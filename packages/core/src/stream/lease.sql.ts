@@ -1,0 +1,16 @@
+import { sql } from "drizzle-orm";
+import { pgTable, uuid } from "drizzle-orm/pg-core";
+import { instant } from "../db/columns.ts";
+
+/**
+ * The open streams of all processes, where each stream has its own process. A row is deleted when its stream ends or is
+ * evicted, and that of a crashed process expires. Without foreign keys, opening a stream waits for no other row.
+ */
+export const stream_leases = pgTable("stream_leases", {
+  id: uuid().primaryKey(),
+  /** The user or the agent. */
+  caller_id: uuid().notNull(),
+  organization_id: uuid(),
+  opened_at: instant().notNull().default(sql`clock_timestamp()`),
+  expires_at: instant().notNull(),
+});

@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import type { Context } from "../context.ts";
+import { admitStream, type OpenStream, type StreamOwner } from "./admission.ts";
+
+/** The place of an open stream within the budgets of its owner. */
+export interface StreamLease {
+  /** Aborted when a newer stream has taken the place. */
+  readonly evicted: AbortSignal;
+  /** Frees the place. Never rejects. */
+  release(): Promise<void>;
+}
+
+/** Counts the open streams. */
+export interface StreamRegistry {
+  /** Throws `limited` when the budgets leave no place. */
+  acquire(ctx: Context, owner: StreamOwner): Promise<StreamLease>;
+}
+
+/** Counts the streams of this process, which notices at once when a client has gone. */
+export function createProcessRegistry(): StreamRegistry {
+  const open = new Map<string, OpenStream & { controller: AbortController }>();
+  return {
+    async acquire({ settings }, owner) {
+      for (const id of admitStream([...open.values()], owner, settings.budgets)) {
+        open.get(id)!.controller.abort();
+        open.delete(id);
+      }
+      const id = randomUUID();
+      const controller = new AbortController();
+      open.set(id, { ...owner, id, controller });
+      return {
+        evicted: controller.signal,
+        async release() {
+          open.delete(id);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { createApp } from "@board/api/app";
+import { endpoints } from "@board/api/groups";
+import { stream_leases } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Listener, listen } from "../support/sse.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { contentsOf, POLL_MS, streamPath } from "./memory-stream-client.ts";
+
+const PER_CALLER = 3;
+const PER_ORGANIZATION = 5;
+const environment = { STREAMS_PER_CALLER: String(PER_CALLER), STREAMS_PER_ORGANIZATION: String(PER_ORGANIZATION) };
+const EVICTED = /^id: [\w-]+\nretry: 30000\n\n$/;
+
+/** With `database`, requests alternate between two apps, as on AWS, where every stream has its own process. */
+describe.each(["process", "database"] as const)("streams counted in the %s", (count_in) => {
+  let world: World;
+  let home: Tenant;
+  let apps: World["app"][];
+  let opened: Listener[] = [];
+  let tenants = 0;
+
+  beforeAll(async () => {
+    const streams = { poll_ms: POLL_MS, count_in, lease_check_ms: POLL_MS, max_seconds: 600 };
+    world = await createWorld({ environment, streams });
+    apps = count_in === "database" ? [world.app, createApp(world.runtime, endpoints)] : [world.app];
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    await Promise.all(opened.map((listener) => listener.close().catch(() => {})));
+    opened = [];
+    home = await world.tenant(`${count_in} ${++tenants}`);
+  });
+
+  async function follow(who: { token?: string; agent?: string } = home.owner, tenant = home, last?: string): Promise<Listener> {
+    const app = apps[opened.length % apps.length]!;
+    const credential = who.agent ? { agent: who.agent } : { token: who.token! };
+    const listener = await listen((target, init) => app.request(target, init), streamPath(tenant.board_id), {
+      ...credential,
+      last,
+    });
+    opened.push(listener);
+    return listener;
+  }
+  const write = (content: string, tenant = home) =>
+    world.call("POST", `/api/v1/boards/${tenant.board_id}/memory`, { token: tenant.owner.token, body: { content } });
+  async function colleague(name: string) {
+    const person = await world.person(`${name} of ${home.owner.subject}`);
+    await world.join(person, home.organization_id, "member", { read: true });
+    return person;
+  }
+  const statusesOf = (listeners: Listener[]) => listeners.map(({ status }) => status);
+
+  test("a caller's newest stream takes the place of the oldest one, which resumes later and misses nothing", async () => {
+    const streams: Listener[] = [];
+    for (let number = 0; number <= PER_CALLER; number++) streams.push(await follow());
+    expect(statusesOf(streams)).toEqual(streams.map(() => 200));
+    const [oldest, ...others] = streams;
+    await oldest!.waitForEnd();
+    expect(oldest!.text).toMatch(EVICTED);
+    await write("one");
+    for (const listener of others) await listener.waitForEvents(1);
+    expect(others.some(({ ended }) => ended)).toBe(false);
+    const resumed = await follow(home.owner, home, oldest!.lastId());
+    await resumed.waitForEvents(1);
+    expect(contentsOf(resumed)).toEqual(["one"]);
+  });
+
+  test("a hundred reloads of a page leave a caller's budget of streams, and a colleague's stream opens", async () => {
+    const streams: Listener[] = [];
+    for (let round = 0; round < 10; round++) streams.push(...(await Promise.all(Array.from({ length: 10 }, () => follow()))));
+    expect(statusesOf(streams)).toEqual(streams.map(() => 200));
+    for (const listener of streams.slice(0, -10)) await listener.waitForEnd();
+    await expect.poll(() => streams.filter(({ ended }) => !ended).length).toBe(PER_CALLER);
+    const other = await follow(await colleague("other"));
+    await write("hello");
+    await other.waitForEvents(1);
+  });
+
+  test("the streams of a person are counted together, whichever token opened them", async () => {
+    const person = await colleague("twice");
+    const seconds = Math.floor(Date.now() / 1000);
+    const token = await world.identities.token(person.subject, { iat: seconds - 60, exp: seconds + 600 });
+    expect(token).not.toBe(person.token);
+    const first = await follow({ token });
+    for (let number = 0; number < PER_CALLER; number++) await follow(person);
+    await first.waitForEnd();
+    expect(first.text).toMatch(EVICTED);
+  });
+
+  test("the streams of an agent are counted together, whichever header holds its token", async () => {
+    const agent = await follow({ agent: home.worker.token });
+    for (let number = 0; number < PER_CALLER; number++) await follow({ token: home.worker.token });
+    await agent.waitForEnd();
+    expect(agent.text).toMatch(EVICTED);
+  });
+
+  async function fillOrganization(): Promise<Listener[]> {
+    const people = await Promise.all(Array.from({ length: PER_ORGANIZATION }, (_, number) => colleague(`member ${number}`)));
+    const streams: Listener[] = [];
+    for (const person of people) streams.push(await follow(person));
+    return streams;
+  }
+
+  test("a full organization gets 429 with Retry-After, another organization does not", async () => {
+    const streams = await fillOrganization();
+    const refused = await world.call("GET", streamPath(home.board_id), { token: home.owner.token });
+    expect([refused.status, refused.headers.get("retry-after"), refused.body]).toEqual([
+      429,
+      "30",
+      { detail: "Too many streams are open in this organization: close one, or try again later" },
+    ]);
+    const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
+    expect((await follow(abroad.owner, abroad)).status).toBe(200);
+    expect(streams.some(({ ended }) => ended)).toBe(false);
+  });
+
+  test("a stream whose client disconnects frees its place", async () => {
+    const [first] = await fillOrganization();
+    await first!.close();
+    await expect.poll(async () => (await follow()).status).toBe(200);
+  });
+
+  test("in a full organization a caller with few streams takes the place of one with most", async () => {
+    const [one, two] = [await colleague("one"), await colleague("two")];
+    const greedy = [await follow(one), await follow(one), await follow(one)];
+    const modest = [await follow(two), await follow(two)];
+    expect(statusesOf([await follow()])).toEqual([200]);
+    await greedy[0]!.waitForEnd();
+    expect(greedy[0]!.text).toMatch(EVICTED);
+    expect((await follow()).status, "no caller has two streams more than this one").toBe(429);
+    expect([...greedy.slice(1), ...modest].some(({ ended }) => ended)).toBe(false);
+  });
+
+  test("streams of a person in several organizations share the person's budget", async () => {
+    const abroad = await world.tenant(`several of ${home.owner.subject}`);
+    await world.join(home.owner, abroad.organization_id, "member", { read: true });
+    const first = await follow();
+    for (let number = 0; number < PER_CALLER; number++) await follow(home.owner, abroad);
+    await first.waitForEnd();
+    expect(first.text).toMatch(EVICTED);
+  });
+});
+
+test("a stream that reaches its time limit frees its place before its response ends", async () => {
+  const world = await createWorld({ environment, streams: { poll_ms: POLL_MS, count_in: "database", max_seconds: 1 } });
+  const home = await world.tenant("home");
+  const send = (target: string, init: RequestInit) => world.app.request(target, init);
+  const listener = await listen(send, streamPath(home.board_id), { token: home.owner.token });
+  expect(await world.db.select().from(stream_leases)).toMatchObject([{ organization_id: home.organization_id }]);
+  await listener.waitForEnd();
+  expect(await world.db.select().from(stream_leases)).toEqual([]);
+  await world.close();
+});
+
+test("the place of a process that crashed is free after the time limit of streams, and its row is removed", async () => {
+  const world = await createWorld({ environment, streams: { poll_ms: POLL_MS, count_in: "database", max_seconds: 600 } });
+  const home = await world.tenant("home");
+  const crashed = Array.from({ length: PER_ORGANIZATION }, () => ({
+    id: crypto.randomUUID(),
+    caller_id: crypto.randomUUID(),
+    organization_id: home.organization_id,
+    expires_at: new Date(Date.now() - 1_000),
+  }));
+  await world.db.insert(stream_leases).values(crashed);
+  const path = streamPath(home.board_id);
+  const listener = await listen((target, init) => world.app.request(target, init), path, { token: home.owner.token });
+  expect(listener.status).toBe(200);
+  await scheduled.retention(world.context());
+  expect(await world.db.select().from(stream_leases)).toHaveLength(1);
+  await listener.close();
+  await world.close();
+});
