@@ -14,7 +14,7 @@ const OTHER_PROCESSES = [
   "tests/host/config-lock.test.ts",
   "tests/local/{server,demo,doctor,doctor-command,jobs-command,runbooks}.test.ts",
   "tests/proofs/{tenancy,crashes,fuzz}.test.ts",
-  "tests/stream/{order,local-server}.test.ts",
+  "tests/stream/{horizon,order,local-server}.test.ts",
   "tests/sync/crashes.test.ts",
   "tests/template/{commands,jq}.test.ts",
 ];

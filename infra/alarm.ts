@@ -15,6 +15,7 @@ type RunbookSection =
   | "Errors"
   | "Throttles"
   | "Streams are full"
+  | "Streams are late"
   | "A schedule fails";
 
 interface AlarmSpec {

@@ -50,6 +50,13 @@ alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
   threshold: (tickMinutes + 10) * 60,
 });
 
+// Recorded by the same runs. Sessions of the service end a transaction without statements after a minute.
+alarm("StreamsLate", serviceMetric("StreamHorizonAge", "Maximum", tickMinutes * 60), {
+  summary: "A transaction has been open in the database for more than a minute: all streams wait for it to end",
+  section: "Streams are late",
+  threshold: 60,
+});
+
 // A ratio works for high and low traffic alike; at least five errors are required, so that a single one raises no alarm.
 expressionAlarm(
   "ApiErrors",

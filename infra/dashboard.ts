@@ -34,6 +34,7 @@ const charts: Record<string, ChartLine[]> = {
   ],
   "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
+  "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
   "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue)],
   "Dead letters and dead jobs": [
     visibleMessages(deliveryDeadLetters),

@@ -265,9 +265,11 @@ test("the consumer and the scheduler write their metrics when they end, with one
   const dimensionsOf = (line: { _aws: { CloudWatchMetrics: { Dimensions: string[][] }[] } }) =>
     line._aws.CloudWatchMetrics.map(({ Dimensions }) => Dimensions);
   const [age, ...more] = metricsOf(schedule).slice(before[1]);
-  expect([age, more]).toEqual([{ _aws: expect.anything(), ...named, JobAge: expect.any(Number) }, []]);
+  const ages = { JobAge: expect.any(Number), StreamHorizonAge: expect.any(Number) };
+  expect([age, more]).toEqual([{ _aws: expect.anything(), ...named, ...ages }, []]);
   expect(dimensionsOf(age)).toEqual([[["service", "stage"]]]);
-  expect(age._aws.CloudWatchMetrics[0].Metrics).toEqual([{ Name: "JobAge", Unit: "Seconds" }]);
+  const seconds = Object.keys(ages).map((Name) => ({ Name, Unit: "Seconds" }));
+  expect(age._aws.CloudWatchMetrics[0].Metrics).toEqual(seconds);
 
   const attempt = { ...named, kind: "webhook.notify", outcome: "done", DeliveryAttempts: 1 };
   const lines = metricsOf(consumer).slice(before[0]);

@@ -6,7 +6,7 @@ import { activity_events, agents, board_webhooks, users } from "@board/core/db/s
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
-import { readHorizon } from "@board/core/stream/source";
+import { readHorizon } from "@board/core/stream/horizon";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -59,7 +59,7 @@ test("every command, file, section, log event, field and metric in docs/operatin
   expect(links.filter((link) => !leads(link))).toEqual([]);
 
   const code = sources("packages/*/src/**/*.ts");
-  const events = [...operatingDocument.matchAll(/`((?:http|jobs|webhook|schedule|auth|health)\.\w+|unhandled)`/g)].map(
+  const events = [...operatingDocument.matchAll(/`((?:http|jobs|webhook|schedule|stream|auth|health)\.\w+|unhandled)`/g)].map(
     (match) => match[1]!,
   );
   expect(events.length).toBeGreaterThan(10);
@@ -75,7 +75,7 @@ test("every command, file, section, log event, field and metric in docs/operatin
   );
   expect(fields).toContain("trace_id");
   expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(code))).toEqual([]);
-  for (const metric of ["AuthFailures", "DeliveryAttempts", "IngestLag", "JobAge", "SyncDuration"])
+  for (const metric of ["AuthFailures", "DeliveryAttempts", "IngestLag", "JobAge", "StreamHorizonAge", "SyncDuration"])
     expect(operatingDocument).toContain(`| \`${metric}\` |`);
 });
 
@@ -213,7 +213,7 @@ test("after a restore into another cluster, counts and streams are wrong until t
   const reported = () => countActivity(world.context(), [home.board_id], null);
   const actual = async () => world.db.$count(activity_events, eq(activity_events.board_id, home.board_id));
   const before = await countActivity(old.context(), [home.board_id], null);
-  const horizon = await readHorizon(world.context());
+  const { horizon } = await readHorizon(world.context());
   const [{ tx }] = rowsOf<{ tx: string }>(await world.db.execute(sql`select max(tx)::text as tx from activity_events`)) as [
     { tx: string },
   ];

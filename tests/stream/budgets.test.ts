@@ -77,7 +77,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     await other.waitForEvents(1);
   });
 
-  test("the streams of a person are counted together, whichever token opened them", async () => {
+  test("the streams of a person are counted together, with any of the tokens", async () => {
     const person = await colleague("twice");
     const seconds = Math.floor(Date.now() / 1000);
     const token = await world.identities.token(person.subject, { iat: seconds - 60, exp: seconds + 600 });
@@ -88,7 +88,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     expect(first.text).toMatch(EVICTED);
   });
 
-  test("the streams of an agent are counted together, whichever header holds its token", async () => {
+  test("the streams of an agent are counted together, with its token in either header", async () => {
     const agent = await follow({ agent: home.worker.token });
     for (let number = 0; number < PER_CALLER; number++) await follow({ token: home.worker.token });
     await agent.waitForEnd();

@@ -40,7 +40,7 @@ export async function authenticate(
 export const organizationOf = (role: Role, actor: Actor): string | null =>
   role.organization && actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
 
-/** A resumed stream stays with the organization that its Last-Event-ID names, whichever is active now. */
+/** A resumed stream stays with the organization that its Last-Event-ID names, even if another one is active now. */
 export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
   const { actor } = ctx;
   const organization_id = parseEventId(headers.get("last-event-id") ?? "")?.organization_id ?? null;

@@ -10,6 +10,8 @@ export const METRICS = {
   IngestLag: "Milliseconds",
   /** Waiting time of the oldest job that is due. */
   JobAge: "Seconds",
+  /** Age of the oldest open transaction of the database, behind which all streams wait. */
+  StreamHorizonAge: "Seconds",
   /** Duration of a template sync. */
   SyncDuration: "Milliseconds",
 } as const;

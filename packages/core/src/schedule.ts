@@ -11,6 +11,7 @@ import { removeOldJobs } from "./job/job.ts";
 import { createScopedLog, errorText, stackFrames } from "./log.ts";
 import { removeOldCounters } from "./rate-limit.ts";
 import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
+import { recordHorizonAge } from "./stream/horizon.ts";
 import { removeExpiredLeases } from "./stream/lease-registry.ts";
 import { startDueSyncs } from "./sync/due.ts";
 import { removeOldRuns } from "./sync/run.ts";
@@ -18,8 +19,9 @@ import { removeOldRuns } from "./sync/run.ts";
 /** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    // Recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.
+    // Both are recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.
     ctx.meter.record("JobAge", await readJobAge(ctx));
+    await recordHorizonAge(ctx);
     ctx.pendingWakeups.everything = true;
   },
   async lifecycle(ctx: Context<System>) {

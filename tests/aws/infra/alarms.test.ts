@@ -8,7 +8,16 @@ import type { Resource } from "./mocks.ts";
 
 const graph = graphOf("production");
 
-const SECTIONS = ["Dead letters", "A queue is late", "Jobs wait", "Errors", "Throttles", "Streams are full", "A schedule fails"];
+const SECTIONS = [
+  "Dead letters",
+  "A queue is late",
+  "Jobs wait",
+  "Errors",
+  "Throttles",
+  "Streams are full",
+  "Streams are late",
+  "A schedule fails",
+];
 const MOST_METRICS = 10;
 
 interface Metric {

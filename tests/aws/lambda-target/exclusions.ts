@@ -25,6 +25,7 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "host/contract": "its jobs are run by the consumer of the local server",
   "aws/meter": METRICS,
   "activity/feed-order": PACE,
+  "stream/horizon": "it looks at what this process has observed and logged",
   "stream/hub": SHARED,
   "gateway/slow-names": "functions ask the name servers of the machine, not those of the test",
   "proofs/tenancy": "each request is rolled back in a transaction of this process",

@@ -67,7 +67,7 @@ export interface Session {
 
 /**
  * Reads the users of open connections again, in one statement and in the order of the sessions; null where a user was deleted.
- * `active` is the membership in the organization of the session, whichever is active now. It writes nothing.
+ * `active` is the membership in the organization of the session, even if another one is active now. It writes nothing.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
   const [first] = sessions;

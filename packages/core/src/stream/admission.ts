@@ -3,7 +3,7 @@ import { DomainError } from "../errors.ts";
 
 /** Whose budgets a stream uses. */
 export interface StreamOwner {
-  /** The user or the agent, whichever of its tokens was sent. */
+  /** The user or the agent; its tokens do not count separately. */
   caller_id: string;
   /** The organization of the rows; null for a user without one who follows nothing. */
   organization_id: string | null;

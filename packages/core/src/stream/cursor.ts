@@ -18,7 +18,7 @@ export const toCursor = (tx: string, seq: bigint): Cursor => ({ tx: BigInt(tx), 
 
 /**
  * The event id of a stream. A stream of the active organization names it, so that a client that resumes stays with the
- * organization, whichever is active by then.
+ * organization, even if another one is active by then.
  */
 export const formatEventId = ({ tx, seq }: Cursor, organization_id: string | null = null): string =>
   Buffer.from(`${tx}.${seq}${organization_id === null ? "" : `.${organization_id}`}`).toString("base64url");

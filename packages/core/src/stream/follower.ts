@@ -1,7 +1,8 @@
 import type { Context } from "../context.ts";
 import type { DomainError } from "../errors.ts";
 import { BEGINNING, type Cursor, isAfter, parseEventId } from "./cursor.ts";
-import { type Batch, readHorizon, type Source, type StreamEvent } from "./source.ts";
+import { readHorizon } from "./horizon.ts";
+import type { Batch, Source, StreamEvent } from "./source.ts";
 
 /** The connection to the client of a stream. */
 export interface StreamClient {
@@ -47,18 +48,19 @@ export interface Follower extends Reader {
 }
 
 /**
- * Where a stream starts: after the last event of the client, else with the rows since a time, else now. A cursor above the
- * horizon is from another database and is ignored, since it would skip all rows for a long time. Also returns the horizon,
- * below which rows can be read immediately.
+ * Where a stream starts: after the last event of the client, else with the rows since a time, else now. A cursor above all
+ * transactions is from another database and is ignored, since it would skip all rows for a long time. Also returns the
+ * horizon, below which rows can be read immediately.
  */
 export async function startPosition(
   ctx: Context,
   { last_event_id, since }: { last_event_id: string | null; since: Date | null },
 ): Promise<{ position: StreamPosition; horizon: bigint }> {
-  const horizon = await readHorizon(ctx);
+  const { horizon, xmax } = await readHorizon(ctx);
   const now = { tx: horizon, seq: 0n };
   const cursor = last_event_id === null ? null : (parseEventId(last_event_id)?.cursor ?? null);
-  if (cursor && !isAfter(cursor, now)) return { position: { after: cursor, since: null, isLive: false }, horizon };
+  if (cursor && !isAfter(cursor, { tx: xmax, seq: 0n }))
+    return { position: { after: cursor, since: null, isLive: false }, horizon };
   if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
   // While an older transaction is open, rows that were committed already are sent again: twice is better than never.
   return { position: { after: now, since: null, isLive: true }, horizon };

@@ -4,7 +4,8 @@ import { DomainError } from "../errors.ts";
 import { errorText } from "../log.ts";
 import { type Cursor, isAfter } from "./cursor.ts";
 import { catchUp, type Follower, type GrantResult, sendBatch, type ReadBatch } from "./follower.ts";
-import { readBatch, readHorizon, type Source } from "./source.ts";
+import { readHorizon } from "./horizon.ts";
+import { readBatch, type Source } from "./source.ts";
 import { createLimiter } from "../concurrency.ts";
 
 export const POLL_MS = 2_000;
@@ -38,7 +39,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
-  const fetchHorizon = () => limit(() => readHorizon(context()));
+  const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
   /** A failed poll is harmless: the position of a follower moves only when rows are sent, so the next poll reads them. */
   function logFailure(error: unknown): void {

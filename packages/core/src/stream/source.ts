@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { and, asc, gt, gte, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Context } from "../context.ts";
-import { rowsOf } from "../db/database.ts";
 import { toJson } from "../json.ts";
 import { BEGINNING, type Cursor, isAfter } from "./cursor.ts";
 
@@ -62,12 +61,6 @@ export function windowCondition({ after, below, since }: ReadWindow, { tx, seq, 
  */
 export const windowOrder = ({ after, since }: ReadWindow, { tx, seq }: StreamColumns): SQL[] =>
   since && !isAfter(after, BEGINNING) ? [sql`(${tx}, ${seq})`] : [asc(tx), asc(seq)];
-
-/** The oldest open transaction. All rows of earlier transactions are visible. */
-export async function readHorizon(ctx: Context): Promise<bigint> {
-  const found = await ctx.db.execute(sql`select pg_snapshot_xmin(pg_current_snapshot())::text as horizon`);
-  return BigInt(rowsOf<{ horizon: string }>(found)[0]!.horizon);
-}
 
 /** A row as an event, serialized once for all clients. */
 export interface StreamEvent {

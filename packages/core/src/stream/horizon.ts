@@ -1,0 +1,113 @@
+import { sql } from "drizzle-orm";
+import { memoPerApp } from "../app-memo.ts";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+
+/** How long a transaction may hold the horizon back before its database is looked up, which costs more. */
+const GRACE_MS = 5_000;
+/** Age of a transaction of this database from which it is logged. */
+const LOG_AFTER_SECONDS = 10;
+
+export interface Horizon {
+  /** All transactions below this one that may write rows of this database have ended, so that their rows are visible. */
+  horizon: bigint;
+  /** The id after the newest transaction that has ended. No row above it exists yet. */
+  xmax: bigint;
+}
+
+/**
+ * Ids are shared by all databases of a cluster, so an open transaction anywhere holds back the horizon of a snapshot. When it
+ * does so for long, `readOwnHorizon` looks whether it belongs to this database.
+ */
+export async function readHorizon(ctx: Context): Promise<Horizon> {
+  const found = await ctx.db.execute(sql`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`);
+  const row = rowsOf<{ xmin: string; xmax: string }>(found)[0]!;
+  const [xmin, xmax] = [BigInt(row.xmin), BigInt(row.xmax)];
+  const { snapshot } = holdsOf(ctx);
+  if (secondsHeld(ctx, snapshot, xmin < xmax ? xmin : null) * 1000 < GRACE_MS) return { horizon: xmin, xmax };
+  const { horizon, holder } = await readOwnHorizon(ctx);
+  if (holder) logHolder(ctx, horizon, holder);
+  return { horizon, xmax };
+}
+
+/** Since when a horizon has stood at an open transaction while newer ones ended, as far as this app has observed it. */
+interface Hold {
+  at: { id: bigint; since: number } | null;
+}
+
+/** The holds of the cluster's oldest transaction and of this database's, and the last one that was logged. */
+const holdsOf = memoPerApp((): { snapshot: Hold; own: Hold; logged: bigint | null } => ({
+  snapshot: { at: null },
+  own: { at: null },
+  logged: null,
+}));
+
+function secondsHeld(ctx: Context, hold: Hold, id: bigint | null): number {
+  const now = ctx.now().getTime();
+  if (id === null) hold.at = null;
+  else if (hold.at?.id !== id) hold.at = { id, since: now };
+  return hold.at === null ? 0 : (now - hold.at.since) / 1000;
+}
+
+/** The session or the prepared transaction that holds the horizon. What the service's role may not see is null. */
+export interface HorizonHolder {
+  pid: number | null;
+  application_name: string | null;
+  state: string | null;
+  prepared_transaction: string | null;
+  /** Since the transaction began, or since it was first observed when its start is hidden. */
+  age_seconds: number;
+}
+
+type HolderRow = HorizonHolder & { xmax: string; id: string | null };
+
+/**
+ * The horizon without the transactions that belong to another database, which cannot write rows of this one. The snapshot lists
+ * all open transactions, and a lock names the process of each, whose database never changes. A transaction whose database is
+ * not found counts as one of this database (docs/decisions/commit-order-cursor.md). Must not run in a transaction.
+ */
+export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
+  const found = await ctx.db.execute(sql`
+    select pg_snapshot_xmax(pg_current_snapshot())::text as xmax, oldest.*
+    from (select 1) as one left join lateral (
+      select transaction.id::text as id, session.pid, left(session.application_name, 100) as application_name, session.state,
+        left(prepared.gid, 100) as prepared_transaction,
+        extract(epoch from clock_timestamp() - coalesce(session.xact_start, prepared.prepared))::float8 as age_seconds
+      from pg_snapshot_xip(pg_current_snapshot()) as transaction(id)
+      left join pg_locks as lock on lock.locktype = 'transactionid' and lock.mode = 'ExclusiveLock' and lock.granted
+        and lock.transactionid = transaction.id::xid
+      left join pg_stat_activity as session on session.pid = lock.pid
+      left join pg_prepared_xacts as prepared on prepared.transaction = transaction.id::xid
+      where coalesce(session.datname, prepared.database, current_database()) = current_database()
+      order by transaction.id limit 1
+    ) as oldest on true`);
+  const { xmax, id, age_seconds, pid, application_name, state, prepared_transaction } = rowsOf<HolderRow>(found)[0]!;
+  const observed = observeOwn(ctx, id === null ? null : BigInt(id));
+  if (id === null) return { horizon: BigInt(xmax), holder: null };
+  const age = Math.max(age_seconds, observed);
+  return { horizon: BigInt(id), holder: { pid, application_name, state, prepared_transaction, age_seconds: age } };
+}
+
+/** A transaction that was the oldest one of the cluster before has been observed for as long. */
+function observeOwn(ctx: Context, id: bigint | null): number {
+  const { own, snapshot } = holdsOf(ctx);
+  if (id !== null && own.at?.id !== id && snapshot.at?.id === id) own.at = snapshot.at;
+  return secondsHeld(ctx, own, id);
+}
+
+/** Logs each transaction once. */
+function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
+  const holds = holdsOf(ctx);
+  const age_seconds = Math.round(holder.age_seconds);
+  if (age_seconds < LOG_AFTER_SECONDS || holds.logged === id) return;
+  holds.logged = id;
+  ctx.log.warn("stream.horizon_held", "An open transaction delays all streams", { ...holder, age_seconds });
+}
+
+/** Records how old the oldest open transaction of this database is, behind which streams wait; 0 when there is none. */
+export async function recordHorizonAge(ctx: Context): Promise<void> {
+  const { horizon, holder } = await readOwnHorizon(ctx);
+  ctx.meter.record("StreamHorizonAge", holder?.age_seconds ?? 0);
+  if (holder) logHolder(ctx, horizon, holder);
+}

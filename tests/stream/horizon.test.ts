@@ -1,0 +1,186 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { scheduled } from "@board/core/schedule";
+import { readOwnHorizon } from "@board/core/stream/horizon";
+import { openPostgres } from "@board/core/db/postgres";
+import type { Database } from "@board/core/db/database";
+import { silentLog } from "@board/core/log";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { administer, type Postgres, startPostgres } from "../support/postgres.ts";
+import { listen, type Listener } from "../support/sse.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { contentsOf, streamPath } from "./memory-stream-client.ts";
+
+const INSERT = "insert into board_memory (board_id, content) values ($1, $2)";
+
+let postgres: Postgres;
+/** The databases of the service and of another application in the same cluster. */
+let own: string;
+let other: string;
+let database: Database;
+let world: World;
+let home: Tenant;
+let clients: pg.Client[] = [];
+const listeners: Listener[] = [];
+
+beforeAll(async () => {
+  postgres = await startPostgres({ max_prepared_transactions: "5" });
+  own = await postgres.createDatabase("own");
+  other = await postgres.createDatabase("other");
+  await administer(other, "create table orders (id int)");
+  // The service has no right to see what other roles do.
+  await administer(own, "create role service login password 'service'; grant all on schema public to service");
+  await administer(own, "grant create on database own to service");
+  const url = new URL(own);
+  url.username = url.password = "service";
+  database = openPostgres(url.href, { max: 6, log: silentLog });
+  await database.migrate();
+  world = await createWorld({ database, streams: { poll_ms: 20 } });
+  home = await world.tenant("home");
+}, 60_000);
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close()));
+  await Promise.all(clients.map((client) => client.end()));
+  clients = [];
+  world.log.length = 0;
+});
+afterAll(async () => {
+  await world.close();
+  await database.close();
+  await postgres.stop();
+});
+
+async function connect(url: string, application_name = "test"): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name });
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+async function openTransaction(url: string, statement: string, values: unknown[] = []): Promise<pg.Client> {
+  const client = await connect(url, "nightly report");
+  await client.query("begin");
+  await client.query(statement, values);
+  return client;
+}
+async function follow(last?: string): Promise<Listener> {
+  const send = (target: string, init: RequestInit) => world.app.request(target, init);
+  const listener = await listen(send, streamPath(home.board_id), { token: home.owner.token, last });
+  listeners.push(listener);
+  return listener;
+}
+const write = (content: string) =>
+  world.call("POST", `/api/v1/boards/${home.board_id}/memory`, { token: home.owner.token, body: { content } });
+const heldLines = () => world.log.filter(({ event }) => event === "stream.horizon_held");
+const ageOfHorizon = async () => {
+  world.measurements.length = 0;
+  await scheduled.relay(world.context());
+  return world.measurements.find(({ name }) => name === "StreamHorizonAge")?.value;
+};
+
+describe("a transaction that stays open in another database of the cluster", () => {
+  test("an open transaction of another database does not hold streams back", async () => {
+    const listener = await follow();
+    await openTransaction(other, "insert into orders values (1)");
+    await write("one");
+    await write("two");
+    await listener.waitForEvents(2);
+    const resumed = await follow(listener.lastId());
+    await write("three");
+    await Promise.all([listener.waitForEvents(3), resumed.waitForEvents(1)]);
+    expect([contentsOf(listener), contentsOf(resumed)]).toEqual([["one", "two", "three"], ["three"]]);
+    expect(heldLines()).toEqual([]);
+    expect(await ageOfHorizon()).toBe(0);
+  });
+
+  test("a prepared transaction of another database does not hold streams back", async () => {
+    const listener = await follow();
+    const client = await openTransaction(other, "insert into orders values (2)");
+    await client.query("prepare transaction 'abandoned'");
+    await write("one");
+    await write("two");
+    await listener.waitForEvents(2);
+    expect(contentsOf(listener)).toEqual(["one", "two"]);
+    await client.query("rollback prepared 'abandoned'");
+  });
+});
+
+describe("a transaction that stays open in the database of the service", () => {
+  test("rows behind an open transaction wait for it, in order and without loss, and its session is logged", async () => {
+    const listener = await follow();
+    const slow = await openTransaction(own, INSERT, [home.board_id, "slow"]);
+    await write("one");
+    await write("two");
+    await pause(200);
+    expect(listener.events()).toEqual([]);
+    world.elapse(11_000);
+    await vi.waitFor(() => expect(heldLines()).toHaveLength(1), { timeout: 10_000 });
+    const { rows } = await slow.query("select pg_backend_pid() as pid");
+    expect(heldLines()[0]).toMatchObject({ level: "warn", pid: rows[0].pid, application_name: "nightly report" });
+    expect(heldLines()[0]!["age_seconds"]).toBeGreaterThanOrEqual(10);
+    await pause(200);
+    expect(heldLines(), "one line for each transaction").toHaveLength(1);
+    expect(listener.events()).toEqual([]);
+    expect(await ageOfHorizon()).toBeGreaterThanOrEqual(10);
+    await slow.query("commit");
+    await listener.waitForEvents(3);
+    expect(contentsOf(listener)).toEqual(["slow", "one", "two"]);
+    expect(await ageOfHorizon()).toBe(0);
+  });
+
+  test("a prepared transaction of the service's database is named in the log", async () => {
+    await follow();
+    const client = await openTransaction(own, INSERT, [home.board_id, "prepared"]);
+    await client.query("prepare transaction 'forgotten'");
+    await write("one");
+    world.elapse(11_000);
+    await vi.waitFor(
+      async () => {
+        await write("more");
+        world.elapse(11_000);
+        expect(heldLines()).toMatchObject([{ prepared_transaction: "forgotten" }]);
+      },
+      { timeout: 10_000, interval: 100 },
+    );
+    await client.query("rollback prepared 'forgotten'");
+  });
+});
+
+/** Whether any row appears below a horizon after that horizon was reported: it would be lost for every stream. */
+test("no row appears below a reported horizon, while transactions of two databases overlap", async () => {
+  let working = true;
+  const writer = async (url: string, statement: string, values: (number: number) => unknown[]) => {
+    for (let number = 0; working; number++) {
+      // New sessions take over the process numbers and slots of ended ones.
+      const client = new pg.Client(url);
+      await client.connect();
+      for (let round = 0; round < 3 && working; round++) {
+        await client.query("begin");
+        await client.query(statement, values(number));
+        await pause(Math.random() * 30);
+        await client.query(statement, values(number));
+        await client.query(Math.random() > 0.1 ? "commit" : "rollback");
+      }
+      await client.end();
+    }
+  };
+  const writers = [0, 1, 2, 3].flatMap(() => [
+    writer(own, INSERT, (number) => [home.board_id, String(number)]),
+    writer(other, "insert into orders values ($1)", (number) => [number]),
+  ]);
+  await openTransaction(other, "insert into orders values (0)");
+  const reader = await connect(own);
+  const count = async (horizon: bigint) =>
+    Number((await reader.query("select count(*) from board_memory where tx < $1::text::xid8", [horizon])).rows[0].count);
+  const reported: { horizon: bigint; rows: number }[] = [];
+  const until = performance.now() + 8_000;
+  while (performance.now() < until) {
+    const { horizon } = await readOwnHorizon(world.context());
+    reported.push({ horizon, rows: await count(horizon) });
+  }
+  working = false;
+  await Promise.all(writers);
+  const plain = BigInt((await reader.query("select pg_snapshot_xmin(pg_current_snapshot())::text as xmin")).rows[0].xmin);
+  expect(reported.at(-1)!.horizon, "the other database's transaction is older than the horizon").toBeGreaterThan(plain);
+  expect(new Set(reported.map(({ horizon }) => horizon)).size).toBeGreaterThan(50);
+  for (const { horizon, rows } of reported) expect(await count(horizon)).toBe(rows);
+}, 60_000);
