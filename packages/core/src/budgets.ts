@@ -21,7 +21,7 @@ export const BUDGETS = {
   webhook_total_refusals_per_minute: {
     default: 1_200,
     max: 1_000_000_000,
-    describe: "Refused posts per signed webhook and clock minute, before addresses with one are not read any more, 0 = no limit.",
+    describe: "Refused posts per signed webhook and clock minute; beyond it, addresses with a refusal get 429. 0 = no limit.",
   },
   auth_failures_per_minute: {
     default: 20,
@@ -32,6 +32,7 @@ export const BUDGETS = {
     default: 4,
     max: 1_000,
     describe: "Host names of an organization's gateways that one process looks up at a time, 0 = no limit.",
+  },
   streams_per_caller: {
     default: 10,
     max: 100_000,
