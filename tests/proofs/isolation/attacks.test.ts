@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { type Postgres, startPostgres } from "../../support/postgres.ts";
+import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
+import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
+import { seedOfRun } from "../crashes/random.ts";
+import { attacks } from "./attacks/all.ts";
+import { createTenants, expectUnharmed, type Outside, runAttack, startOutside, type Tenants } from "./run.ts";
+
+const seed = seedOfRun();
+const names = Object.keys(attacks);
+/** Seconds of an attack on the embedded database, where the attacks follow each other on one server. */
+const EMBEDDED_SECONDS = 2;
+let outside: Outside;
+
+beforeAll(async () => {
+  outside = await startOutside();
+});
+afterAll(async () => {
+  await cleanUpPrograms();
+  await outside.close();
+});
+
+const start = (environment: Record<string, string>, preloads: readonly string[] = []) =>
+  startServerProcess({ issuer: outside.identities.issuer, environment: { ...outside.environment, ...environment }, preloads });
+
+// oxlint-disable vitest/expect-expect -- expectUnharmed has them
+describe("on a PostgreSQL server", () => {
+  let postgres: Postgres;
+  let tenants: Tenants;
+  let copies = 0;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    const server = await start({ DATABASE_URL: await postgres.createDatabase("prepared") });
+    tenants = await createTenants(server, outside);
+    await server.stop();
+  });
+  afterAll(() => postgres.stop());
+
+  test.for(names)("B works as usual while A attacks with %s", async (name, { task }) => {
+    const DATABASE_URL = await postgres.createDatabase(`attack_${++copies}`, "prepared");
+    const server = await start({ DATABASE_URL }, attacks[name]!.preloads);
+    const outcome = await runAttack(server, outside, tenants, { name, seed });
+    await server.stop("SIGKILL");
+    task.meta.summary = { database: "PostgreSQL", ...outcome.summary, seed };
+    expectUnharmed(outcome);
+  });
+});
+
+describe("on the embedded database, one attack after the other", () => {
+  let server: ServerProcess;
+  let tenants: Tenants;
+  const preloads = ["names.cjs"];
+  const suited = names.filter((name) => !attacks[name]!.preloads?.some((preload) => !preloads.includes(preload)));
+  const folder = { DATA_DIR: "" };
+
+  beforeAll(async () => {
+    folder.DATA_DIR = dataFolder();
+    server = await start(folder, preloads);
+    tenants = await createTenants(server, outside);
+  });
+
+  test.for(suited)("B works as usual while A attacks with %s", async (name, { task }) => {
+    if (!server.isAlive()) server = await start(folder, preloads);
+    const outcome = await runAttack(server, outside, tenants, { name, seed, seconds: EMBEDDED_SECONDS });
+    task.meta.summary = { database: "embedded", ...outcome.summary, seed };
+    expectUnharmed(outcome);
+  });
+});
+// oxlint-enable vitest/expect-expect

@@ -1,0 +1,24 @@
+/** Every attack, in the order of the table that the run ends with. */
+import type { Attack } from "../attacker.ts";
+import { hostAttacks } from "./hosts.ts";
+import { requestAttacks } from "./requests.ts";
+import { socketAttacks } from "./sockets.ts";
+import { textAttacks } from "./texts.ts";
+import { workAttacks } from "./work.ts";
+
+export interface AttackPlan {
+  run: Attack;
+  /** Longer than the others where the service first has to notice something. */
+  seconds?: number;
+  /** Modules that the server has to load for it. */
+  preloads?: readonly string[];
+}
+
+export const attacks: Readonly<Record<string, AttackPlan>> = {
+  "nothing, for comparison": { run: async () => {} },
+  ...hostAttacks,
+  ...textAttacks,
+  ...requestAttacks,
+  ...socketAttacks,
+  ...workAttacks,
+};

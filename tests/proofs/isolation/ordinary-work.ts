@@ -1,0 +1,222 @@
+/** The ordinary work of an organization at a steady pace, measured from outside. */
+import { createHmac } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { createSender, type Tenant } from "./tenants.ts";
+
+/** What happened to one piece of work. */
+export interface Sample {
+  kind: string;
+  ms: number;
+  /** The status of the answer, or what went wrong. A delivery or event that arrived has 200. */
+  status: number | "no answer" | "lost";
+}
+
+export interface WorkTarget {
+  url: string;
+  tenant: Tenant;
+  host: FakeGateway;
+}
+
+export interface OrdinaryWork {
+  readonly samples: Sample[];
+  /** Ids of the payloads that were accepted. */
+  readonly accepted: string[];
+  /** Titles and texts of the accepted writes by task. */
+  readonly titles: Map<string, Set<string>>;
+  readonly comments: string[];
+  /** Starts nothing more and waits for what was started, at most the longest wait. */
+  stop(): Promise<void>;
+}
+
+const TASKS = 10;
+/** How long a request, a delivery or an event may take before it counts as lost. */
+export const LONGEST_WAIT_MS = 30_000;
+/** Pauses in milliseconds. Work starts at this pace even if earlier work is not done: a stall delays all that it meets. */
+const EVERY_MS = { list: 200, patch: 250, comment: 500, heartbeat: 300, post: 400, open_stream: 1_000 };
+
+/** Creates the tasks to work on, once for each database. */
+export async function createTasks(url: string, { token, board_id }: Tenant): Promise<string[]> {
+  const send = createSender(url, token);
+  const ids: string[] = [];
+  for (let n = 0; n < TASKS; n++)
+    ids.push((await send("POST", `/api/v1/boards/${board_id}/tasks`, { title: `Task ${n}` }))["id"]!);
+  return ids;
+}
+
+export async function startWork({ url, tenant, host }: WorkTarget, task_ids: readonly string[]): Promise<OrdinaryWork> {
+  const samples: Sample[] = [];
+  const running = new Set<Promise<unknown>>();
+  const timers: NodeJS.Timeout[] = [];
+  const board = `/api/v1/boards/${tenant.board_id}`;
+  const user = { authorization: `Bearer ${tenant.token}` };
+  const closing = new AbortController();
+  let count = 0;
+
+  /** Resolves with the answer's text, or null without a good answer. */
+  async function request(kind: string, path: string, init: RequestInit): Promise<string | null> {
+    const start = performance.now();
+    const add = (status: Sample["status"]) => void samples.push({ kind, ms: performance.now() - start, status });
+    try {
+      const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(LONGEST_WAIT_MS) });
+      const text = await answer.text();
+      add(answer.status);
+      return answer.ok ? text : null;
+    } catch {
+      add("no answer");
+      return null;
+    }
+  }
+
+  const arrivals = createArrivals(samples);
+  const offMessages = host.onMessage(({ message }) => arrivals.arrive("delivery", /^Payload ID: (\S+)$/m.exec(message)?.[1]));
+  const json = (method: string, body: object, headers: Record<string, string> = user) => ({
+    method,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+  const work: OrdinaryWork = {
+    samples,
+    accepted: [],
+    titles: new Map(),
+    comments: [],
+    async stop() {
+      timers.forEach((timer) => clearInterval(timer));
+      await Promise.all(running);
+      await arrivals.finish();
+      closing.abort();
+      offMessages();
+    },
+  };
+
+  const steps: Record<keyof typeof EVERY_MS, () => Promise<unknown>> = {
+    list: () => request("list", "/api/v1/boards", { headers: user }),
+    heartbeat: () =>
+      request("heartbeat", "/api/v1/agent/heartbeat", { method: "POST", headers: { "x-agent-token": tenant.lead.token } }),
+    async patch() {
+      const id = task_ids[count % task_ids.length]!;
+      const title = `Title ${++count}`;
+      const start = performance.now();
+      const text = await request("patch", `${board}/tasks/${id}`, json("PATCH", { title }));
+      if (text === null) return;
+      work.titles.set(id, (work.titles.get(id) ?? new Set()).add(title));
+      // A later change of the same task may replace this event, since a stream shows the present state.
+      arrivals.expect("event", `${id} ${(JSON.parse(text) as { updated_at: string }).updated_at}`, start);
+    },
+    async comment() {
+      const message = `Comment ${++count}`;
+      const path = `${board}/tasks/${task_ids[count % task_ids.length]}/comments`;
+      if ((await request("comment", path, json("POST", { message }))) !== null) work.comments.push(message);
+    },
+    async post() {
+      const body = JSON.stringify({ post: ++count });
+      const signature = createHmac("sha256", tenant.signed.secret).update(body).digest("hex");
+      const headers = { "content-type": "application/json", "x-hub-signature-256": `sha256=${signature}` };
+      const start = performance.now();
+      const text = await request("post", tenant.signed.path, { method: "POST", headers, body });
+      if (text === null) return;
+      const { payload_id } = JSON.parse(text) as { payload_id: string };
+      work.accepted.push(payload_id);
+      arrivals.expect("delivery", payload_id, start);
+    },
+    async open_stream() {
+      const start = performance.now();
+      const ends = new AbortController();
+      const late = setTimeout(() => ends.abort(), LONGEST_WAIT_MS);
+      try {
+        const answer = await fetch(`${url}${board}/approvals/stream`, { headers: user, signal: ends.signal });
+        samples.push({ kind: "open stream", ms: performance.now() - start, status: answer.status });
+      } catch {
+        samples.push({ kind: "open stream", ms: performance.now() - start, status: "no answer" });
+      } finally {
+        clearTimeout(late);
+        ends.abort();
+      }
+    },
+  };
+
+  const opened = Promise.withResolvers<void>();
+  const position = { last_id: "" };
+  const follow = async () => {
+    while (!closing.signal.aborted) {
+      const headers = { ...user, ...(position.last_id ? { "last-event-id": position.last_id } : {}) };
+      const answer = await fetch(`${url}${board}/tasks/stream`, { headers, signal: closing.signal }).catch(() => null);
+      if (answer?.ok) opened.resolve();
+      const onTask = ({ id, updated_at }: ShownTask) => arrivals.arriveUntil("event", id, updated_at);
+      if (answer?.ok && answer.body) await readTasks(answer.body, position, onTask).catch(() => {});
+      await pause(100);
+    }
+  };
+  void follow();
+  await opened.promise;
+
+  for (const [name, step] of Object.entries(steps)) {
+    const start = () => {
+      const one = step().finally(() => running.delete(one));
+      running.add(one);
+    };
+    timers.push(setInterval(start, EVERY_MS[name as keyof typeof EVERY_MS]));
+  }
+  return work;
+}
+
+/** Matches what was caused with what arrived, which may happen in any order. */
+function createArrivals(samples: Sample[]) {
+  const expected = new Map<string, { kind: string; start: number }>();
+  const early = new Map<string, number>();
+  const add = (kind: string, start: number, end: number) =>
+    void samples.push({ kind, ms: Math.max(0, end - start), status: 200 });
+  const arrivals = {
+    expect(kind: string, key: string, start: number): void {
+      const arrived = early.get(key);
+      if (arrived === undefined) expected.set(key, { kind, start });
+      else add(kind, start, arrived);
+    },
+    arrive(kind: string, key: string | undefined): void {
+      if (key === undefined) return;
+      early.set(key, performance.now());
+      const wanted = expected.get(key);
+      expected.delete(key);
+      if (wanted) add(kind, wanted.start, performance.now());
+    },
+    /** An event about a task also shows all earlier changes of it. */
+    arriveUntil(kind: string, id: string, time: string): void {
+      const last = `${id} ${time}`;
+      for (const key of expected.keys()) if (key !== last && key.startsWith(`${id} `) && key < last) arrivals.arrive(kind, key);
+      arrivals.arrive(kind, last);
+    },
+    async finish(): Promise<void> {
+      const deadline = performance.now() + LONGEST_WAIT_MS;
+      while (expected.size > 0 && performance.now() < deadline) await pause(20);
+      for (const { kind, start } of expected.values()) samples.push({ kind, ms: performance.now() - start, status: "lost" });
+    },
+  };
+  return arrivals;
+}
+
+interface ShownTask {
+  id: string;
+  updated_at: string;
+}
+
+/** Reads a stream to its end. A client that reconnects continues at `position`. */
+async function readTasks(
+  body: ReadableStream<Uint8Array>,
+  position: { last_id: string },
+  onTask: (task: ShownTask) => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of body) {
+    text += decoder.decode(part, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop()!;
+    for (const line of lines) {
+      if (line.startsWith("id: ")) position.last_id = line.slice(4);
+      if (!line.startsWith("data: ")) continue;
+      const { task } = JSON.parse(line.slice(6)) as { task?: ShownTask | null };
+      if (task) onTask(task);
+    }
+  }
+}

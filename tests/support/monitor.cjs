@@ -1,0 +1,19 @@
+// Preloaded into a server: every 100 ms it appends its memory and the longest stall of its event loop to MONITOR_FILE.
+const { appendFileSync } = require("node:fs");
+const { monitorEventLoopDelay } = require("node:perf_hooks");
+const { isMainThread } = require("node:worker_threads");
+
+if (isMainThread) {
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  let peak = 0;
+  const sample = () => {
+    // The kernel's peak also shows memory that was taken and released between two samples.
+    const max_rss = process.resourceUsage().maxRSS * 1024;
+    const rss = max_rss > peak ? max_rss : process.memoryUsage.rss();
+    peak = max_rss;
+    appendFileSync(process.env.MONITOR_FILE, `${JSON.stringify({ at: Date.now(), rss, stall_ms: delay.max / 1e6 })}\n`);
+    delay.reset();
+  };
+  setInterval(sample, 100).unref();
+}

@@ -1,0 +1,67 @@
+/** The real server as an operator starts it, with a measurement of its memory and of the stalls of its event loop. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { type Program, startProgram, temporaryFolder } from "./program.ts";
+import { TEST_KEYS } from "./world.ts";
+
+export interface Usage {
+  /** The most memory in MB. */
+  memory_mb: number;
+  /** The longest time in milliseconds for which the event loop did nothing else. */
+  stall_ms: number;
+}
+
+export interface ServerProcess extends Program {
+  url: string;
+  isAlive(): boolean;
+  /** The usage since a time in milliseconds since 1970. */
+  usageSince(time: number): Usage;
+}
+
+export interface ServerProcessOptions {
+  /** The URL of the identity provider. */
+  issuer: string;
+  environment?: Readonly<Record<string, string>>;
+  /** Modules to load before the server. Those of tests/support are named without a folder. */
+  preloads?: readonly string[];
+}
+
+const MB = 1024 * 1024;
+
+export async function startServerProcess({ issuer, environment, preloads = [] }: ServerProcessOptions): Promise<ServerProcess> {
+  const folder = temporaryFolder();
+  const monitor_file = path.join(folder, "monitor");
+  const program = startProgram("main", {
+    AUTH_MODE: "oidc",
+    OIDC_ISSUER: issuer,
+    OIDC_JWKS_URL: `${issuer}keys`,
+    GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    PORT: "0",
+    DATA_DIR: folder,
+    LOG_LEVEL: "error",
+    MONITOR_FILE: monitor_file,
+    NODE_OPTIONS: ["monitor.cjs", ...preloads].map(toFlag).join(" "),
+    ...TEST_KEYS,
+    ...environment,
+  });
+  let alive = true;
+  void program.exited.then(() => (alive = false));
+  const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
+  return Object.assign(program, {
+    url: url!,
+    isAlive: () => alive,
+    usageSince(time: number): Usage {
+      const lines = existsSync(monitor_file) ? readFileSync(monitor_file, "utf8").split("\n").slice(0, -1) : [];
+      const samples = lines.map((line) => JSON.parse(line) as { at: number; rss: number; stall_ms: number });
+      const recent = samples.filter(({ at }) => at >= time);
+      const most = (values: number[]) => Math.round(values.reduce((a, b) => Math.max(a, b), 0));
+      return { memory_mb: most(recent.map(({ rss }) => rss / MB)), stall_ms: most(recent.map(({ stall_ms }) => stall_ms)) };
+    },
+  });
+}
+
+/** CommonJS modules are required, so that they run before any other module is loaded. */
+function toFlag(name: string): string {
+  const file = path.resolve(import.meta.dirname, name);
+  return `${name.endsWith(".cjs") ? "--require" : "--import"} ${JSON.stringify(file)}`;
+}
