@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { createWebSocketStream, WebSocketServer } from "ws";
+import { createStatementReader } from "./statement-reader.ts";
 
 export interface NeonProxy {
   /** The address as `host:port/path`, for the driver's `wsProxy`. */
@@ -25,7 +26,7 @@ export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonPr
   server.on("connection", (socket) => {
     const frames = createWebSocketStream(socket);
     const upstream = connect({ port: postgres.port, host: postgres.host ?? "127.0.0.1", noDelay: true });
-    if (postgres.onStatement) frames.on("data", statementReader(postgres.onStatement));
+    if (postgres.onStatement) frames.on("data", createStatementReader(postgres.onStatement));
     frames.pipe(upstream).pipe(frames);
     // When either side closes, the other side is closed.
     frames.on("error", () => upstream.destroy()).on("close", () => upstream.destroy());
@@ -48,30 +49,3 @@ export async function startNeonProxy(postgres: NeonProxyOptions): Promise<NeonPr
       }),
   };
 }
-
-/**
- * Reads a client's messages in PostgreSQL's protocol and reports each statement: "Q" is a query, "P" prepares a statement
- * under a name, which may be empty, and "B" executes the statement of that name.
- */
-function statementReader(report: (text: string) => void): (chunk: Buffer) => void {
-  let unread = Buffer.alloc(0);
-  let started = false;
-  const texts = new Map<string, string>();
-  return (chunk) => {
-    unread = Buffer.concat([unread, chunk]);
-    // The first message has no type before its length.
-    for (let head = started ? 1 : 0; unread.length >= head + 4; head = 1) {
-      const end = head + unread.readUInt32BE(head);
-      if (unread.length < end) return;
-      const [type, body] = [started ? String.fromCharCode(unread[0]!) : "", unread.subarray(head + 4, end)];
-      if (type === "Q") report(textAt(body, 0));
-      if (type === "P") texts.set(textAt(body, 0), textAt(body, body.indexOf(0) + 1));
-      // The name of the portal precedes the name of the statement.
-      if (type === "B") report(texts.get(textAt(body, body.indexOf(0) + 1)) ?? "");
-      unread = unread.subarray(end);
-      started = true;
-    }
-  };
-}
-
-const textAt = (body: Buffer, start: number) => body.toString("utf8", start, body.indexOf(0, start));

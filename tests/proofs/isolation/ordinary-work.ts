@@ -7,9 +7,11 @@ import { createSender, type Tenant } from "./tenants.ts";
 /** What happened to one piece of work. */
 export interface Sample {
   kind: string;
+  /** When it began, in milliseconds since 1970. */
+  at: number;
   ms: number;
   /** The status of the answer, or what went wrong. A delivery or event that arrived has 200. */
-  status: number | "no answer" | "lost";
+  status: number | "no answer" | "lost" | "503 without Retry-After";
 }
 
 export interface WorkTarget {
@@ -22,8 +24,7 @@ export interface OrdinaryWork {
   readonly samples: Sample[];
   /** Ids of the payloads that were accepted. */
   readonly accepted: string[];
-  /** Titles and texts of the accepted writes by task. */
-  readonly titles: Map<string, Set<string>>;
+  /** Texts of the accepted comments. */
   readonly comments: string[];
   /** Starts nothing more and waits for what was started, at most the longest wait. */
   stop(): Promise<void>;
@@ -56,11 +57,11 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
   /** Resolves with the answer's text, or null without a good answer. */
   async function request(kind: string, path: string, init: RequestInit): Promise<string | null> {
     const start = performance.now();
-    const add = (status: Sample["status"]) => void samples.push({ kind, ms: performance.now() - start, status });
+    const add = (status: Sample["status"]) => void samples.push(toSample(kind, start, performance.now(), status));
     try {
       const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(LONGEST_WAIT_MS) });
       const text = await answer.text();
-      add(answer.status);
+      add(statusOf(answer));
       return answer.ok ? text : null;
     } catch {
       add("no answer");
@@ -79,7 +80,6 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
   const work: OrdinaryWork = {
     samples,
     accepted: [],
-    titles: new Map(),
     comments: [],
     async stop() {
       timers.forEach((timer) => clearInterval(timer));
@@ -100,7 +100,6 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
       const start = performance.now();
       const text = await request("patch", `${board}/tasks/${id}`, json("PATCH", { title }));
       if (text === null) return;
-      work.titles.set(id, (work.titles.get(id) ?? new Set()).add(title));
       // A later change of the same task may replace this event, since a stream shows the present state.
       arrivals.expect("event", `${id} ${(JSON.parse(text) as { updated_at: string }).updated_at}`, start);
     },
@@ -126,9 +125,9 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
       const late = setTimeout(() => ends.abort(), LONGEST_WAIT_MS);
       try {
         const answer = await fetch(`${url}${board}/approvals/stream`, { headers: user, signal: ends.signal });
-        samples.push({ kind: "open stream", ms: performance.now() - start, status: answer.status });
+        samples.push(toSample("open stream", start, performance.now(), statusOf(answer)));
       } catch {
-        samples.push({ kind: "open stream", ms: performance.now() - start, status: "no answer" });
+        samples.push(toSample("open stream", start, performance.now(), "no answer"));
       } finally {
         clearTimeout(late);
         ends.abort();
@@ -161,12 +160,22 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
   return work;
 }
 
+/** `start` and `end` are times of the clock of `performance.now()`. */
+const toSample = (kind: string, start: number, end: number, status: Sample["status"]): Sample => ({
+  kind,
+  at: performance.timeOrigin + start,
+  ms: Math.max(0, end - start),
+  status,
+});
+
+const statusOf = ({ status, headers }: Response) =>
+  status === 503 && !headers.has("retry-after") ? "503 without Retry-After" : status;
+
 /** Matches what was caused with what arrived, which may happen in any order. */
 function createArrivals(samples: Sample[]) {
   const expected = new Map<string, { kind: string; start: number }>();
   const early = new Map<string, number>();
-  const add = (kind: string, start: number, end: number) =>
-    void samples.push({ kind, ms: Math.max(0, end - start), status: 200 });
+  const add = (kind: string, start: number, end: number) => void samples.push(toSample(kind, start, end, 200));
   const arrivals = {
     expect(kind: string, key: string, start: number): void {
       const arrived = early.get(key);
@@ -189,7 +198,7 @@ function createArrivals(samples: Sample[]) {
     async finish(): Promise<void> {
       const deadline = performance.now() + LONGEST_WAIT_MS;
       while (expected.size > 0 && performance.now() < deadline) await pause(20);
-      for (const { kind, start } of expected.values()) samples.push({ kind, ms: performance.now() - start, status: "lost" });
+      for (const { kind, start } of expected.values()) samples.push(toSample(kind, start, performance.now(), "lost"));
     },
   };
   return arrivals;
