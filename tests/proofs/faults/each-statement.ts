@@ -11,11 +11,11 @@ const UNDISTURBED = 3;
 
 export interface Operation {
   method: string;
-  path(prepared: Prepared): string;
+  path: (prepared: Prepared) => string;
   /** A body that names the attempt. */
-  body(attempt: string): object;
+  body: (attempt: string) => object;
   /** Returns the attempts whose work is stored, with repetitions. */
-  read(url: string, prepared: Prepared): Promise<string[]>;
+  read: (url: string, prepared: Prepared) => Promise<string[]>;
 }
 
 const listOf = async (url: string, token: string, path: string) =>

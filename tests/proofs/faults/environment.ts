@@ -17,7 +17,7 @@ import { createTenant, HOST_TOKEN, type Tenant } from "../isolation/tenants.ts";
 export const DRIVERS = ["node-postgres", "Neon's driver"] as const;
 export type Driver = (typeof DRIVERS)[number];
 
-/** Where the identity provider's keys are. It can be away while the provider still signs tokens. */
+/** Where the identity provider's keys are. They can be unreachable while the provider signs tokens. */
 export interface KeyServer {
   stop(): Promise<void>;
   start(): Promise<void>;

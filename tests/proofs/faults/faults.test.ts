@@ -37,7 +37,7 @@ async function startOnCopy(driver: Driver): Promise<{ server: ServerProcess; dat
 
 // oxlint-disable vitest/expect-expect -- expectHarmless has them
 describe.each(DRIVERS)("with %s", (driver) => {
-  test.for(Object.keys(databaseFaults))("nothing is lost and work goes on after the fault: %s", async (name, { task }) => {
+  test.for(Object.keys(databaseFaults))("nothing is lost and the service recovers after: %s", async (name, { task }) => {
     const { server, database } = await startOnCopy(driver);
     const run = await runFault(surroundings, server, prepared, { name, fault: databaseFaults[name]!, database, seed });
     task.meta.summary = { driver, ...run.summary, seed };
@@ -53,7 +53,7 @@ describe.each(DRIVERS)("with %s", (driver) => {
 });
 
 describe("with everything else that the service talks to", () => {
-  test.for(Object.keys(otherFaults))("nothing is lost and work goes on after the fault: %s", async (name, { task }) => {
+  test.for(Object.keys(otherFaults))("nothing is lost and the service recovers after: %s", async (name, { task }) => {
     const { server, database } = await startOnCopy("node-postgres");
     const run = await runFault(surroundings, server, prepared, { name, fault: otherFaults[name]!, database, seed });
     task.meta.summary = { driver: "node-postgres", ...run.summary, seed };
@@ -62,7 +62,7 @@ describe("with everything else that the service talks to", () => {
 });
 // oxlint-enable vitest/expect-expect
 
-test("people get 503 and agents go on while keys of the identity provider were never read", async ({ task }) => {
+test("people get 503 and agents work while keys of the identity provider were never read", async ({ task }) => {
   const { tenant, task_ids } = prepared;
   await surroundings.keys.stop();
   const { server } = await startOnCopy("node-postgres");
@@ -150,7 +150,7 @@ test("a full disk is reported, and the embedded database loses nothing", async (
   expect(accepted.filter((message) => !stored.includes(message))).toEqual([]);
   expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([]);
   expect(statuses).toContain(503);
-  if (was_alive) expect(health).toBe(200);
+  expect(was_alive ? health : 200).toBe(200);
   expect(recovery_ms).toBeLessThanOrEqual(MAX_RECOVERY_MS);
   expect(ending).toMatchObject({ signal: null });
 });

@@ -12,6 +12,8 @@ import type { Prepared, Surroundings } from "./environment.ts";
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
+/** Deliveries to a host that was away are repeated after 10 s, then after 20 s. */
+const DELIVERIES_MS = 60_000;
 const PAGE = 200;
 
 export interface FaultRun {
@@ -47,7 +49,7 @@ export async function runFault(
   const ended = Date.now();
   const recovery_ms = await recover(server, tenant, task_ids[0]!);
   await pause(AFTER_MS);
-  await work.stop();
+  await work.stop(DELIVERIES_MS);
   const delivered = host.messages
     .slice(messages_before)
     .flatMap(({ message }) => /^Payload ID: (\S+)$/m.exec(message)?.slice(1) ?? []);
@@ -73,7 +75,8 @@ export async function runFault(
 }
 
 /** Asks until a person can read and write and an agent can report again, and returns how long that took. */
-export async function recover({ url, isAlive }: ServerProcess, tenant: Tenant, task_id: string): Promise<number> {
+export async function recover(server: ServerProcess, tenant: Tenant, task_id: string): Promise<number> {
+  const { url } = server;
   const start = Date.now();
   const user = createSender(url, tenant.token);
   const works = async () => {
@@ -82,7 +85,7 @@ export async function recover({ url, isAlive }: ServerProcess, tenant: Tenant, t
     await createSender(url, null, tenant.lead.token)("POST", "/api/v1/agent/heartbeat");
     return true;
   };
-  while (isAlive() && Date.now() - start < 4 * MAX_RECOVERY_MS && !(await works().catch(() => false))) await pause(20);
+  while (server.isAlive() && Date.now() - start < 4 * MAX_RECOVERY_MS && !(await works().catch(() => false))) await pause(20);
   return Date.now() - start;
 }
 

@@ -6,7 +6,8 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.ts"],
     globalSetup: ["../../support/database-template.ts"],
-    reporters: ["default", "../crashes/summary-reporter.ts"],
+    // Each line appears when its test ends, since a run takes minutes.
+    reporters: ["verbose", "../crashes/summary-reporter.ts"],
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },

@@ -1,5 +1,5 @@
 /**
- * The process of organization A during an attack. It has a process of its own, so that its work does not slow the
+ * The process of organization A during an attack. It is a separate process, so that its work does not slow the
  * measurement of organization B. It runs until it is killed and reports what the service answered.
  */
 import { setTimeout as pause } from "node:timers/promises";

@@ -36,12 +36,17 @@ export async function startHostileHost(answer: Answer, onConnected: (socket: Web
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Starts a host that accepts connections and never says anything. */
-export async function startSilentHost(): Promise<string> {
+/** A host that refuses connections until `listen` is called, so that it is registered quickly, and then never says anything. */
+export async function createSilentHost(): Promise<{ url: string; listen(): Promise<void> }> {
   const server = createServer((socket) => socket.on("error", () => {}).resume());
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listen = async (port: number) => {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
+  server.close();
+  return { url: `ws://127.0.0.1:${port}`, listen: async () => void (await listen(port)) };
 }
 
 export const toResponse = ({ id }: Call, payload: unknown) => JSON.stringify({ type: "res", id, ok: true, payload });

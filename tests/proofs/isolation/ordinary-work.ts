@@ -26,13 +26,13 @@ export interface OrdinaryWork {
   readonly accepted: string[];
   /** Texts of the accepted comments. */
   readonly comments: string[];
-  /** Starts nothing more and waits for what was started, at most the longest wait. */
-  stop(): Promise<void>;
+  /** Starts nothing more and waits for what was started: for deliveries and events at most this long. */
+  stop(wait_ms?: number): Promise<void>;
 }
 
 const TASKS = 10;
-/** How long a request, a delivery or an event may take before it counts as lost. */
-export const LONGEST_WAIT_MS = 30_000;
+/** How long a request waits for its answer, and deliveries and events are waited for at the end. */
+const LONGEST_WAIT_MS = 15_000;
 /** Pauses in milliseconds. Work starts at this pace even if earlier work is not done: a stall delays all that it meets. */
 const EVERY_MS = { list: 200, patch: 250, comment: 500, heartbeat: 300, post: 400, open_stream: 1_000 };
 
@@ -81,10 +81,10 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
     samples,
     accepted: [],
     comments: [],
-    async stop() {
+    async stop(wait_ms = LONGEST_WAIT_MS) {
       timers.forEach((timer) => clearInterval(timer));
       await Promise.all(running);
-      await arrivals.finish();
+      await arrivals.finish(wait_ms);
       closing.abort();
       offMessages();
     },
@@ -195,8 +195,8 @@ function createArrivals(samples: Sample[]) {
       for (const key of expected.keys()) if (key !== last && key.startsWith(`${id} `) && key < last) arrivals.arrive(kind, key);
       arrivals.arrive(kind, last);
     },
-    async finish(): Promise<void> {
-      const deadline = performance.now() + LONGEST_WAIT_MS;
+    async finish(wait_ms: number): Promise<void> {
+      const deadline = performance.now() + wait_ms;
       while (expected.size > 0 && performance.now() < deadline) await pause(20);
       for (const { kind, start } of expected.values()) samples.push(toSample(kind, start, performance.now(), "lost"));
     },

@@ -19,7 +19,7 @@ import { writeFileSync } from "node:fs";
 
 /** The bound of the promise: 99 of 100 pieces of B's work are done in this time during every attack. */
 export const MAX_P99_MS = 5_000;
-/** The measurement goes on after the attacker is gone, because what it left behind must not hurt either. */
+/** The measurement continues without the attacker, because what it left behind must not hurt either. */
 const AFTER_MS = 500;
 
 /** What all servers of a run share: the world outside of the service. */

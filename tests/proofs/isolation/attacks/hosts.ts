@@ -1,6 +1,6 @@
 /** Attacks by the hosts of an organization. */
 import type { Attacker } from "../attacker.ts";
-import { nested, startHostileHost, startSilentHost, toResponse } from "../hostile-host.ts";
+import { createSilentHost, nested, startHostileHost, toResponse } from "../hostile-host.ts";
 import type { AttackPlan } from "./all.ts";
 
 const AGENTS = 40;
@@ -17,8 +17,9 @@ const connection = (url: string) => ({ url, token: "some-token-of-a", workspace_
 const addGateway = (a: Attacker, url: string, n = 0) => a.create("/api/v1/gateways", { name: `Host ${n}`, ...connection(url) });
 
 /** Adds a board with agents on a host, whose jobs then talk to it. */
-async function addAgents(a: Attacker, url: string, agents: number): Promise<string> {
+async function addAgents(a: Attacker, url: string, agents: number, onRegistered = async () => {}): Promise<string> {
   const gateway_id = await addGateway(a, url);
+  await onRegistered();
   const board = { name: "Crowd", description: "A crowd", gateway_id, max_agents: agents };
   const board_id = await a.create("/api/v1/boards", board);
   for (let n = 0; n < agents; n++) await a.create("/api/v1/agents", { name: `Agent ${n}`, board_id });
@@ -38,7 +39,8 @@ export const hostAttacks: Readonly<Record<string, AttackPlan>> = {
   "40 agents on a host that never answers": {
     seconds: LONG_SECONDS,
     async run(a) {
-      await addAgents(a, await startSilentHost(), AGENTS);
+      const { url, listen } = await createSilentHost();
+      await addAgents(a, url, AGENTS, listen);
     },
   },
   "40 agents on a host that answers no call": {
@@ -50,11 +52,12 @@ export const hostAttacks: Readonly<Record<string, AttackPlan>> = {
   "40 gateways whose hosts are silent or refuse": {
     seconds: LONG_SECONDS,
     async run(a) {
-      const silent = await startSilentHost();
       const mute = await startHostileHost(() => {});
       await Promise.all(
         Array.from({ length: GATEWAYS }, async (_, n) => {
-          const gateway_id = await addGateway(a, [silent, mute, REFUSED][n % 3]!, n);
+          const silent = await createSilentHost();
+          const gateway_id = await addGateway(a, [silent.url, mute, REFUSED][n % 3]!, n);
+          if (n % 3 === 0) await silent.listen();
           const board_id = await a.create("/api/v1/boards", { name: `Board ${n}`, description: "A board", gateway_id });
           await a.create("/api/v1/agents", { name: "Lead", board_id, is_board_lead: true });
         }),
@@ -63,8 +66,9 @@ export const hostAttacks: Readonly<Record<string, AttackPlan>> = {
   },
   "status of a silent host, 50 requests at a time": {
     async run(a) {
-      const url = encodeURIComponent(await startSilentHost());
-      await a.forever(50, () => a.call("GET", `/api/v1/gateways/status?gateway_url=${url}`));
+      const { url, listen } = await createSilentHost();
+      await listen();
+      await a.forever(50, () => a.call("GET", `/api/v1/gateways/status?gateway_url=${encodeURIComponent(url)}`));
     },
   },
   "answers of a host nested 200,000 deep": {

@@ -109,7 +109,7 @@ export const requestAttacks: Readonly<Record<string, AttackPlan>> = {
     run: (a) =>
       a.forever(16, (n) => {
         const signature = n % 2 === 0 ? {} : { "x-hub-signature-256": `sha256=${"0".repeat(64)}` };
-        // Each comes from a network of its own, as the posts of a botnet do.
+        // Each comes from another network, as the posts of a botnet do.
         const headers = { ...signature, "x-forwarded-for": `2001:db8:${(n % 50_000).toString(16)}::1` };
         return a.call("POST", a.victim.signed_path, { raw: "{}", headers, anonymous: true });
       }),

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cleanUpPrograms, dataFolder } from "../support/program.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { createTenants, expectUnharmed, type Outside, runAttack, startOutside, type Tenants } from "./isolation/run.ts";
+
+// These are a few of the attacks of `npm run test:isolation`.
+const ATTACKS = [
+  "answers of a host nested 200,000 deep",
+  "a soul that multiplies a long profile 5,000 times",
+  "40 agents on a host that never answers",
+];
+const SECONDS = 2;
+const SEED = 20_261_122;
+let outside: Outside;
+let server: ServerProcess;
+let tenants: Tenants;
+
+beforeAll(async () => {
+  outside = await startOutside();
+  const environment = { ...outside.environment, DATA_DIR: dataFolder() };
+  server = await startServerProcess({ issuer: outside.identities.issuer, environment });
+  tenants = await createTenants(server, outside);
+});
+afterAll(async () => {
+  await cleanUpPrograms();
+  await outside.close();
+});
+
+test.each(ATTACKS)("an organization works as usual while another one attacks with %s", { timeout: 60_000 }, async (name) => {
+  const outcome = await runAttack(server, outside, tenants, { name, seed: SEED, seconds: SECONDS });
+  expect(outcome.alive).toBe(true);
+  expectUnharmed(outcome);
+});
