@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 export interface Names {
@@ -16,7 +17,8 @@ export interface Names {
 
 const TYPE_A = 1;
 
-export async function startNames(folder: string): Promise<Names> {
+export async function startNames(): Promise<Names> {
+  const folder = mkdtempSync(path.join(tmpdir(), "board-names-"));
   const pipe = path.join(folder, "names-pipe");
   const down = path.join(folder, "names-down");
   execFileSync("mkfifo", [pipe]);
@@ -35,6 +37,7 @@ export async function startNames(folder: string): Promise<Names> {
     async close() {
       socket.close();
       await once(socket, "close");
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -9,7 +9,6 @@ import { type IdentityProvider, startIdentityProvider } from "../../support/iden
 import { type Names, startNames } from "../../support/names.ts";
 import { startNeonProxy } from "../../support/neon-proxy.ts";
 import { administer, type Postgres, startPostgres } from "../../support/postgres.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
 import { createTasks } from "../isolation/ordinary-work.ts";
 import { createTenant, HOST_TOKEN, type Tenant } from "../isolation/tenants.ts";
@@ -49,7 +48,7 @@ const NAME = "machine.test";
 export async function startSurroundings(): Promise<Surroundings> {
   const [postgres, names, identities, events, host] = await Promise.all([
     startPostgres(),
-    startNames(temporaryFolder()),
+    startNames(),
     startIdentityProvider(),
     startFakeEventBridge(),
     startFakeGateway({ token: HOST_TOKEN }),

@@ -12,8 +12,8 @@ import type { Prepared, Surroundings } from "./environment.ts";
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
-/** Deliveries to a host that was away are repeated after 10 s, then after 20 s. */
-const DELIVERIES_MS = 60_000;
+/** A job whose lease was granted in an answer that got lost waits until the lease expires, which takes a minute. */
+const DELIVERIES_MS = 100_000;
 const PAGE = 200;
 
 export interface FaultRun {

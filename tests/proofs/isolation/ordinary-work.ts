@@ -52,6 +52,8 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
   const board = `/api/v1/boards/${tenant.board_id}`;
   const user = { authorization: `Bearer ${tenant.token}` };
   const closing = new AbortController();
+  /** A repeated title would change nothing, and so would cause no event. */
+  const label = Date.now().toString(36);
   let count = 0;
 
   /** Resolves with the answer's text, or null without a good answer. */
@@ -96,7 +98,7 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
       request("heartbeat", "/api/v1/agent/heartbeat", { method: "POST", headers: { "x-agent-token": tenant.lead.token } }),
     async patch() {
       const id = task_ids[count % task_ids.length]!;
-      const title = `Title ${++count}`;
+      const title = `Title ${label} ${++count}`;
       const start = performance.now();
       const text = await request("patch", `${board}/tasks/${id}`, json("PATCH", { title }));
       if (text === null) return;
@@ -104,7 +106,7 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
       arrivals.expect("event", `${id} ${(JSON.parse(text) as { updated_at: string }).updated_at}`, start);
     },
     async comment() {
-      const message = `Comment ${++count}`;
+      const message = `Comment ${label} ${++count}`;
       const path = `${board}/tasks/${task_ids[count % task_ids.length]}/comments`;
       if ((await request("comment", path, json("POST", { message }))) !== null) work.comments.push(message);
     },

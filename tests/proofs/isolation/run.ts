@@ -40,6 +40,9 @@ export interface Tenants {
   task_ids: string[];
 }
 
+/** A proxy is trusted, so that attackers have many addresses. The rate is low, so that it is used up within seconds. */
+const SETTINGS = { TRUSTED_PROXIES: "127.0.0.1", WEBHOOK_RATE_PER_MINUTE: "240" };
+
 /** What an attack did, as the table shows it. */
 export interface Outcome {
   samples: Sample[];
@@ -54,7 +57,7 @@ export async function startOutside(): Promise<Outside> {
   const folder = temporaryFolder();
   const [identities, names, codeHost, own, victim] = await Promise.all([
     startIdentityProvider(),
-    startNames(folder),
+    startNames(),
     startCodeHost(),
     startFakeGateway({ token: HOST_TOKEN }),
     startFakeGateway({ token: HOST_TOKEN, dialect: "2026.9.6" }),
@@ -68,7 +71,7 @@ export async function startOutside(): Promise<Outside> {
     names,
     codeHost,
     hosts: { own, victim },
-    environment: { ...names.env, OTHERS_PORT: String(port), OTHERS_CA: certificate, TRUSTED_PROXIES: "127.0.0.1" },
+    environment: { ...names.env, OTHERS_PORT: String(port), OTHERS_CA: certificate, ...SETTINGS },
     async close() {
       await Promise.all([own.close(), victim.close(), codeHost.close(), names.close(), identities.close()]);
     },
