@@ -123,7 +123,7 @@ test("a full disk is reported, and the embedded database loses nothing", async (
   };
   for (let n = 0; n < 10; n++) expect(await write(`before ${n}`)).toBe(200);
   writeFileSync(full, "");
-  for (let n = 0; n < 20; n++) statuses.push(await write(`${n % 2 === 0 ? "during" : "during ".repeat(2_000)} ${n}`));
+  for (let n = 0; n < 8; n++) statuses.push(await write(`${n % 2 === 0 ? "during" : "during ".repeat(2_000)} ${n}`));
   const health = await fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(5_000) }).then(
     ({ status }) => status,
     () => 0,

@@ -26,6 +26,7 @@ export interface Tenant {
 
 const MAX_AGENTS = 200;
 const READY_TIMEOUT_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 15_000;
 
 export async function createTenant(
   url: string,
@@ -71,8 +72,9 @@ type Sender = (method: string, path: string, body?: object) => Promise<Record<st
 export function createSender(url: string, token: string | null, agent?: string): Sender {
   const headers = { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(agent ? { "x-agent-token": agent } : {}) };
   return async (method, path, body) => {
-    const init = body ? { body: JSON.stringify(body) } : {};
-    const answer = await fetch(url + path, { method, headers: { ...headers, "content-type": "application/json" }, ...init });
+    const init = { method, headers: { ...headers, "content-type": "application/json" } };
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const answer = await fetch(url + path, { ...init, ...(body ? { body: JSON.stringify(body) } : {}), signal });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return JSON.parse(text) as Record<string, string>;
