@@ -37,7 +37,7 @@ export async function startHostileHost(answer: Answer, onConnected: (socket: Web
 }
 
 /** A host that refuses connections until `listen` is called, so that it is registered quickly, and then never says anything. */
-export async function createSilentHost(): Promise<{ url: string; listen(): Promise<void> }> {
+export async function createSilentHost(): Promise<{ url: string; listen: () => Promise<void> }> {
   const server = createServer((socket) => socket.on("error", () => {}).resume());
   const listen = async (port: number) => {
     server.listen(port, "127.0.0.1");

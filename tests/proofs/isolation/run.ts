@@ -13,7 +13,8 @@ import type { ServerProcess } from "../../support/server-process.ts";
 import { findWebRedirect } from "../../support/web-redirect.ts";
 import { attacks } from "./attacks/all.ts";
 import type { AttackStart, Tally } from "./attacker.ts";
-import { createTasks, type Sample, startWork } from "./ordinary-work.ts";
+import type { Sample } from "./arrivals.ts";
+import { createTasks, startWork } from "./ordinary-work.ts";
 import { createTenant, HOST_TOKEN, type Tenant } from "./tenants.ts";
 import { writeFileSync } from "node:fs";
 
@@ -40,8 +41,8 @@ export interface Tenants {
   task_ids: string[];
 }
 
-/** A proxy is trusted, so that attackers have many addresses. The rate is low, so that it is used up within seconds. */
-const SETTINGS = { TRUSTED_PROXIES: "127.0.0.1", WEBHOOK_RATE_PER_MINUTE: "240" };
+/** A proxy is trusted, so that attackers have many addresses. */
+const SETTINGS = { TRUSTED_PROXIES: "127.0.0.1" };
 
 /** What an attack did, as the table shows it. */
 export interface Outcome {

@@ -1,4 +1,5 @@
 /** Attacks by the hosts of an organization. */
+import type { WebSocket } from "ws";
 import type { Attacker } from "../attacker.ts";
 import { createSilentHost, nested, startHostileHost, toResponse } from "../hostile-host.ts";
 import type { AttackPlan } from "./all.ts";
@@ -162,7 +163,7 @@ export const hostAttacks: Readonly<Record<string, AttackPlan>> = {
 };
 
 /** Sends as much as the other side takes. */
-function flood(socket: import("ws").WebSocket, text: string): void {
+function flood(socket: WebSocket, text: string): void {
   if (socket.readyState !== socket.OPEN) return;
   const wait = socket.bufferedAmount > 20_000_000 ? 10 : 0;
   if (wait === 0) socket.send(text);

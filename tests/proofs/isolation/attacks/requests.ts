@@ -106,6 +106,8 @@ export const requestAttacks: Readonly<Record<string, AttackPlan>> = {
       }),
   },
   "unsigned posts to B's signed webhook": {
+    // Long enough to use up the rate of a webhook, and to post once more.
+    seconds: 9,
     run: (a) =>
       a.forever(16, (n) => {
         const signature = n % 2 === 0 ? {} : { "x-hub-signature-256": `sha256=${"0".repeat(64)}` };
