@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LookupLimitError } from "@board/core/address";
 import { createNameResolver, type ResolverOptions } from "@board/core/dns/resolver";
 import { describe, expect, test, type TestContext } from "vitest";
@@ -84,6 +85,8 @@ describe.concurrent("slow name servers", () => {
     const resolve = createResolver();
     expect(await outcomeOf(resolve("slow.example", { ...A, asks_system: true }))).toEqual(failedWith("EAI_AGAIN"));
     expect(takeNames()).toEqual(["slow.example"]);
+    // The look-up ends after its caller has been refused, and until then another caller would share it.
+    await yieldToOthers();
     expect(await outcomeOf(resolve("slow.example", { ...B, asks_system: true }))).toEqual(failedWith("EAI_AGAIN"));
     expect(takeNames()).toEqual([]);
   });
@@ -164,6 +167,8 @@ describe("how the machine is set up", () => {
     ]);
     expect(takeNames()).toEqual([]);
     expect(await resolve("good-2.example")).toEqual([ADDRESS]);
+    writeFileSync(files.hosts, "10.0.0.9 good.example");
+    expect(await resolve("good.example")).toEqual([{ address: "10.0.0.9", family: 4 }]);
     rmSync(files.hosts);
     expect(await resolve("good.example")).toEqual([ADDRESS]);
   });

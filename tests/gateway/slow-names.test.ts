@@ -6,12 +6,15 @@ import { createWorld, type Person, type World } from "../support/world.ts";
 const TOKEN = "test-token-123";
 
 let names: NameServer;
+/** Names with this beginning are said to be missing, and most others get no answer. */
+let missing = "unknown-";
 let host: FakeGateway;
 let world: World;
 
 beforeAll(async () => {
   names = await startNameServer((name) => {
     if (name === "good.example") return ["127.0.0.1"];
+    if (name.startsWith(missing)) return "missing";
     return name === "private.example" ? ["10.0.0.1"] : "silent";
   });
   host = await startFakeGateway({ token: TOKEN, dialect: "2026.2.9" });
@@ -27,7 +30,19 @@ afterAll(async () => {
 async function register({ token }: Person, hostname: string) {
   const body = { name: hostname, url: host.url.replace("127.0.0.1", hostname), workspace_root: "/srv", token: TOKEN };
   const answer = await world.call("POST", "/api/v1/gateways", { token, body });
-  return { status: answer.status, ...(answer.body as { connected?: boolean; last_error?: string; detail?: string }) };
+  return {
+    status: answer.status,
+    ...(answer.body as { id?: string; connected?: boolean; last_error?: string; detail?: string }),
+  };
+}
+
+/** What the status of each of these hosts says, all asked for at the same time. */
+function readErrors({ token }: Person, queries: readonly string[]): Promise<unknown[]> {
+  const read = async (query: string) => {
+    const { body } = await world.call("GET", `/api/v1/gateways/status?${query}`, { token });
+    return (body as { error: string | null }).error;
+  };
+  return Promise.all(queries.map(read));
 }
 
 async function owner(subject: string): Promise<Person> {
@@ -50,6 +65,25 @@ test("an organization whose gateways have slow name servers does not delay anoth
       "Gateway host name cannot be resolved: Too many host names of this organization are being looked up. Try again later.",
     ]),
   );
+});
+
+test("the budget also holds for gateways that are stored, and for addresses that a caller enters", async () => {
+  const [registrant, visitor] = [await owner("registrant"), await owner("visitor")];
+  const numbers = Array.from({ length: 12 }, (_, number) => number);
+  const stored = await Promise.all(numbers.map((number) => register(registrant, `unknown-${number}.example`)));
+  missing = "none";
+  const errors = await Promise.all([
+    readErrors(
+      registrant,
+      stored.map(({ id }) => `gateway_id=${id}`),
+    ),
+    readErrors(
+      visitor,
+      numbers.map((number) => `gateway_url=${encodeURIComponent(`ws://entered-${number}.example`)}`),
+    ),
+  ]);
+  const refusal = expect.stringContaining("Too many host names");
+  expect(errors).toEqual([expect.arrayContaining([refusal]), expect.arrayContaining([refusal])]);
 });
 
 test("a gateway whose name leads to a private address is not registered", async () => {
