@@ -30,6 +30,8 @@ export async function startService(environment: Record<string, string>): Promise
       LOG_LEVEL: "error",
       WEBHOOK_RATE_PER_MINUTE: "0",
       ...KEYS,
+      STREAMS_PER_CALLER: "0",
+      STREAMS_PER_ORGANIZATION: "0",
       ...environment,
     },
   });
