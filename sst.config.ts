@@ -14,6 +14,7 @@ export default $config({
     const { streamFunction } = await import("./infra/stream.ts");
     await import("./infra/deliveries.ts");
     await import("./infra/syncs.ts");
+    await import("./infra/probes.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
     await import("./infra/dashboard.ts");

@@ -1,10 +1,19 @@
-import { deliveries, type Queue, stream, syncs } from "../packages/functions/src/manifest.ts";
+import { deliveries, probes, type Queue, stream, syncs } from "../packages/functions/src/manifest.ts";
 import { alarm, expressionAlarm, MAX_METRICS_PER_ALARM } from "./alarm.ts";
 import { apiFunctions } from "./api.ts";
 import { deliveriesConsumer } from "./deliveries.ts";
 import { deadJobsMetric } from "./dead-jobs.ts";
 import { apiMetric, functionMetric, queueMetric, serviceMetric } from "./metrics.ts";
-import { deliveryDeadLetters, deliveryQueue, scheduleDeadLetters, syncDeadLetters, syncQueue } from "./queue.ts";
+import {
+  deliveryDeadLetters,
+  deliveryQueue,
+  probeDeadLetters,
+  probeQueue,
+  scheduleDeadLetters,
+  syncDeadLetters,
+  syncQueue,
+} from "./queue.ts";
+import { probesConsumer } from "./probes.ts";
 import { stageSettings } from "./stage.ts";
 import { streamFunction } from "./stream.ts";
 import { syncsConsumer } from "./syncs.ts";
@@ -19,6 +28,11 @@ alarm("DeadLettersPresent", visibleMessages(deliveryDeadLetters), {
 });
 alarm("SyncDeadLettersPresent", visibleMessages(syncDeadLetters), {
   summary: "Part of a template or skill pack sync failed each time it was received. The cause is a bug or a broken function",
+  section: "Dead letters",
+  threshold: 0,
+});
+alarm("ProbeDeadLettersPresent", visibleMessages(probeDeadLetters), {
+  summary: "A probe failed each time it was received. The cause is a bug or a broken function, never an unreachable host",
   section: "Dead letters",
   threshold: 0,
 });
@@ -42,6 +56,7 @@ function messageAgeAlarm(name: string, label: string, queue: sst.aws.Queue, { vi
 }
 messageAgeAlarm("DeliveriesLate", "Deliveries", deliveryQueue, deliveries);
 messageAgeAlarm("SyncsLate", "Parts of template and pack syncs", syncQueue, syncs);
+messageAgeAlarm("ProbesLate", "Probes of hosts", probeQueue, probes);
 
 // Recorded by each run of the relay schedule, before that run sends the overdue wake-ups.
 alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
@@ -72,7 +87,11 @@ expressionAlarm(
 expressionAlarm(
   "ConsumersFailing",
   "SUM(FILL(METRICS(), 0))",
-  { deliveries: functionMetric(deliveriesConsumer.name, "Errors"), syncs: functionMetric(syncsConsumer.name, "Errors") },
+  {
+    deliveries: functionMetric(deliveriesConsumer.name, "Errors"),
+    syncs: functionMetric(syncsConsumer.name, "Errors"),
+    probes: functionMetric(probesConsumer.name, "Errors"),
+  },
   {
     summary: "A consumer failed several times within five minutes: it crashes, exceeds its time or memory, or does not start",
     section: "Errors",

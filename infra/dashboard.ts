@@ -3,7 +3,16 @@ import type { Metric } from "./alarm.ts";
 import { deadJobsMetric } from "./dead-jobs.ts";
 import { deliveriesConsumer } from "./deliveries.ts";
 import { apiMetric, functionMetric, queueMetric, serviceMetric, SERVICE_NAMESPACE } from "./metrics.ts";
-import { deliveryDeadLetters, deliveryQueue, scheduleDeadLetters, syncDeadLetters, syncQueue } from "./queue.ts";
+import { probesConsumer } from "./probes.ts";
+import {
+  deliveryDeadLetters,
+  deliveryQueue,
+  probeDeadLetters,
+  probeQueue,
+  scheduleDeadLetters,
+  syncDeadLetters,
+  syncQueue,
+} from "./queue.ts";
 import { scheduler } from "./schedules.ts";
 import { streamFunction } from "./stream.ts";
 import { syncsConsumer } from "./syncs.ts";
@@ -33,12 +42,14 @@ const charts: Record<string, ChartLine[]> = {
     withStatistic(fiveMinuteMetric("IngestLag", "Maximum"), "p99"),
   ],
   "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
+  "Circuits of hosts": [linePerDimension("CircuitChanges", "state")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
-  "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
-  "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue)],
+    "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
+    "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue), messageAge(probeQueue)],
   "Dead letters and dead jobs": [
     visibleMessages(deliveryDeadLetters),
     visibleMessages(syncDeadLetters),
+    visibleMessages(probeDeadLetters),
     visibleMessages(scheduleDeadLetters),
     deadJobsMetric,
   ],
@@ -46,7 +57,7 @@ const charts: Record<string, ChartLine[]> = {
     withStatistic(fiveMinuteMetric("SyncDuration", "Maximum"), "p50"),
     fiveMinuteMetric("SyncDuration", "Maximum"),
   ],
-  "Background errors": [deliveriesConsumer.name, syncsConsumer.name, scheduler.name].map((name) =>
+  "Background errors": [deliveriesConsumer.name, syncsConsumer.name, probesConsumer.name, scheduler.name].map((name) =>
     functionMetric(name, "Errors"),
   ),
   "Open streams": [functionMetric(streamFunction.name, "ConcurrentExecutions", "Maximum")],

@@ -1,4 +1,5 @@
 import { deliveriesConsumer } from "./deliveries.ts";
+import { probesConsumer } from "./probes.ts";
 import { syncsConsumer } from "./syncs.ts";
 import type { Metric } from "./alarm.ts";
 
@@ -6,7 +7,7 @@ const namespace = `${$app.name}-${$app.stage}`;
 const metricName = "JobsGivenUp";
 
 // A dead job is a row in the database and a log line, not a dead letter of the queue, so it is counted from the log.
-for (const [name, consumer] of Object.entries({ Deliveries: deliveriesConsumer, Syncs: syncsConsumer }))
+for (const [name, consumer] of Object.entries({ Deliveries: deliveriesConsumer, Syncs: syncsConsumer, Probes: probesConsumer }))
   new aws.cloudwatch.LogMetricFilter(`${name}GivenUp`, {
     logGroupName: consumer.nodes.logGroup.apply((group) => group!.name),
     pattern: '{ $.event = "jobs.dead" }',

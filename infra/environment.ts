@@ -2,7 +2,7 @@ import { budgetVariables } from "../packages/core/src/budgets.ts";
 import { apiGateway } from "./api-gateway.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
-import { deliveryQueue, syncQueue } from "./queue.ts";
+import { deliveryQueue, probeQueue, syncQueue } from "./queue.ts";
 import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
 /** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
@@ -38,6 +38,7 @@ export const environment = {
   BASE_URL: apiGateway.url,
   DELIVERIES_QUEUE_URL: deliveryQueue.url,
   SYNCS_QUEUE_URL: syncQueue.url,
+  PROBES_QUEUE_URL: probeQueue.url,
   ...eventSettings,
   /** A dimension of the metrics, to separate stages of the same account. */
   STAGE: $app.stage,

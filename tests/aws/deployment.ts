@@ -4,7 +4,7 @@ import path from "node:path";
 import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/db/schema";
 import { silentLog } from "@board/core/log";
-import { deliveries, syncs } from "@board/functions/manifest";
+import { deliveries, probes, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { eq } from "drizzle-orm";
 import { type Bundle, bundleFunctions } from "../support/bundle.ts";
@@ -52,6 +52,7 @@ function getBundle(name: string): Promise<Bundle> {
 export const QUEUE = "deliveries";
 export const DEAD_LETTERS = "deliveries-dead";
 export const SYNCS_QUEUE = "syncs";
+export const PROBES_QUEUE = "probes";
 
 export async function startAwsDeployment(options: { visibility_seconds?: number } = {}): Promise<AwsDeployment> {
   const postgres = await startPostgres();
@@ -75,6 +76,11 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
     max_receives: syncs.max_receives,
     deadLetters: `${SYNCS_QUEUE}-dead`,
   });
+  const probeQueue = await sqs.create(PROBES_QUEUE, {
+    visibility_seconds: options.visibility_seconds ?? probes.visibility_seconds,
+    max_receives: probes.max_receives,
+    deadLetters: `${PROBES_QUEUE}-dead`,
+  });
   const environment: Record<string, string> = {
     ...sqs.env,
     ...TEST_KEYS,
@@ -83,6 +89,7 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
     NEON_PROXY: proxy.address,
     DELIVERIES_QUEUE_URL: queue,
     SYNCS_QUEUE_URL: syncQueue,
+    PROBES_QUEUE_URL: probeQueue,
     AUTH_MODE: "oidc",
     OIDC_ISSUER: world.identities.issuer,
     OIDC_JWKS_URL: `${world.identities.issuer}keys`,

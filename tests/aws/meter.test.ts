@@ -152,6 +152,7 @@ test("a function writes its metrics to its log in CloudWatch's format before it 
       DATABASE_URL: "postgres://nobody:none@127.0.0.1:9/none",
       DELIVERIES_QUEUE_URL: "http://127.0.0.1:9/deliveries",
       SYNCS_QUEUE_URL: "http://127.0.0.1:9/syncs",
+      PROBES_QUEUE_URL: "http://127.0.0.1:9/probes",
       LOCAL_AUTH_TOKEN: "t".repeat(50),
       AUTH_FAILURES_PER_MINUTE: "0",
     },

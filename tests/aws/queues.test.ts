@@ -14,24 +14,31 @@ beforeAll(async () => {
   Object.assign(process.env, sqs.env);
   await sqs.create("deliveries");
   await sqs.create("syncs");
+  await sqs.create("probes");
 });
 afterAll(() => sqs.close());
 
 const wakeUp = (queue: WakeUp["queue"]): WakeUp => ({ id: crypto.randomUUID(), organization_id: null, delay_seconds: 0, queue });
-const send = (urls: Record<WakeUp["queue"], string>, list: WakeUp[]) =>
-  createWakeUpSender(urls)(list, { debug: note, info: note, warn: note, error: note });
+const send = (list: WakeUp[], urls: Partial<Record<WakeUp["queue"], string>> = {}) =>
+  createWakeUpSender({ deliveries: sqs.url("deliveries"), syncs: sqs.url("syncs"), probes: sqs.url("probes"), ...urls })(list, {
+    debug: note,
+    info: note,
+    warn: note,
+    error: note,
+  });
 const bodies = async (queue: string) => new Set((await sqs.take(queue)).map(({ Body }) => JSON.parse(Body!).id as string));
 
 test("each wake-up is sent to its queue", async () => {
-  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs")];
-  expect(await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("syncs") }, list)).toEqual({ failed: [] });
+  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs"), wakeUp("probes")];
+  expect(await send(list)).toEqual({ failed: [] });
   expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
   expect(await bodies("syncs")).toEqual(new Set([list[0]!.id, list[2]!.id]));
+  expect(await bodies("probes")).toEqual(new Set([list[3]!.id]));
 });
 
 test("a failing queue does not affect wake-ups for the other queue", async () => {
   const list = [wakeUp("syncs"), wakeUp("deliveries")];
-  const { failed } = await send({ deliveries: sqs.url("deliveries"), syncs: sqs.url("nowhere") }, list);
+  const { failed } = await send(list, { syncs: sqs.url("nowhere") });
   expect(failed).toEqual([list[0]!.id]);
   expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
   expect(log).toEqual([expect.objectContaining({ event: "jobs.relay_failed", queue: "syncs" })]);

@@ -18,6 +18,7 @@ const ENV = {
   DATABASE_URL: "postgres://u:p@127.0.0.1:1/x",
   DELIVERIES_QUEUE_URL: "http://127.0.0.1:1/q",
   SYNCS_QUEUE_URL: "http://127.0.0.1:1/s",
+  PROBES_QUEUE_URL: "http://127.0.0.1:1/p",
   BASE_URL: "http://127.0.0.1:1",
   LOCAL_AUTH_TOKEN: "0".repeat(64),
   ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),

@@ -126,14 +126,14 @@ test("a host of unknown version keeps its warning", async () => {
   });
 });
 
-test("a host that refuses its credentials, or does not answer for ten seconds, is not connected", async () => {
+test("a host that refuses its credentials, or does not answer for five seconds, is not connected", async () => {
   host.failNext("connect", { message: "missing scope: operator.read" });
   await set({ token_sealed: null });
   await probe();
   expect(await shown()).toMatchObject({ connected: false, last_error: expect.stringContaining("missing required scope") });
   host.faults.silent_handshake = true;
   await probe();
-  expect(await shown()).toMatchObject({ connected: false, last_error: expect.stringContaining("10 s") });
+  expect(await shown()).toMatchObject({ connected: false, last_error: expect.stringContaining("5 s") });
   expect(await recordedEvents()).toEqual(["gateway.disconnected"]);
 });
 

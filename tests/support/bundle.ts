@@ -39,6 +39,7 @@ export const entries: readonly Entry[] = [
   functionEntry("stream", "stream"),
   functionEntry("deliveries", "deliveries"),
   functionEntry("syncs", "syncs"),
+  functionEntry("probes", "probes"),
   functionEntry("schedule", "schedule"),
   functionEntry("migrate", "migrate", migrate.files),
 ];

@@ -18,6 +18,23 @@ export async function addJob(world: World, tenant: Tenant, options: Partial<Enqu
   return (await getPayloadJob(world, payload_id)).id;
 }
 
+/** Stores a notice to an agent of the gateway's host for each lane, and returns the ids of the jobs in that order. */
+export async function addNotices(
+  world: World,
+  { organization_id, gateway_id }: { organization_id: string; gateway_id: string },
+  lanes: readonly string[],
+): Promise<string[]> {
+  const before = new Set((await world.db.select({ id: jobs.id }).from(jobs)).map(({ id }) => id));
+  await transaction(world.context(), async (ctx: Context) => {
+    for (const lane of lanes) {
+      const payload = { gateway_id, session_key: `agent:${lane}:main`, label: lane, message: `Hello ${lane}`, deliver: false };
+      await enqueue(ctx, "notice", payload, { organization_id, gateway_id, lane: `${gateway_id}/${lane}` });
+    }
+  });
+  const all = await world.db.select({ id: jobs.id }).from(jobs).orderBy(asc(jobs.seq));
+  return all.map(({ id }) => id).filter((id) => !before.has(id));
+}
+
 /** Returns the job that notifies an agent of a payload. */
 export async function getPayloadJob(world: World, payload_id: string): Promise<JobRow> {
   const all = await world.db.select().from(jobs);

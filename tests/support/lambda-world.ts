@@ -8,7 +8,7 @@ import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/db/schema";
 import { relay } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
-import { deliveries, syncs } from "@board/functions/manifest";
+import { deliveries, probes, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from "aws-lambda";
 import { inArray } from "drizzle-orm";
 import { Hono } from "hono";
@@ -45,7 +45,7 @@ export interface LambdaWorldOptions extends Pick<WorldOptions, "clock" | "stream
 /** The output of the functions of all worlds since the start of the test. */
 export const functionOutput: string[] = [];
 
-const queues = { deliveries, syncs };
+const queues = { deliveries, syncs, probes };
 const names = Object.keys(queues) as QueueName[];
 /** Statements that do not belong to an operation: BEGIN and COMMIT, the driver's check and the relay after the answer. */
 const IGNORED_STATEMENTS = /^(begin|commit|rollback|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
@@ -116,6 +116,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
       NEON_PROXY: proxy.address,
       DELIVERIES_QUEUE_URL: sqs.url("deliveries"),
       SYNCS_QUEUE_URL: sqs.url("syncs"),
+      PROBES_QUEUE_URL: sqs.url("probes"),
       CLOCK_FILE: clock,
       ...(servers ? { OTHERS_PORT: String(servers.port), OTHERS_CA: certificate } : {}),
       ...(max_seconds > 0 && Number.isFinite(max_seconds) ? { STREAM_MAX_SECONDS: String(Math.ceil(max_seconds)) } : {}),
@@ -146,7 +147,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   };
 
   /** The ids of received messages, or of messages due by the world's clock, that were not processed. */
-  const received: Record<QueueName, Set<string>> = { deliveries: new Set(), syncs: new Set() };
+  const received: Record<QueueName, Set<string>> = { deliveries: new Set(), syncs: new Set(), probes: new Set() };
 
   async function receive(queue: QueueName): Promise<void> {
     const addId = (body: string | undefined) => received[queue].add((JSON.parse(body ?? "") as { id: string }).id);

@@ -53,6 +53,16 @@ export const BUDGETS = {
     max: 10_000_000,
     describe: "Most characters of all files that are rendered for an agent.",
   },
+  organization_running_jobs: {
+    default: 16,
+    max: 1_000,
+    describe: "Jobs of an organization that run at the same time, for syncs counted apart, 0 = no limit.",
+  },
+  gateway_running_jobs: {
+    default: 8,
+    max: 1_000,
+    describe: "Jobs of a gateway that run at the same time, for syncs counted apart, 0 = no limit.",
+  },
 } as const satisfies Record<string, Budget>;
 
 interface Budget {

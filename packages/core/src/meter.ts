@@ -4,6 +4,8 @@ import type { Log } from "./log.ts";
 export const METRICS = {
   /** Rejected credentials. */
   AuthFailures: "Count",
+  /** Circuits of gateways that were opened or closed, by `state`. */
+  CircuitChanges: "Count",
   /** Attempts to run a job, by `kind` and `outcome`. */
   DeliveryAttempts: "Count",
   /** Time from accepting a webhook payload until its agent was notified. */

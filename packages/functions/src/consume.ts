@@ -1,5 +1,3 @@
-import type { System } from "@board/core/actor";
-import type { Context } from "@board/core/context";
 import { deliverMessage } from "@board/core/deliver-message";
 import { createScopedLog, errorText, type ScopedLog } from "@board/core/log";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
@@ -8,25 +6,24 @@ import { createSystemContext, meter, relayJobs } from "./runtime.ts";
 
 const WakeUpMessage = z.object({ id: z.uuid() });
 
-/**
- * Handles the messages of either queue. Only records that failed go back to the queue. The records share the pending
- * wake-ups of one context, so that a single relay at the end covers all of them; each has its own log.
- */
+/** Handles the messages of any queue. Only records that failed go back to the queue. */
 export async function consume(event: SQSEvent): Promise<SQSBatchResponse> {
-  const ctx = createSystemContext();
-  const results = await Promise.all(event.Records.map((record) => processRecord(ctx, record)));
-  // Sends the next jobs of the lanes that advanced, and the next attempts of the jobs that failed.
-  await relayJobs(ctx);
+  const results = await Promise.all(event.Records.map(processRecord));
   await meter.flush();
   return { batchItemFailures: results.flatMap((failed) => (failed ? [{ itemIdentifier: failed }] : [])) };
 }
 
-/** Returns the message id when the record must come back to the queue, else null. */
-async function processRecord(ctx: Context<System>, record: SQSRecord): Promise<string | null> {
-  const { messageId: message_id, attributes } = record;
+/**
+ * Returns the message id when the record must come back to the queue, else null. Each record has its own context and relay,
+ * so that the lanes of quick jobs go on while a slow job of the same batch runs.
+ */
+async function processRecord({ messageId: message_id, attributes, body }: SQSRecord): Promise<string | null> {
+  const ctx = createSystemContext();
   const log = createScopedLog(ctx.log, { message_id, receives: Number(attributes.ApproximateReceiveCount) });
-  const job_id = parseJobId(record.body, log);
+  const job_id = parseJobId(body, log);
   const handled = job_id !== null && (await deliverMessage({ ...ctx, log }, job_id)) === "handled";
+  // Sends the next job of the lane, or the next attempt of the job.
+  await relayJobs(ctx);
   return handled ? null : message_id;
 }
 

@@ -104,15 +104,29 @@ export interface Queue {
 }
 
 /**
- * An attempt to provision an agent may use its host for 60 s, and its last call may take 30 s more. Jobs mostly wait for
- * hosts, so 512 MB are enough for ten at a time.
+ * An attempt to provision an agent may use its host for 60 s, and its last call may take 30 s more. A batch occupies its
+ * sandbox until its slowest job ends, so batches are small and many. An organization with the default budget of 16 running
+ * jobs can occupy less than half of them.
  */
 export const deliveries = {
-  batch_size: 10,
+  batch_size: 2,
   timeout_seconds: 120,
   visibility_seconds: 720,
   max_receives: 5,
-  max_concurrency: 10,
+  max_concurrency: 40,
+  memory_mb: 512,
+} as const satisfies Queue;
+
+/**
+ * Probes of hosts. A dead host takes 5 s of its batch, so 200 dead hosts, probed every five minutes, occupy less than one
+ * sandbox.
+ */
+export const probes = {
+  batch_size: 10,
+  timeout_seconds: 30,
+  visibility_seconds: 180,
+  max_receives: 5,
+  max_concurrency: 5,
   memory_mb: 512,
 } as const satisfies Queue;
 

@@ -97,7 +97,11 @@ let wakeUpSender: Promise<WakeUpSender> | undefined;
 /** One sender, and so one SQS client with its connections, for all invocations of this sandbox. */
 const getWakeUpSender = () =>
   (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) =>
-    createWakeUpSender({ deliveries: environment.DELIVERIES_QUEUE_URL, syncs: environment.SYNCS_QUEUE_URL }),
+    createWakeUpSender({
+      deliveries: environment.DELIVERIES_QUEUE_URL,
+      syncs: environment.SYNCS_QUEUE_URL,
+      probes: environment.PROBES_QUEUE_URL,
+    }),
   ));
 
 /** Sends the due wake-ups. Never throws: if the queue is unreachable, the schedule sends them later. */

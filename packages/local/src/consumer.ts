@@ -2,8 +2,10 @@ import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { deliverMessage } from "@board/core/deliver-message";
 import { relayAll, type WakeUp } from "@board/core/job/job";
+import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/log";
 import { createPendingWakeups, hasPendingWakeups, mergePendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
+import { createFairPool, type PoolSize } from "./fair-pool.ts";
 
 /** As on AWS: a message whose job crashes is delivered this many times, then dropped. */
 const MAX_RECEIVES = 5;
@@ -18,15 +20,26 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
-/** Starts a queue in memory and its consumer. Relay and delivery are the same as on AWS; only SQS is replaced. */
-export function startConsumer(createContext: () => Context<System>, concurrency = 8): Consumer {
-  const queue: { id: string; receives: number }[] = [];
+/** Jobs mostly wait for hosts, so many fit into one process. */
+const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
+  deliveries: { slots: 64, slots_per_group: 16 },
+  syncs: { slots: 8, slots_per_group: 4 },
+  probes: { slots: 8, slots_per_group: 4 },
+};
+
+/**
+ * Starts the queues in memory and their consumers, which take turns between organizations. Relay and delivery are the same
+ * as on AWS; only SQS is replaced.
+ */
+export function startConsumer(createContext: () => Context<System>): Consumer {
+  const pools = Object.fromEntries(QUEUES.map((queue) => [queue, createFairPool(POOL_SIZES[queue])])) as Record<
+    QueueName,
+    ReturnType<typeof createFairPool>
+  >;
   const timers = new Set<NodeJS.Timeout>();
-  let active = 0;
   let relaying: Promise<void> | undefined;
   let pending = createPendingWakeups();
   let stopped = false;
-  let resolveIdle = () => {};
 
   const runAfter = (ms: number, action: () => void) => {
     const timer = setTimeout(() => {
@@ -36,38 +49,24 @@ export function startConsumer(createContext: () => Context<System>, concurrency 
     timers.add(timer);
   };
 
-  function receive(id: string, receives: number): void {
+  function receive(wakeUp: WakeUp, receives = 1): void {
     if (stopped) return;
-    queue.push({ id, receives });
-    startNext();
+    pools[wakeUp.queue].add(wakeUp.organization_id ?? "", async () => requestRelay(await processJob(wakeUp, receives)));
   }
 
-  function startNext(): void {
-    while (!stopped && active < concurrency && queue.length > 0) {
-      const { id, receives } = queue.shift()!;
-      active++;
-      void processJob(id, receives).then((wakeups) => {
-        active--;
-        if (active === 0) resolveIdle();
-        requestRelay(wakeups);
-        startNext();
-      });
-    }
-  }
-
-  async function processJob(id: string, receives: number): Promise<PendingWakeups> {
+  async function processJob(wakeUp: WakeUp, receives: number): Promise<PendingWakeups> {
     const ctx = createContext();
-    const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, id);
-    if (outcome === "crashed" && receives < MAX_RECEIVES) runAfter(REDELIVERY_DELAY_MS, () => receive(id, receives + 1));
+    const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
+    if (outcome === "crashed" && receives < MAX_RECEIVES) runAfter(REDELIVERY_DELAY_MS, () => receive(wakeUp, receives + 1));
     // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only half an hour later.
-    if (outcome === "not_taken") runAfter(DATABASE_RETRY_MS, () => receive(id, receives));
+    if (outcome === "not_taken") runAfter(DATABASE_RETRY_MS, () => receive(wakeUp, receives));
     return ctx.pendingWakeups;
   }
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
-    for (const { id, delay_seconds } of wakeUps) {
-      if (delay_seconds > 0) runAfter(delay_seconds * 1000, () => receive(id, 1));
-      else receive(id, 1);
+    for (const wakeUp of wakeUps) {
+      if (wakeUp.delay_seconds > 0) runAfter(wakeUp.delay_seconds * 1000, () => receive(wakeUp));
+      else receive(wakeUp);
     }
     return { failed: [] };
   }
@@ -99,7 +98,7 @@ export function startConsumer(createContext: () => Context<System>, concurrency 
       stopped = true;
       for (const timer of timers) clearTimeout(timer);
       await relaying;
-      if (active > 0) await new Promise<void>((resolve) => (resolveIdle = resolve));
+      await Promise.all(Object.values(pools).map((pool) => pool.stop()));
     },
   };
 }

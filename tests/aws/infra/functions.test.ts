@@ -1,7 +1,7 @@
 /** Each function of the manifest must be deployed once, with its routes, size and logs. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type ApiGroup, groups, migrate, scheduleRunner, stream, deliveries, syncs } from "@board/functions/manifest";
+import { type ApiGroup, groups, migrate, scheduleRunner, stream, deliveries, probes, syncs } from "@board/functions/manifest";
 import { expect, test } from "vitest";
 import { root } from "../../support/bundle.ts";
 import { capitalized, findResource, graphOf, sorted } from "./graph.ts";
@@ -37,6 +37,7 @@ test("every function has the size given in the manifest, and there are no other 
     { ...migrate, name: "MigrateFunction" },
     { ...deliveries, name: consumer("Deliveries") },
     { ...syncs, name: consumer("Syncs") },
+    { ...probes, name: consumer("Probes") },
   ].map(({ name, memory_mb, timeout_seconds }) => [name, memory_mb, timeout_seconds]);
   expect(new Set(sizes.map(String))).toEqual(new Set(expected.map(String)));
   expect(sizes).toHaveLength(expected.length);

@@ -34,7 +34,11 @@ test("only Lambda or the scheduler can assume a role", () => {
 test("only functions that enqueue jobs may send, and only to the queues with consumers", () => {
   const enqueuing = allowedTo("sqs:SendMessage").filter(({ resources }) => resources.length > 1);
   for (const { resources } of enqueuing)
-    expect(resources.map((arn) => findResource(graph.queues(), arn).name)).toEqual(["DeliveriesQueue", "SyncsQueue"]);
+    expect(resources.map((arn) => findResource(graph.queues(), arn).name)).toEqual([
+      "DeliveriesQueue",
+      "SyncsQueue",
+      "ProbesQueue",
+    ]);
   const silent = Object.entries<ApiGroup>(groups).flatMap(([name, { enqueues }]) =>
     enqueues === false ? [`Api${capitalized(name)}Function`] : [],
   );
@@ -121,6 +125,7 @@ test("each function gets only the secrets that it needs, and the migrator only t
       LOCAL_AUTH_TOKEN: secretValue("LocalAuthToken"),
       DELIVERIES_QUEUE_URL: expect.stringContaining("DeliveriesQueue"),
       SYNCS_QUEUE_URL: expect.stringContaining("SyncsQueue"),
+      PROBES_QUEUE_URL: expect.stringContaining("ProbesQueue"),
       BASE_URL: expect.stringMatching(/^https:/),
       STAGE: "production",
     });

@@ -16,12 +16,10 @@ export interface RunningService {
 /** Scheduled jobs, which are not waited for. */
 const SCHEDULED_KINDS = ["agent.wake_check", "gateway.probe"];
 const POLL_MS = 100;
-/** Enough for the agents of several hosts at once, since jobs mostly wait. */
-const CONCURRENCY = 16;
 
 export async function startRunningService(): Promise<RunningService> {
   const world = await createWorld();
-  const consumer = startConsumer(() => world.context(), CONCURRENCY);
+  const consumer = startConsumer(() => world.context());
   const timer = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), POLL_MS);
   const jobsOf = (organization_id: string, status: ("queued" | "running" | "dead")[]) =>
     world.db

@@ -6,6 +6,7 @@ export * from "../board/board.sql.ts";
 export * from "../gateway/gateway.sql.ts";
 export * from "../host/config-lock.sql.ts";
 export * from "../host/service-key.sql.ts";
+export * from "../job/circuit.sql.ts";
 export * from "../job/job.sql.ts";
 export * from "../memory/group-memory.sql.ts";
 export * from "../memory/memory.sql.ts";

@@ -3,6 +3,7 @@ import { recordEvent } from "../activity/activity.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
+import { closeCircuit, openCircuit } from "../job/circuit.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { withTimeout } from "../openclaw/timeout.ts";
@@ -18,7 +19,8 @@ export interface Connectivity {
   checked_at: Date;
 }
 
-const PROBE_TIMEOUT_MS = 10_000;
+/** Time limit of a probe at registration. A person waits for it, so it is longer than a job's first contact. */
+const REGISTRATION_PROBE_MS = 10_000;
 
 /**
  * Tests a connection for at most 10 s before it is saved. A host that is unreachable or refuses the credentials is saved as
@@ -27,7 +29,7 @@ const PROBE_TIMEOUT_MS = 10_000;
  */
 export async function probeGateway(ctx: Context, target: GatewayTarget): Promise<Connectivity> {
   const checked_at = ctx.now();
-  const version = await probeVersion(ctx, target);
+  const version = await probeVersion(ctx, target, REGISTRATION_PROBE_MS);
   if (version instanceof Error) {
     if (version.failure.refused_address || isProtocolMismatch(version))
       throw new DomainError("invalid", toGatewayMessage(version));
@@ -38,15 +40,19 @@ export async function probeGateway(ctx: Context, target: GatewayTarget): Promise
   return { connected: true, version, last_error: verdict.kind === "unknown" ? verdict.message : null, checked_at };
 }
 
-/** Returns the host's version, null when the host does not report one, or the error after at most 10 s. */
-export async function probeVersion(ctx: Context, target: GatewayTarget): Promise<string | null | GatewayError> {
+/** Returns the host's version, null when the host does not report one, or the error after at most `timeout_ms`. */
+export async function probeVersion(
+  ctx: Context,
+  target: GatewayTarget,
+  timeout_ms: number,
+): Promise<string | null | GatewayError> {
   const { url, token, disable_device_pairing, allow_insecure_tls, organization_id } = target;
   const pending = fetchVersion(
     ctx.gateways,
     { url, token, disable_device_pairing, allow_insecure_tls, organization_id },
-    { timeout_ms: PROBE_TIMEOUT_MS },
+    { timeout_ms },
   );
-  return await withTimeout(pending, PROBE_TIMEOUT_MS, "answer").catch(asGatewayError);
+  return await withTimeout(pending, timeout_ms, "answer").catch(asGatewayError);
 }
 
 interface KnownConnectivity {
@@ -58,33 +64,55 @@ interface KnownConnectivity {
 }
 
 /**
- * Updates `connected` and `last_error` after a call, and writes only on a change, so that a busy gateway costs nothing.
- * An application error is an answer too: only an unreachable host is not connected.
+ * Updates `connected` and `last_error` after a call that began at `started_at`, and writes only on a change, so that a busy
+ * gateway costs nothing. An application error is an answer too: only an unreachable host is not connected. A job that does
+ * not reach the host opens the gateway's circuit; any answer closes it.
  */
-export async function recordConnectivity(ctx: Context, gateway: KnownConnectivity, error: GatewayError | null): Promise<void> {
+export async function recordConnectivity(
+  ctx: Context,
+  gateway: KnownConnectivity,
+  error: GatewayError | null,
+  started_at: Date = ctx.now(),
+): Promise<void> {
   const connected = error === null || !isUnreachable(error);
   // While a host is connected, `last_error` is a warning about its version, which a successful call does not clear.
   if (connected && gateway.connected) return;
-  await storeConnectivity(ctx, gateway, { connected, last_error: connected ? null : toGatewayMessage(error) });
+  const connectivity = { connected, last_error: connected ? null : toGatewayMessage(error) };
+  const is_down = !connected && error.is_transient;
+  // The patience of a person's request says nothing about jobs, so it opens no circuit.
+  if (is_down && ctx.actor.type !== "system") return storeConnectivity(ctx, gateway, connectivity);
+  await transaction(ctx, async (ctx) => {
+    await writeConnectivity(ctx, gateway, connectivity);
+    if (is_down) await openCircuit(ctx, gateway.id, { started_at, error: toGatewayMessage(error) });
+    else await closeCircuit(ctx, gateway.id);
+  });
 }
 
+type NewConnectivity = Pick<Connectivity, "connected" | "last_error"> & Partial<Connectivity>;
+
 /** Writes the connectivity if it differs from the known state, with an activity event when `connected` changes. */
-export async function storeConnectivity(
-  ctx: Context,
-  gateway: KnownConnectivity,
-  connectivity: Pick<Connectivity, "connected" | "last_error"> & Partial<Connectivity>,
-): Promise<void> {
+export async function storeConnectivity(ctx: Context, gateway: KnownConnectivity, connectivity: NewConnectivity): Promise<void> {
   if (isEmpty(changedFields<Partial<Connectivity>>(gateway, connectivity))) return;
   await transaction(ctx, async (ctx) => {
-    const isGateway = eq(gateways.id, gateway.id);
-    const [before] = await ctx.db.select({ connected: gateways.connected }).from(gateways).where(isGateway).for("update");
-    if (!before) return;
-    await ctx.db
-      .update(gateways)
-      .set({ ...connectivity, checked_at: ctx.now() })
-      .where(isGateway);
-    if (before.connected !== connectivity.connected) await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
+    await writeConnectivity(ctx, gateway, connectivity);
+    if (connectivity.connected) await closeCircuit(ctx, gateway.id);
   });
+}
+
+/**
+ * The lock on the gateway orders this with the change of its circuit, so that the circuit of a connected gateway is never
+ * open: a success on such a gateway need not look for it.
+ */
+async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, connectivity: NewConnectivity): Promise<void> {
+  const isGateway = eq(gateways.id, gateway.id);
+  const known = { connected: gateways.connected, version: gateways.version, last_error: gateways.last_error };
+  const [before] = await ctx.db.select(known).from(gateways).where(isGateway).for("update");
+  if (!before || isEmpty(changedFields<Partial<Connectivity>>(before, connectivity))) return;
+  await ctx.db
+    .update(gateways)
+    .set({ ...connectivity, checked_at: ctx.now() })
+    .where(isGateway);
+  if (before.connected !== connectivity.connected) await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
 }
 
 /** Records in the activity log that a host was connected or disconnected. */
@@ -98,11 +126,12 @@ export async function recordConnectivityChange(ctx: Context, gateway: Omit<Known
 
 /** Makes calls to a stored gateway and records its connectivity from their outcome. Errors of the calls are rethrown. */
 export async function trackConnectivity<T>(ctx: Context, gateway: KnownConnectivity, calls: () => Promise<T>): Promise<T> {
+  const started_at = ctx.now();
   let result: T;
   try {
     result = await calls();
   } catch (error) {
-    if (error instanceof GatewayError) await recordConnectivity(ctx, gateway, error);
+    if (error instanceof GatewayError) await recordConnectivity(ctx, gateway, error, started_at);
     throw error;
   }
   await recordConnectivity(ctx, gateway, null);

@@ -13,6 +13,7 @@ import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmp
 import { gateways } from "./gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
+import { closeCircuit } from "../job/circuit.ts";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "./connectivity.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
 import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
@@ -149,6 +150,8 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
       ? await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id)).for("key share")
       : await ctx.db.update(gateways).set(values).where(isOwnGateway(ctx, gateway_id)).returning();
     if (!row) throw notFound();
+    // It may be another host now, so the jobs that wait for the old one try it.
+    if (isConnectionChanged) await closeCircuit(ctx, gateway_id);
     if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)
       await recordConnectivityChange(ctx, row);
     const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;

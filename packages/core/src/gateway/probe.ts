@@ -2,6 +2,7 @@ import { asc, gt } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { runBatch } from "../db/batch.ts";
 import type { JobHandler } from "../job/handler.ts";
+import { FIRST_CONTACT_MS } from "../host/open.ts";
 import { insertJob } from "../job/job.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { gateways } from "./gateway.sql.ts";
@@ -49,8 +50,9 @@ export const probeHost: JobHandler<"gateway.probe"> = {
   async run(ctx, { gateway_id }) {
     const gateway = await findUsableGateway(ctx, gateway_id);
     if (!gateway) return;
-    const version = await probeVersion(ctx, toTarget(ctx, gateway));
-    if (version instanceof GatewayError) return recordConnectivity(ctx, gateway, version);
+    const started_at = ctx.now();
+    const version = await probeVersion(ctx, toTarget(ctx, gateway), FIRST_CONTACT_MS);
+    if (version instanceof GatewayError) return recordConnectivity(ctx, gateway, version, started_at);
     const verdict = checkVersion(version, ctx.settings.gateway_min_version);
     const last_error = verdict.kind === "ok" ? null : verdict.message;
     await storeConnectivity(ctx, gateway, { connected: true, version, last_error });

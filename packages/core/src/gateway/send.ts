@@ -1,13 +1,19 @@
 import { eq } from "drizzle-orm";
+import type { System } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { contactHost } from "../host/open.ts";
 import { gateways } from "./gateway.sql.ts";
 import { type GatewayRow, isUsableGateway, toTarget } from "./target.ts";
 import { trackConnectivity } from "./connectivity.ts";
 import { type SessionMessage, sendMessage } from "../host/session.ts";
 
-/** Sends a message to a session of a stored gateway and records the gateway's connectivity. Rejects with a GatewayError. */
-export function sendToSession(ctx: Context, gateway: GatewayRow, message: SessionMessage): Promise<void> {
-  return trackConnectivity(ctx, gateway, () => sendMessage(ctx.gateways, toTarget(ctx, gateway), message));
+/** Sends a job's message to a session of a stored gateway and records its connectivity. Rejects with a GatewayError. */
+export function sendToSession(ctx: Context<System>, gateway: GatewayRow, message: SessionMessage): Promise<void> {
+  const target = toTarget(ctx, gateway);
+  return trackConnectivity(ctx, gateway, async () => {
+    await contactHost(ctx, target);
+    await sendMessage(ctx.gateways, target, message);
+  });
 }
 
 /** The gateway, or null when it was removed or has no url. */

@@ -94,12 +94,18 @@ export async function openHost(
   };
 }
 
+/** Limit for a job's connection to a host with its handshake. A job that waits occupies a worker; its retries are patient. */
+export const FIRST_CONTACT_MS = 5_000;
+
+/** Connects to a host for a job, once. The connection stays open, so that the calls that follow cost no second handshake. */
+export const contactHost = ({ gateways }: Pick<Context, "gateways">, target: GatewayTarget): Promise<GatewayHello> =>
+  gateways.hello(target, { timeout_ms: FIRST_CONTACT_MS });
+
 /**
  * Connects to a host without a retry of the first contact, for jobs: when the host is unreachable, the job's next attempt
  * tries again. Once connected, calls are retried as the policy allows.
  */
 export async function openReachableHost(ctx: Context, gateway: HostRef, policy: RetryPolicy): Promise<Host> {
-  // The connection stays open, so that the hello of `openHost` costs no second handshake.
-  await ctx.gateways.hello(gateway.target);
+  await contactHost(ctx, gateway.target);
   return openHost(ctx, gateway, policy);
 }

@@ -6,6 +6,7 @@ import { seal } from "../seal.ts";
 import { LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+import { freedSlots } from "./slots.ts";
 
 /** A job whose id the caller chooses, so that the caller can claim it later and run it itself. */
 export interface ClaimableJob<K extends JobKind> {
@@ -62,7 +63,13 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
   try {
     const claimed = await ctx.db
       .update(jobs)
-      .set({ status: "running", attempts: sql`${jobs.attempts} + 1`, lease_until: new Date(now.getTime() + LEASE_MS) })
+      .set({
+        status: "running",
+        attempts: sql`${jobs.attempts} + 1`,
+        lease_until: new Date(now.getTime() + LEASE_MS),
+        held_by: null,
+        held_since: null,
+      })
       .where(and(inArray(jobs.id, first_of_each_lane), isQueued))
       .returning({ id: jobs.id });
     return claimed.map(({ id }) => id);
@@ -80,7 +87,7 @@ export async function endJobs(ctx: Context, ids: readonly string[]): Promise<voi
   if (ids.length === 0) return;
   await ctx.db
     .update(jobs)
-    .set({ status: "done", finished_at: ctx.now(), lease_until: null, secret_sealed: null, last_error: null })
+    .set({ ...freedSlots, status: "done", finished_at: ctx.now(), secret_sealed: null, last_error: null, held_by: null })
     .where(and(inArray(jobs.id, [...ids]), inArray(jobs.status, ["queued", "running"])));
 }
 

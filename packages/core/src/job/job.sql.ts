@@ -5,6 +5,8 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
 export const JOB_STATUSES = ["queued", "running", "done", "dead"] as const;
+/** What a due job waits for: the host of its gateway, or a free slot of its organization or gateway. */
+export type HeldBy = "circuit" | "organization" | "gateway";
 
 /** The transactional outbox and the state of all background work; docs/job-states.md describes its life cycle. */
 export const jobs = pgTable(
@@ -31,6 +33,12 @@ export const jobs = pgTable(
     /** Attempts that ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
+    /** Numbers of the slots that a running job takes of its organization's and gateway's budgets; negative for syncs. */
+    organization_slot: integer(),
+    gateway_slot: integer(),
+    /** Set while the job is due and held back; `run_at` is then the time of the next try. */
+    held_by: text().$type<HeldBy>(),
+    held_since: instant(),
     status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
     finished_at: instant(),
@@ -40,9 +48,14 @@ export const jobs = pgTable(
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
     index("jobs_live").on(t.status, t.run_at),
     uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
+    // A budget holds across processes: two jobs that take the same slot at the same time collide here.
+    uniqueIndex("jobs_organization_slot").on(t.organization_id, t.organization_slot).where(sql`status = 'running'`),
+    uniqueIndex("jobs_gateway_slot").on(t.gateway_id, t.gateway_slot).where(sql`status = 'running'`),
+    index("jobs_held").on(t.organization_id, t.gateway_id).where(sql`held_by is not null`),
     index("jobs_lane").on(t.lane, t.seq).where(sql`status in ('queued', 'running')`),
     index("jobs_by_gateway").on(t.gateway_id),
     index("jobs_by_organization").on(t.organization_id),
+    check("jobs_held_by", sql`${t.held_by} in ('circuit', 'organization', 'gateway')`),
     check("jobs_status", sql`${t.status} in ('queued', 'running', 'done', 'dead')`),
   ],
 );

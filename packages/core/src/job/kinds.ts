@@ -117,14 +117,41 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
 
 const JITTER = 0.1;
 
+const secondsAfter = ({ first_seconds, max_seconds }: JobRetryPolicy, attempt: number) =>
+  Math.min(first_seconds * 2 ** (attempt - 1), max_seconds);
+
 /** Milliseconds to wait after the given failed attempt (the first is 1): exponential backoff with a cap and ±10 % jitter. */
 export function backoff(policy: JobRetryPolicy, attempt: number, random: () => number = Math.random): number {
-  const seconds = Math.min(policy.first_seconds * 2 ** (attempt - 1), policy.max_seconds);
-  return Math.round(seconds * 1000 * (1 + JITTER * (2 * random() - 1)));
+  return Math.round(secondsAfter(policy, attempt) * 1000 * (1 + JITTER * (2 * random() - 1)));
 }
 
-/** Each queue has separate consumers, so that a sync of many agents does not delay notifications. */
-export type QueueName = "deliveries" | "syncs";
+/** Milliseconds from the next attempt to the last one, if each of them fails at once. */
+export function remainingRetryMs(policy: JobRetryPolicy, attempts: number): number {
+  let seconds = 0;
+  for (let attempt = attempts + 1; attempt < policy.attempts; attempt++) seconds += secondsAfter(policy, attempt);
+  return seconds * 1000;
+}
+
+/** Each queue has separate consumers, so that a sync of many agents or a dead host's probe does not delay notifications. */
+export const QUEUES = ["deliveries", "syncs", "probes"] as const;
+export type QueueName = (typeof QUEUES)[number];
+
+const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
+  "gateway.probe": "probes",
+  "pack.sync": "syncs",
+  "sync.agent": "syncs",
+  "sync.finish": "syncs",
+  "sync.start": "syncs",
+} satisfies { [K in JobKind]?: QueueName };
 
 /** The queue that carries the wake-ups of a kind. */
-export const queueOf = (kind: string): QueueName => (/^(sync\.|pack\.sync$)/.test(kind) ? "syncs" : "deliveries");
+export const queueOf = (kind: string): QueueName => QUEUE_BY_KIND[kind] ?? "deliveries";
+
+/** The kinds of the queue `syncs`. They have their own slots, so that a sync does not delay notifications. */
+export const SYNC_KINDS = Object.keys(QUEUE_BY_KIND).filter((kind) => queueOf(kind) === "syncs");
+
+/** Kinds outside the budgets of running jobs: a probe ends within seconds, and an event goes to the operator's own bus. */
+export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.probe"];
+
+/** Kinds that run while a circuit is open: the probe closes it, and a wake check counts a host that is down as no check-in. */
+export const CIRCUIT_FREE_KINDS: readonly JobKind[] = ["agent.wake_check", "gateway.probe"];

@@ -1,16 +1,20 @@
-import { and, eq, lte, or, sql } from "drizzle-orm";
+import type { SQL } from "drizzle-orm";
 import type { System } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
-import { isDatabaseUnavailable, violatedUniqueIndex } from "../db/query-error.ts";
+import { isDatabaseUnavailable } from "../db/query-error.ts";
 import { withDatabaseRetry } from "../db/retry-unavailable.ts";
 import { ExpectedFailure } from "../errors.ts";
 import { createScopedLog, errorText, stackFrames } from "../log.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { unseal } from "../seal.ts";
+import { endTrial } from "./circuit.ts";
 import type { CompletionWrite, JobHandler, JobHandlers } from "./handler.ts";
+import { isStillQueued, resolveUnleased } from "./hold.ts";
 import { jobs } from "./job.sql.ts";
-import { isLaneHead, type JobRow, LEASE_MS, markUnsent } from "./job.ts";
+import type { JobRow } from "./job.ts";
 import { backoff, type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+import { isOwnLease, leaseJob, renewLease } from "./lease.ts";
+import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
 /** How often a running attempt renews its lease. */
 export const RENEW_INTERVAL_MS = 20_000;
@@ -41,19 +45,32 @@ const DATABASE_BACKOFF_MS = 1_000;
 type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
 
 /**
- * Runs one attempt of a job. Does nothing when the job is done, leased, not due, or not the head of its lane. After an
+ * Runs one attempt of a job. Does nothing when the job is done, leased, not due, not the head of its lane, or held back
+ * because its host is down or too many jobs of its organization or gateway run. After an
  * ExpectedFailure the next attempt is scheduled and the wake-up is used up. Any other error is recorded and rethrown as
  * JobCrashed, so that the queue delivers the wake-up again and finally moves it to the dead-letter queue.
  */
 export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
   const job = await withDatabaseRetry(() => leaseJob(ctx, id));
-  if (!job) {
-    // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
-    // sends another one for the time when the job can be leased.
-    await markUnsent(ctx, eq(jobs.id, id));
-    return;
+  if (job) return runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
+  const unleased = await withDatabaseRetry(() => resolveUnleased(ctx, id));
+  if (unleased.outcome === "waiting") return;
+  const { job: waiting } = unleased;
+  const jobContext = toJobContext(ctx, waiting);
+  if (unleased.outcome === "expired") return giveUpWaiting(jobContext, waiting, handlerOf(handlers, waiting), unleased.reason);
+  try {
+    await runAttempt(jobContext, waiting, handlerOf(handlers, waiting));
+  } finally {
+    const { trial_until } = unleased;
+    if (trial_until && waiting.gateway_id) await endTrial(ctx, waiting.gateway_id, trial_until);
   }
-  await runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
+}
+
+/** Ends a job whose host was down for all the time in which its attempts would have been made. */
+async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {
+  if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, condition: isStillQueued(job) })))
+    ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
+  addPendingWakeup(ctx.pendingWakeups, job);
 }
 
 /** Jobs keep the trace of the request that enqueued them, and pass it on to the jobs that they enqueue. */
@@ -107,54 +124,35 @@ type AnyHandler = JobHandler<JobKind>;
 /** Undefined for an unknown kind: a newer version of the service stored the job. */
 const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as JobKind] as AnyHandler | undefined;
 
-async function leaseJob(ctx: Context, id: string): Promise<JobRow | undefined> {
-  const now = ctx.now();
-  const isDue = or(
-    and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
-    and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
-  );
-  try {
-    const [job] = await ctx.db
-      .update(jobs)
-      .set({
-        status: "running",
-        attempts: sql`${jobs.attempts} + 1`,
-        // The lease of a running job has expired, so its worker has exited.
-        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
-        lease_until: new Date(now.getTime() + LEASE_MS),
-      })
-      .where(and(eq(jobs.id, id), isDue, isLaneHead))
-      .returning();
-    return job;
-  } catch (error) {
-    // Another worker leased another job of the lane at the same time.
-    if (violatedUniqueIndex(error) === "jobs_running") return undefined;
-    throw error;
-  }
-}
-
-/** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
-const isOwnLease = (job: JobRow) => and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
-
-async function renewLease(ctx: Context, job: JobRow): Promise<void> {
-  await ctx.db
-    .update(jobs)
-    .set({ lease_until: new Date(ctx.now().getTime() + LEASE_MS) })
-    .where(isOwnLease(job))
-    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error)));
-}
-
 async function endJob(
   ctx: Context,
   job: JobRow,
   outcome: { status: "done" | "dead"; last_error: string | null },
+  condition: SQL | undefined = isOwnLease(job),
 ): Promise<boolean> {
-  const ended = await ctx.db
+  const [ended] = await ctx.db
     .update(jobs)
-    .set({ ...outcome, finished_at: ctx.now(), lease_until: null, secret_sealed: null })
-    .where(isOwnLease(job))
-    .returning({ id: jobs.id });
-  return ended.length > 0;
+    .set({ ...outcome, ...freedSlots, finished_at: ctx.now(), secret_sealed: null, held_by: null, held_since: null })
+    .where(condition)
+    .returning({ has_held: hasHeldJobs(job) });
+  if (ended?.has_held) await wakeHeldJobs(ctx, job);
+  return ended !== undefined;
+}
+
+/** Ends a job as dead and lets the handler record it. False when another worker has taken the job over. */
+async function giveUp(
+  ctx: Context<System>,
+  job: JobRow,
+  handler: AnyHandler | undefined,
+  { reason, condition }: { reason: string; condition?: SQL | undefined },
+): Promise<boolean> {
+  const isDead = await transaction(ctx, async (ctx) => {
+    if (!(await endJob(ctx, job, { status: "dead", last_error: reason }, condition))) return false;
+    await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
+    return true;
+  });
+  if (isDead) ctx.log.error("jobs.dead", "Job is dead; redrive it once the cause is fixed", { error: reason });
+  return isDead;
 }
 
 /** Schedules the next attempt, or ends the job after its last one. Null when another worker has taken the job over. */
@@ -174,14 +172,7 @@ async function recordFailure(
     ctx.log.warn("jobs.attempt_failed", "Job failed; another attempt follows", { error: reason });
     return "retry";
   }
-  const isDead = await transaction(ctx, async (ctx) => {
-    if (!(await endJob(ctx, job, { status: "dead", last_error: reason }))) return false;
-    await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
-    return true;
-  });
-  if (!isDead) return null;
-  ctx.log.error("jobs.dead", "Job is dead; redrive it once the cause is fixed", { error: reason });
-  return "dead";
+  return (await giveUp(ctx, job, handler, { reason })) ? "dead" : null;
 }
 
 /** Reschedules the job, and lets the handler record a failure of a host. Handlers do not record our own failures. */
@@ -208,17 +199,18 @@ async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<bo
       ? DATABASE_BACKOFF_MS
       : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, MAX_RETRY_AFTER_MS));
   const retryAt = (requested_ms: number) => new Date(ctx.now().getTime() + delayMs(requested_ms));
-  const rescheduled = await ctx.db
+  const [rescheduled] = await ctx.db
     .update(jobs)
     .set({
       status: "queued",
       last_error: errorText(error),
-      lease_until: null,
+      ...freedSlots,
       ...(error instanceof ExpectedFailure
         ? { run_at: retryAt(error.retry_after_ms ?? 0), sent_at: null }
         : { crashes: job.crashes + 1 }),
     })
     .where(isOwnLease(job))
-    .returning({ id: jobs.id });
-  return rescheduled.length > 0;
+    .returning({ has_held: hasHeldJobs(job) });
+  if (rescheduled?.has_held) await wakeHeldJobs(ctx, job);
+  return rescheduled !== undefined;
 }

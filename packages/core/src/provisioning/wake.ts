@@ -1,4 +1,5 @@
 import { and, gt, isNull, lt, ne, or } from "drizzle-orm";
+import type { System } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
@@ -6,6 +7,7 @@ import { toGatewayMessage } from "../openclaw/failure.ts";
 import type { Host } from "../host/open.ts";
 import { findUsableGateway, sendToSession } from "../gateway/send.ts";
 import { type SessionMessage, sendMessage } from "../host/session.ts";
+import { findOpenCircuit } from "../job/circuit.ts";
 import { enqueue } from "../job/job.ts";
 import type { WakeCheckPayload } from "../job/kinds.ts";
 import { oneLine } from "../wire.ts";
@@ -118,9 +120,11 @@ async function giveUpWaking(ctx: Context, agent: AgentWithOrganization): Promise
 }
 
 /** Returns why the text could not be sent, or null. */
-async function resendWakeUp(ctx: Context, message: SessionMessage, gateway_id: string): Promise<string | null> {
+async function resendWakeUp(ctx: Context<System>, message: SessionMessage, gateway_id: string): Promise<string | null> {
   const gateway = await findUsableGateway(ctx, gateway_id);
   if (!gateway) return null;
+  const circuit = gateway.connected ? null : await findOpenCircuit(ctx, gateway_id);
+  if (circuit) return circuit.last_error;
   try {
     await sendToSession(ctx, gateway, message);
     return null;

@@ -1,0 +1,103 @@
+import { and, eq, lte } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { type CircuitRow, endTrial, startTrial } from "./circuit.ts";
+import { gateway_circuits } from "./circuit.sql.ts";
+import { type HeldBy, jobs } from "./job.sql.ts";
+import { isLaneHead, type JobRow, markUnsent } from "./job.ts";
+import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
+import { leaseJob } from "./lease.ts";
+import { freeSlotColumns } from "./slots.ts";
+
+/** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
+const FIRST_POLL_MS = 15_000;
+const MAX_POLL_MS = 5 * 60_000;
+/** Spreads the jobs that wait for one host, as a fraction of the wait. */
+const JITTER = 0.25;
+
+/** What follows from a wake-up that could not lease its job. */
+export type Unleased =
+  | { outcome: "leased"; job: JobRow; trial_until: Date | null }
+  /** The job has waited for its host for as long as its retries take. */
+  | { outcome: "expired"; job: JobRow; reason: string }
+  | { outcome: "waiting" };
+
+const WAITING: Unleased = { outcome: "waiting" };
+
+/**
+ * Finds out why a job could not be leased. A job that only waits for its host or for a slot is held back, which uses up no
+ * attempt. When its gateway's circuit is due for a try, the job becomes the trial.
+ */
+export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
+  const isDue = and(eq(jobs.id, id), eq(jobs.status, "queued"), lte(jobs.run_at, ctx.now()), isLaneHead);
+  const [found] = await ctx.db
+    .select({ job: jobs, circuit: gateway_circuits, ...freeSlotColumns(ctx) })
+    .from(jobs)
+    .leftJoin(gateway_circuits, eq(gateway_circuits.gateway_id, jobs.gateway_id))
+    .where(isDue);
+  if (!found) {
+    // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
+    // sends another one for the time when the job can be leased.
+    await markUnsent(ctx, eq(jobs.id, id));
+    return WAITING;
+  }
+  const { job, organization_free, gateway_free } = found;
+  const circuit = CIRCUIT_FREE_KINDS.includes(job.kind as JobKind) ? null : found.circuit;
+  if (circuit && circuit.retry_at > ctx.now()) {
+    const reason = expiryReason(ctx, job, circuit);
+    if (reason !== null) return { outcome: "expired", job, reason };
+    return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
+  }
+  if (!organization_free || !gateway_free) return holdJob(ctx, job, gateway_free ? "organization" : "gateway", pollMs(ctx, job));
+  return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
+}
+
+/** The slot or the lane was freed meanwhile, or another worker took it. */
+async function leaseAgain(ctx: Context, { id }: JobRow): Promise<Unleased> {
+  const job = await leaseJob(ctx, id);
+  if (job) return { outcome: "leased", job, trial_until: null };
+  await markUnsent(ctx, eq(jobs.id, id));
+  return WAITING;
+}
+
+async function runTrial(ctx: Context, { id }: JobRow, gateway_id: string): Promise<Unleased> {
+  const trial_until = await startTrial(ctx, gateway_id);
+  const job = trial_until && (await leaseJob(ctx, id, { is_trial: true }));
+  if (job) return { outcome: "leased", job, trial_until };
+  if (trial_until) await endTrial(ctx, gateway_id, trial_until);
+  await markUnsent(ctx, eq(jobs.id, id));
+  return WAITING;
+}
+
+/** Null while the job may wait. A trial that runs now may still succeed, so the job waits for its end. */
+function expiryReason(ctx: Context, job: JobRow, circuit: CircuitRow): string | null {
+  if (circuit.half_open || job.held_by !== "circuit" || !job.held_since) return null;
+  const waited_ms = ctx.now().getTime() - job.held_since.getTime();
+  const policy = RETRY_POLICIES[job.kind as JobKind] as JobRetryPolicy | undefined;
+  if (!policy || waited_ms < remainingRetryMs({ ...policy, attempts: job.max_attempts }, job.attempts)) return null;
+  return `Gateway unreachable for ${Math.round(waited_ms / 1000)} s. Last error: ${circuit.last_error}`;
+}
+
+/** Doubles with the time that the job has waited. */
+const pollMs = (ctx: Context, { held_since }: JobRow) =>
+  Math.min(MAX_POLL_MS, Math.max(FIRST_POLL_MS, held_since ? ctx.now().getTime() - held_since.getTime() : 0));
+
+async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: number): Promise<Unleased> {
+  const now = ctx.now();
+  const held = await ctx.db
+    .update(jobs)
+    .set({
+      held_by,
+      held_since: job.held_by === held_by ? job.held_since : now,
+      run_at: new Date(now.getTime() + wait_ms * (1 + JITTER * Math.random())),
+      sent_at: null,
+    })
+    .where(isStillQueued(job))
+    .returning({ id: jobs.id });
+  if (held.length > 0) addPendingWakeup(ctx.pendingWakeups, job);
+  return WAITING;
+}
+
+/** The job has not been leased, claimed or ended since it was read. */
+export const isStillQueued = (job: JobRow) =>
+  and(eq(jobs.id, job.id), eq(jobs.status, "queued"), eq(jobs.attempts, job.attempts));

@@ -1,0 +1,64 @@
+import { and, eq, lte, or, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { violatedUniqueIndex } from "../db/query-error.ts";
+import { errorText } from "../log.ts";
+import { gateway_circuits } from "./circuit.sql.ts";
+import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";
+import { jobs } from "./job.sql.ts";
+import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
+import { hasFreeSlots, isSlotCollision, takenSlots } from "./slots.ts";
+
+/** Attempts to lease a job while other workers take the same slots. */
+const MAX_COLLISIONS = 5;
+
+/** A worker that took over a job finds out about its host by itself. */
+const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${sql.raw(CIRCUIT_FREE_KINDS.map((kind) => `'${kind}'`).join(", "))})
+  or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
+
+/**
+ * Leases a job that is due, the head of its lane, and within the budgets of its organization and gateway. A job whose
+ * gateway has an open circuit is leased only for a trial.
+ */
+export async function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
+  for (let collisions = 0; collisions < MAX_COLLISIONS; collisions++) {
+    const now = ctx.now();
+    const isDue = or(
+      and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
+      and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
+    );
+    try {
+      const [job] = await ctx.db
+        .update(jobs)
+        .set({
+          status: "running",
+          attempts: sql`${jobs.attempts} + 1`,
+          // The lease of a running job has expired, so its worker has exited.
+          crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+          lease_until: new Date(now.getTime() + LEASE_MS),
+          held_by: null,
+          held_since: null,
+          ...takenSlots(ctx),
+        })
+        .where(and(eq(jobs.id, id), isDue, isLaneHead, is_trial ? undefined : isCircuitClosed, hasFreeSlots(ctx)))
+        .returning();
+      return job;
+    } catch (error) {
+      const index = violatedUniqueIndex(error);
+      // Another worker leased another job of the lane at the same time.
+      if (index === "jobs_running") return undefined;
+      if (!isSlotCollision(index)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
+export const isOwnLease = (job: JobRow) => and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
+
+export async function renewLease(ctx: Context, job: JobRow): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ lease_until: new Date(ctx.now().getTime() + LEASE_MS) })
+    .where(isOwnLease(job))
+    .catch((error: unknown) => ctx.log.warn("jobs.lease_not_renewed", errorText(error)));
+}

@@ -1,0 +1,126 @@
+import { and, eq, inArray, isNull, notInArray, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { jobs } from "./job.sql.ts";
+import type { JobRow } from "./job.ts";
+import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
+
+/*
+ * A running job holds a numbered slot of its organization and one of its gateway. Unique indexes keep two jobs from holding
+ * the same slot, so the budgets hold across processes, and a slot is free as soon as its job no longer runs.
+ */
+
+/** Names of kinds are literals, so that the server can plan the statement once. */
+const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kinds.map((kind) => `'${kind}'`).join(", "))})`;
+
+const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
+
+const sameOrganization = sql`other.organization_id = ${jobs}.organization_id`;
+const sameGateway = sql`other.gateway_id = ${jobs}.gateway_id`;
+
+interface Budget {
+  limit: number;
+  isOwn: SQL;
+  slot: SQLWrapper;
+}
+
+const budgetsOf = ({ settings: { budgets } }: Pick<Context, "settings">) => ({
+  organization: { limit: budgets.organization_running_jobs, isOwn: sameOrganization, slot: sql`other.organization_slot` },
+  gateway: { limit: budgets.gateway_running_jobs, isOwn: sameGateway, slot: sql`other.gateway_slot` },
+});
+
+const hasFreeSlot = ({ limit, isOwn, slot }: Budget) =>
+  limit === 0
+    ? sql`true`
+    : sql`(select count(*) from ${jobs} as other
+        where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${limit}`;
+
+/** A random one, so that workers that lease at the same time rarely choose the same. */
+const freeSlot = ({ limit, isOwn, slot }: Budget) =>
+  limit === 0
+    ? null
+    : sql`(select ${sign} * number from generate_series(1, ${limit}) as number
+        where not exists (select 1 from ${jobs} as other
+          where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
+        order by random() limit 1)`;
+
+const isUnbudgeted = isKind(UNBUDGETED_KINDS);
+
+/** Jobs of deleted organizations share one budget. Their slots are not unique, so it may be exceeded for a moment. */
+const organizationHasFreeSlot = (budget: Budget) =>
+  sql`case when ${jobs}.organization_id is null then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
+    else ${hasFreeSlot(budget)} end`;
+
+/** Whether the organization and the gateway of a queued job have a free slot each, as columns of a select. */
+export function freeSlotColumns(ctx: Pick<Context, "settings">) {
+  const { organization, gateway } = budgetsOf(ctx);
+  return {
+    organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organization)})`,
+    gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gateway)})`,
+  };
+}
+
+/** A job that is taken over from a dead worker keeps its slots. */
+export function hasFreeSlots(ctx: Pick<Context, "settings">): SQL {
+  const { organization, gateway } = budgetsOf(ctx);
+  return or(
+    sql`${jobs}.status = 'running'`,
+    isUnbudgeted,
+    and(organizationHasFreeSlot(organization), or(isNull(jobs.gateway_id), hasFreeSlot(gateway))),
+  )!;
+}
+
+/** The values with which a lease takes its slots. */
+export function takenSlots(ctx: Pick<Context, "settings">) {
+  const { organization, gateway } = budgetsOf(ctx);
+  const keepOr = (own: SQL, free: SQL | null, needed: SQL) =>
+    sql`case when ${jobs}.status = 'running' then ${own} when ${needed} then ${free}::integer end`;
+  return {
+    organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organization), sql`not ${isUnbudgeted}`),
+    gateway_slot: keepOr(
+      sql`${jobs}.gateway_slot`,
+      freeSlot(gateway),
+      sql`not ${isUnbudgeted} and ${jobs}.gateway_id is not null`,
+    ),
+  };
+}
+
+/** Two workers took the same slot at the same time. */
+export const isSlotCollision = (violated_index: string | null): boolean =>
+  violated_index === "jobs_organization_slot" || violated_index === "jobs_gateway_slot";
+
+/** The values with which a job stops running. */
+export const freedSlots = { lease_until: null, organization_slot: null, gateway_slot: null } as const;
+
+const ofOrganization = ({ organization_id }: JobRow) =>
+  organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
+
+/** Whether jobs of the organization wait for slots, as a column of the statement that ends a job. */
+export const hasHeldJobs = ({ organization_id }: JobRow) => sql<boolean>`exists (select 1 from ${jobs} as held
+  where held.held_by in ('organization', 'gateway')
+    and held.organization_id ${organization_id === null ? sql`is null` : sql`= ${organization_id}`})`;
+
+/** Wakes the oldest job that waits for a slot of the ended job's organization, and of its gateway. */
+export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
+  const isSameQueue = (queueOf(ended.kind) === "syncs" ? inArray : notInArray)(jobs.kind, SYNC_KINDS);
+  const oldest = (condition: SQL | undefined) =>
+    ctx.db
+      .select({ id: jobs.id })
+      .from(jobs)
+      .where(and(condition, isSameQueue, eq(jobs.status, "queued")))
+      .orderBy(jobs.seq)
+      .limit(1)
+      .for("no key update", { skipLocked: true });
+  const ofGateway = ended.gateway_id === null ? sql`false` : eq(jobs.gateway_id, ended.gateway_id);
+  const woken = await ctx.db
+    .update(jobs)
+    .set({ run_at: ctx.now(), sent_at: null, held_by: null })
+    .where(
+      or(
+        inArray(jobs.id, oldest(and(eq(jobs.held_by, "organization"), ofOrganization(ended)))),
+        inArray(jobs.id, oldest(and(eq(jobs.held_by, "gateway"), ofGateway))),
+      ),
+    )
+    .returning({ id: jobs.id, lane: jobs.lane });
+  for (const job of woken) addPendingWakeup(ctx.pendingWakeups, job);
+}

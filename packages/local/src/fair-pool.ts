@@ -1,0 +1,55 @@
+export interface PoolSize {
+  /** Pieces of work that run at the same time. */
+  slots: number;
+  /** How many of them may belong to one group. */
+  slots_per_group: number;
+}
+
+export interface FairPool {
+  /** Runs the work as soon as a slot is free. It must not reject. */
+  add(group: string, work: () => Promise<void>): void;
+  /** Drops what has not started and waits for the rest. */
+  stop(): Promise<void>;
+}
+
+/** Groups with waiting work take turns, so that the backlog of one group delays the next work of another by one piece at most. */
+export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
+  const groups = new Map<string, { waiting: (() => Promise<void>)[]; running: number }>();
+  let running = 0;
+  let stopped = false;
+  let resolveIdle = () => {};
+
+  function startNext(): void {
+    for (const [name, group] of groups) {
+      if (stopped || running >= slots) return;
+      if (group.running >= slots_per_group) continue;
+      const work = group.waiting.shift();
+      if (!work) continue;
+      group.running++;
+      running++;
+      // At the end of the map, the group comes after all others; this loop reaches it once more if slots are left.
+      groups.delete(name);
+      groups.set(name, group);
+      void work().then(() => {
+        group.running--;
+        running--;
+        if (group.running === 0 && group.waiting.length === 0) groups.delete(name);
+        if (running === 0) resolveIdle();
+        startNext();
+      });
+    }
+  }
+
+  return {
+    add(name, work) {
+      const group = groups.get(name) ?? { waiting: [], running: 0 };
+      groups.set(name, group);
+      group.waiting.push(work);
+      startNext();
+    },
+    async stop() {
+      stopped = true;
+      if (running > 0) await new Promise<void>((resolve) => (resolveIdle = resolve));
+    },
+  };
+}
