@@ -69,8 +69,7 @@ test("forty agents of one organization on a host that never answers do not delay
 });
 
 test("forty gateways of one organization whose hosts never answer do not delay another organization's webhook", async () => {
-  for (const gateway_id of await addGateways(silent.url))
-    await addNotices(world, { ...hostile, gateway_id }, ["agent"]);
+  for (const gateway_id of await addGateways(silent.url)) await addNotices(world, { ...hostile, gateway_id }, ["agent"]);
   expect(await isDeliveredAtOnce()).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
@@ -58,6 +58,10 @@ export async function closeCircuit(ctx: Context, gateway_id: string): Promise<vo
     .set({ run_at: ctx.now(), sent_at: null, held_by: null, held_since: null })
     .where(and(eq(jobs.gateway_id, gateway_id), eq(jobs.status, "queued"), eq(jobs.held_by, "circuit")))
     .returning({ id: jobs.id, lane: jobs.lane });
+  await ctx.db
+    .update(jobs)
+    .set({ give_up_at: null })
+    .where(and(eq(jobs.gateway_id, gateway_id), inArray(jobs.status, ["queued", "running"]), isNotNull(jobs.give_up_at)));
   for (const job of released) addPendingWakeup(ctx.pendingWakeups, job);
   const { failures, created_at } = closed;
   ctx.meter.record("CircuitChanges", 1, { state: "closed" });

@@ -44,8 +44,9 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
   const { job, organization_free, gateway_free } = found;
   const circuit = CIRCUIT_FREE_KINDS.includes(job.kind as JobKind) ? null : found.circuit;
   if (circuit && circuit.retry_at > ctx.now()) {
-    const reason = expiryReason(ctx, job, circuit);
-    if (reason !== null) return { outcome: "expired", job, reason };
+    // A try that runs now may still succeed, so no job is given up before its end.
+    if (!circuit.half_open && job.give_up_at && job.give_up_at <= ctx.now())
+      return { outcome: "expired", job, reason: toReason(ctx, circuit) };
     return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
   }
   if (!organization_free || !gateway_free) return holdJob(ctx, job, gateway_free ? "organization" : "gateway", pollMs(ctx, job));
@@ -69,13 +70,15 @@ async function runTrial(ctx: Context, { id }: JobRow, gateway_id: string): Promi
   return WAITING;
 }
 
-/** Null while the job may wait. A trial that runs now may still succeed, so the job waits for its end. */
-function expiryReason(ctx: Context, job: JobRow, circuit: CircuitRow): string | null {
-  if (circuit.half_open || job.held_by !== "circuit" || !job.held_since) return null;
-  const waited_ms = ctx.now().getTime() - job.held_since.getTime();
-  const policy = RETRY_POLICIES[job.kind as JobKind] as JobRetryPolicy | undefined;
-  if (!policy || waited_ms < remainingRetryMs({ ...policy, attempts: job.max_attempts }, job.attempts)) return null;
-  return `Gateway unreachable for ${Math.round(waited_ms / 1000)} s. Last error: ${circuit.last_error}`;
+function toReason(ctx: Context, { created_at, last_error }: CircuitRow): string {
+  const down_seconds = Math.round((ctx.now().getTime() - created_at.getTime()) / 1000);
+  return `Gateway unreachable for ${down_seconds} s. Last error: ${last_error}`;
+}
+
+/** The time of the last attempt, if all attempts that are left were made and failed at once. */
+function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date | null {
+  const policy = RETRY_POLICIES[kind as JobKind] as JobRetryPolicy | undefined;
+  return policy ? new Date(ctx.now().getTime() + remainingRetryMs({ ...policy, attempts: max_attempts }, attempts)) : null;
 }
 
 /** Doubles with the time that the job has waited. */
@@ -89,6 +92,7 @@ async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: numb
     .set({
       held_by,
       held_since: job.held_by === held_by ? job.held_since : now,
+      give_up_at: job.give_up_at ?? (held_by === "circuit" ? giveUpAt(ctx, job) : null),
       run_at: new Date(now.getTime() + wait_ms * (1 + JITTER * Math.random())),
       sent_at: null,
     })

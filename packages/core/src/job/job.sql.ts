@@ -39,6 +39,8 @@ export const jobs = pgTable(
     /** Set while the job is due and held back; `run_at` is then the time of the next try. */
     held_by: text().$type<HeldBy>(),
     held_since: instant(),
+    /** Set while the host is down, when the job first waits for it: from this time on, waiting again ends the job. */
+    give_up_at: instant(),
     status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
     finished_at: instant(),

@@ -234,7 +234,16 @@ export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "pendingWake
       and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
   const redriven = await ctx.db
     .update(jobs)
-    .set({ status: "queued", attempts: 0, crashes: 0, run_at: ctx.now(), sent_at: null, lease_until: null, finished_at: null })
+    .set({
+      status: "queued",
+      attempts: 0,
+      crashes: 0,
+      run_at: ctx.now(),
+      sent_at: null,
+      lease_until: null,
+      finished_at: null,
+      give_up_at: null,
+    })
     .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, isKeyFree))
     .returning({ id: jobs.id });
   if (redriven.length === 0) return [];
