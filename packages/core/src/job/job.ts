@@ -6,6 +6,7 @@ import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../
 import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
+import { gateway_circuits } from "./circuit.sql.ts";
 import { jobs } from "./job.sql.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
@@ -245,8 +246,14 @@ export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "pendingWake
       give_up_at: null,
     })
     .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, isKeyFree))
-    .returning({ id: jobs.id });
+    .returning({ id: jobs.id, gateway_id: jobs.gateway_id });
   if (redriven.length === 0) return [];
+  const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
+  // The operator has repaired the cause, so the hosts are tried at once.
+  await ctx.db
+    .update(gateway_circuits)
+    .set({ failures: 0, retry_at: ctx.now() })
+    .where(inArray(gateway_circuits.gateway_id, gateway_ids));
   ctx.pendingWakeups.everything = true;
   return redriven.map((job) => job.id);
 }
