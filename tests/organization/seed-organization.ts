@@ -66,6 +66,8 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
     { organization_id, event_type: "gateway.connected" },
   ]);
   await db.insert(schema.activity_counts).values({ board_id, hour: new Date(), events: 1, failed: 0, comments: 1 });
+  const times = { retry_at: new Date(), changed_at: new Date() };
+  await db.insert(schema.gateway_circuits).values({ gateway_id, failures: 1, last_error: "Host is down", ...times });
   const source_url = "https://github.com/acme/skills";
   const [skill] = await db.insert(schema.marketplace_skills).values({ organization_id, name: "Skill", source_url }).returning();
   await db.insert(schema.gateway_installed_skills).values({ gateway_id, skill_id: skill!.id });

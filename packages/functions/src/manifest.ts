@@ -105,11 +105,11 @@ export interface Queue {
 
 /**
  * An attempt to provision an agent may use its host for 60 s, and its last call may take 30 s more. A batch occupies its
- * sandbox until its slowest job ends, so batches are small and many. An organization with the default budget of 16 running
- * jobs can occupy less than half of them.
+ * sandbox until its slowest job ends, so batches are small and many: an organization with the default budget of 16 running
+ * jobs occupies less than half of the sandboxes. Smaller batches would cost more (docs/costs.md).
  */
 export const deliveries = {
-  batch_size: 2,
+  batch_size: 5,
   timeout_seconds: 120,
   visibility_seconds: 720,
   max_receives: 5,

@@ -79,7 +79,7 @@ export async function recordConnectivity(
   if (connected && gateway.connected) return;
   const connectivity = { connected, last_error: connected ? null : toGatewayMessage(error) };
   const is_down = !connected && error.is_transient;
-  // The patience of a person's request says nothing about jobs, so it opens no circuit.
+  // The deadlines of a person's request are shorter than those of jobs, so its failure opens no circuit.
   if (is_down && ctx.actor.type !== "system") return storeConnectivity(ctx, gateway, connectivity);
   await transaction(ctx, async (ctx) => {
     await writeConnectivity(ctx, gateway, connectivity);
@@ -101,7 +101,7 @@ export async function storeConnectivity(ctx: Context, gateway: KnownConnectivity
 
 /**
  * The lock on the gateway orders this with the change of its circuit, so that the circuit of a connected gateway is never
- * open: a success on such a gateway need not look for it.
+ * open: a success on such a gateway costs no query for it.
  */
 async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, connectivity: NewConnectivity): Promise<void> {
   const isGateway = eq(gateways.id, gateway.id);
