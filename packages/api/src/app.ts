@@ -5,6 +5,7 @@ import { hasPendingWakeups } from "@board/core/pending-wakeups";
 import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod";
+import { Answer, serialize } from "./answer.ts";
 import { createClientAddressResolver } from "./client-address.ts";
 import { authenticate, resumeOrganization } from "./authenticate.ts";
 import { findUnstorable, readBytes, readJson } from "./body.ts";
@@ -130,10 +131,18 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext): Promise<Response>
   };
   try {
     const result = await endpoint.run(ctx, { params: paramsOf(c), query: validInput(c, "query"), body, http });
-    return result instanceof Response ? result : json(result, spec.status ?? 200);
+    return result instanceof Response ? result : toResponse(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   } finally {
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
   }
+}
+
+function toResponse({ spec }: Endpoint, result: unknown, max_bytes: number): Response {
+  const { value, status, headers } = result instanceof Answer ? result : new Answer(result, spec.status ?? 200, {});
+  const schema = status === 202 && spec.accepted ? spec.accepted : spec.returns;
+  const { text, shown } = serialize(schema, value, max_bytes);
+  const ended = shown === null ? {} : { "X-Limit": String(shown) };
+  return new Response(text, { status, headers: { "content-type": "application/json", ...headers, ...ended } });
 }
 
 async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): Promise<unknown> {

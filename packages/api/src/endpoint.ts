@@ -2,6 +2,7 @@ import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
+import type { Answer } from "./answer.ts";
 import { placeholderNames } from "./path.ts";
 import type { BatchFollow, DocumentCache, Follow } from "./runtime.ts";
 
@@ -85,7 +86,7 @@ export interface Endpoint {
 
 /**
  * Declares an operation: method, path, role, schemas, description, and the core function that implements it. The function
- * returns a value of the schema `returns`, which the compiler checks, or a whole Response.
+ * returns a value of the schema `returns`, which the compiler checks, an Answer with headers, or a whole Response.
  */
 export function endpoint<
   const Path extends string | readonly string[],
@@ -100,7 +101,7 @@ export function endpoint<
   run: (
     ctx: Context<A>,
     input: { params: Params<Path>; query: Output<Q>; body: Output<B>; http: HttpExchange<A> },
-  ) => Promise<z.output<R> | Response>,
+  ) => Promise<z.output<R> | Answer | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;
   // The only place where the specific types of an operation are erased: the table holds operations of any type.

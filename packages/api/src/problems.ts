@@ -5,13 +5,17 @@ import type * as z from "zod";
 type Issue = z.core.$ZodIssue;
 type InputSource = "body" | "query" | "path";
 
+/** A body of a megabyte can have half a million problems. */
+const MAX_PROBLEMS = 1_000;
 const MAX_INPUT_CHARS = 200;
 const SECRET_FIELD = /token|secret/i;
 
 /** Converts Zod's issues to the problems of a 422 response, in field order (docs/reference/conventions.md#field-problems). */
 export function toProblems(issues: readonly Issue[], where: InputSource, input: unknown): FieldProblem[] {
   return issues
-    .flatMap((issue) => issuesOfIntendedBranch(issue, input))
+    .slice(0, MAX_PROBLEMS)
+    .flatMap((issue) => issuesOfIntendedBranch(issue, input).slice(0, MAX_PROBLEMS))
+    .slice(0, MAX_PROBLEMS)
     .map((issue) => {
       const path = pathOf(issue);
       const value = valueAt(input, path);

@@ -4,7 +4,11 @@ import { wholeNumber } from "./setting-types.ts";
 
 type BudgetSchemas = { [Name in BudgetName as Uppercase<Name>]: ReturnType<typeof wholeNumber> };
 
-const schemaOf = (name: BudgetName) => wholeNumber(BUDGETS[name].default, BUDGETS[name].max).describe(BUDGETS[name].describe);
+function schemaOf(name: BudgetName) {
+  const budget = BUDGETS[name];
+  const min = "min" in budget ? budget.min : 0;
+  return wholeNumber(budget.default, budget.max, min).describe(budget.describe);
+}
 
 /** The settings of all budgets. */
 export const budgetSettings = Object.fromEntries(

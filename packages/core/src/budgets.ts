@@ -63,6 +63,18 @@ export const BUDGETS = {
     max: 1_000,
     describe: "Jobs of a gateway that run at the same time, for syncs counted apart, 0 = no limit.",
   },
+  answer_max_bytes: {
+    min: 1_000_000,
+    default: 4_000_000,
+    max: 5_500_000,
+    describe: "Most bytes of an answer; larger ones are shortened and say so. A Lambda cannot return more than 6 MB.",
+  },
+  onboarding_max_bytes: {
+    min: 200_000,
+    default: 2_000_000,
+    max: 4_000_000,
+    describe: "Most bytes of the messages of one onboarding session.",
+  },
 } as const satisfies Record<string, Budget>;
 
 interface Budget {

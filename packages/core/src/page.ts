@@ -1,4 +1,16 @@
+import type { SQL } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import * as z from "zod";
+import type { Context } from "./context.ts";
+import {
+  type LargeFields,
+  type PageColumns,
+  type PageSelect,
+  readShortened,
+  type ShortenedRow,
+  toShortened,
+} from "./large-fields.ts";
 import { MAX_INTEGER, QueryInteger } from "./wire.ts";
 
 export interface PageQuery {
@@ -11,6 +23,17 @@ export const pageQuery = (defaultLimit = 50, maxLimit = 200) =>
     limit: QueryInteger(1, maxLimit).default(defaultLimit).describe("Maximum number of items to return."),
     offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
   });
+
+/** The query of a list that is a plain array: all items, or a part of them. */
+export const arrayQuery = z.object({
+  limit: QueryInteger(1, 200).optional().describe("Maximum number of items to return; when omitted, all."),
+  offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
+});
+export type ArrayQuery = z.infer<typeof arrayQuery>;
+
+/** As many items as an answer can hold, so that no more are read; `item_bytes` is less than the bytes of any item. */
+export const arrayLimit = (ctx: Context, item_bytes: number, query?: ArrayQuery): number =>
+  query?.limit ?? Math.ceil(ctx.settings.budgets.answer_max_bytes / item_bytes);
 
 export interface Page<T> {
   items: T[];
@@ -61,6 +84,28 @@ export async function readPage<Row, T>(
   const page = await rows(limit, offset);
   const count = page[0]?.total ?? (offset === 0 ? 0 : await total);
   return { items: page.map(({ item }) => toItem(item)), total: count, limit, offset };
+}
+
+interface ShortenedPage<F> {
+  columns: F;
+  large: LargeFields<Extract<keyof F, string>>;
+  total: SQL<number> & PromiseLike<number>;
+  /** The query of the page. It selects `columns`, in which the total is one of them. */
+  select: (columns: PageColumns, limit: number, offset: number) => PageSelect;
+}
+
+/** Reads a page and the total in one statement, and shortens large fields when the page would exceed the budget of an answer. */
+export function readShortenedPage<F extends Record<string, PgColumn | SQL>, T extends object>(
+  ctx: Context,
+  query: PageQuery,
+  { columns, large, total, select }: ShortenedPage<F>,
+  toItem: (row: SelectResultFields<F>) => T,
+): Promise<Page<T>> {
+  const read = async (limit: number, offset: number) => {
+    const rows = await readShortened(ctx, { ...columns, total }, large as LargeFields, (fields) => select(fields, limit, offset));
+    return rows.map(({ total, ...item }) => ({ item: item as ShortenedRow<SelectResultFields<F>>, total: total as number }));
+  };
+  return readPage(query, total, read, (row) => toShortened(row, toItem));
 }
 
 /**

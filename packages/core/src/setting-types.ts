@@ -15,13 +15,15 @@ export const commaSeparated = z
       .filter(Boolean),
   )
   .meta({ rule: "list, comma-separated" });
-export const wholeNumber = (fallback: number, max: number) =>
+export const wholeNumber = (fallback: number, max: number, min = 0) =>
   z
     .string()
     .default(String(fallback))
-    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) <= max, { error: `must be a whole number from 0 to ${max}` })
+    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
     .transform(Number)
-    .meta({ rule: `whole number from 0 to ${max}` });
+    .meta({ rule: `whole number from ${min} to ${max}` });
 export const httpUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {

@@ -9,8 +9,10 @@ import {
   UpdateCustomField,
   updateCustomField,
 } from "@board/core/task/custom-field";
+import { arrayQuery } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
+import { ARRAY_DESCRIPTION } from "../answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const collectionPaths = ["/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"] as const;
@@ -18,8 +20,17 @@ const itemPaths = withPrefixes(collectionPaths, "/{field_id}");
 
 /** Custom fields that an organization defines for the tasks of its boards. */
 export const customFields = [
-  endpoint("GET", collectionPaths, { as: member, summary: "List custom fields", returns: z.array(CustomField) }, (ctx) =>
-    listCustomFields(ctx),
+  endpoint(
+    "GET",
+    collectionPaths,
+    {
+      as: member,
+      summary: "List custom fields",
+      description: ARRAY_DESCRIPTION,
+      query: arrayQuery,
+      returns: z.array(CustomField),
+    },
+    (ctx, { query }) => listCustomFields(ctx, query),
   ),
   endpoint(
     "POST",

@@ -11,8 +11,10 @@ import {
   OrganizationListItem,
 } from "@board/core/organization/organization";
 import { removeActiveOrganization } from "@board/core/organization/remove";
+import { arrayQuery } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
+import { ARRAY_DESCRIPTION } from "../answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 import { invites } from "./invites.ts";
 import { members } from "./members.ts";
@@ -41,9 +43,11 @@ export const organizations = [
       as: user,
       operation_id: "list_organizations",
       summary: "List the caller's organizations",
+      description: ARRAY_DESCRIPTION,
+      query: arrayQuery,
       returns: z.array(OrganizationListItem),
     },
-    async (ctx) => listOrganizations(await withActiveOrganization(ctx)),
+    async (ctx, { query }) => listOrganizations(await withActiveOrganization(ctx), query),
   ),
   endpoint(
     "PATCH",

@@ -9,10 +9,12 @@ import {
   replacePack,
   SkillPack,
 } from "@board/core/skill/pack";
+import { arrayQuery } from "@board/core/page";
 import { PackSynced, PackSyncRun } from "@board/core/skill/pack-sync-run";
 import { getPackSync, startPackSync, syncPack } from "@board/core/skill/sync";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
+import { ARRAY_DESCRIPTION } from "../answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 import { acceptedResponse, prefersAsync } from "../prefer.ts";
 
@@ -22,8 +24,11 @@ const syncPaths = withPrefixes(itemPaths, "/sync");
 
 /** Skill packs: repositories of skills. */
 export const skillPacks = [
-  endpoint("GET", collectionPaths, { as: admin, summary: "List skill packs", returns: z.array(SkillPack) }, (ctx) =>
-    listPacks(ctx),
+  endpoint(
+    "GET",
+    collectionPaths,
+    { as: admin, summary: "List skill packs", description: ARRAY_DESCRIPTION, query: arrayQuery, returns: z.array(SkillPack) },
+    (ctx, { query }) => listPacks(ctx, query),
   ),
   endpoint(
     "POST",

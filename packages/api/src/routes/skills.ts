@@ -5,7 +5,7 @@ import { getSkill, RegisterSkill, registerSkill, removeSkill, SkillCard } from "
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
 import { endpoint, withPrefixes } from "../endpoint.ts";
-import { json } from "../errors.ts";
+import { Answer } from "../answer.ts";
 
 const collectionPaths = ["/api/skills/marketplace", "/api/v1/skills/marketplace"] as const;
 const itemPaths = withPrefixes(collectionPaths, "/{skill_id}");
@@ -27,7 +27,7 @@ export const skills = [
       const { cards, page } = await listSkills(ctx, query);
       if (!page) return cards;
       const headers = { "X-Total-Count": page.total, "X-Limit": page.limit, "X-Offset": page.offset };
-      return json(cards, 200, Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])));
+      return new Answer(cards, 200, Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])));
     },
   ),
   endpoint(

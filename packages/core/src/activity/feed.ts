@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import * as z from "zod";
 import { readableBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
@@ -6,6 +7,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
+import { largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
@@ -25,6 +27,7 @@ export const FeedComment = z
     task_title: z.string().describe("Title of the task."),
     board_id: Id.describe("Board of the task."),
     board_name: z.string().describe("Name of the board."),
+    ...truncatable,
   })
   .meta({ id: "TaskCommentFeedItem", description: "A comment on a task with its author, task and board." });
 export type FeedComment = z.infer<typeof FeedComment>;
@@ -52,7 +55,7 @@ const feedColumns = {
   message: activity_events.message,
   agent_id: activity_events.agent_id,
   agent_name: agents.name,
-  identity_profile: agents.identity_profile,
+  agent_role: sql<string | null>`${agents.identity_profile} ->> 'role'`,
   task_id: tasks.id,
   task_title: tasks.title,
   board_id: boards.id,
@@ -61,16 +64,19 @@ const feedColumns = {
   seq: activity_events.seq,
 };
 
+const LARGE_FEED_FIELDS = { message: largeText, agent_role: largeText };
+
 /** The comments with these ids. Ids are selected first, so that an offset skips ids and not joined rows. */
-export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
+export const selectFeed = (ctx: Context, ids: SQLWrapper, columns = feedColumns) =>
   ctx.db
-    .select(feedColumns)
+    .select(columns)
     .from(activity_events)
     .innerJoin(tasks, eq(tasks.id, activity_events.task_id))
     .innerJoin(boards, eq(boards.id, activity_events.board_id))
     .leftJoin(agents, eq(agents.id, activity_events.agent_id))
     .where(inArray(activity_events.id, ids));
-export type FeedRow = Awaited<ReturnType<typeof selectFeed>>[number];
+type FeedColumns = SelectResultFields<typeof feedColumns>;
+export type FeedRow = Omit<FeedColumns, "agent_name"> & { agent_name: string | null };
 
 /** The comments on tasks of boards that the caller may read, newest first. */
 export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<Page<FeedComment>> {
@@ -84,10 +90,12 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
       const ids = readsAllBoards
         ? selectAllIds(ctx, actor.active, limit, offset)
         : selectNewestByBoard({ boards: isReadable, events: isFeedComment, limit, offset });
-      return selectFeed(ctx, ids).orderBy(...newestFirst);
+      return readShortened(ctx, feedColumns, LARGE_FEED_FIELDS, (columns) =>
+        selectFeed(ctx, ids, columns as unknown as typeof feedColumns).orderBy(...newestFirst),
+      );
     },
     async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
-    toFeedComment,
+    (row) => toShortened(row, toFeedComment),
   );
   // A comment on the page proves that the board is readable; without one the board itself must be looked up.
   if (board_id !== undefined && page.items.length === 0 && (await readBoardIds(ctx, isReadable)).length === 0) throw notFound();
@@ -111,14 +119,14 @@ async function readBoardIds(ctx: Context, condition: SQL): Promise<string[]> {
 }
 
 export function toFeedComment(row: FeedRow): FeedComment {
-  const { id, created_at, message, agent_id, agent_name, identity_profile, task_id, task_title, board_id, board_name } = row;
+  const { id, created_at, message, agent_id, agent_name, agent_role, task_id, task_title, board_id, board_name } = row;
   return {
     id,
     created_at: created_at.toISOString(),
     message: message!,
     agent_id,
     agent_name,
-    agent_role: identity_profile?.["role"]?.trim() || null,
+    agent_role: agent_role?.trim() || null,
     task_id,
     task_title,
     board_id,

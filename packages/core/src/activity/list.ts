@@ -3,6 +3,7 @@ import * as z from "zod";
 import { readableBoards } from "../access.ts";
 import type { Agent, Member } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { largeText, readShortened, type ShortenedRow, toShortened, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
@@ -23,6 +24,7 @@ export const Activity = z
     created_at: Instant.describe("When the event happened."),
     route_name: z.enum(["board", "board.approvals", "activity"]).describe("Page of the dashboard that shows the event."),
     route_params: z.record(z.string(), z.string()).describe("Parameters of that page."),
+    ...truncatable,
   })
   .meta({ id: "ActivityEvent", description: "An event in the activity log." });
 export type Activity = z.infer<typeof Activity>;
@@ -30,18 +32,19 @@ export type Activity = z.infer<typeof Activity>;
 const { id, event_type, message, board_id, task_id, agent_id, user_id, created_at } = getTableColumns(activity_events);
 const columns = { id, event_type, message, board_id, task_id, agent_id, user_id, created_at };
 type Row = Pick<typeof activity_events.$inferSelect, keyof typeof columns>;
+const LARGE_ACTIVITY_FIELDS = { message: largeText };
 
 const newestFirst = [desc(created_at), desc(id)];
 
 /** The events that the caller may see, newest first. */
 export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Promise<Page<Activity>> {
   const { rows, count } = createReader(ctx);
-  return readPageAndCount(query, rows, count, toActivity);
+  return readPageAndCount(query, rows, count, (row) => toShortened(row, toActivity));
 }
 
 /** Reads the events of a page and the total for one kind of caller; each kind has its own index. */
 interface ActivityReader {
-  rows: (limit: number, offset: number) => Promise<Row[]>;
+  rows: (limit: number, offset: number) => Promise<ShortenedRow<Row>[]>;
   count: () => Promise<number>;
 }
 
@@ -70,21 +73,27 @@ function createReader(ctx: Context<Member | Agent>): ActivityReader {
 /** Reads events by a condition whose index also has the order. With an offset it skips ids in that index, not whole events. */
 const createRowReader = (ctx: Context, where: SQL) => (limit: number, offset: number) => {
   const { db } = ctx;
-  if (offset === 0) {
-    const first = db.select(columns).from(activity_events).where(where);
-    return first.orderBy(...newestFirst).limit(limit);
-  }
+  if (offset === 0)
+    return selectRows(ctx, (columns) => {
+      const first = db.select(columns).from(activity_events).where(where);
+      return first.orderBy(...newestFirst).limit(limit);
+    });
   const all = db.select({ id }).from(activity_events).where(where);
   const ids = all.orderBy(...newestFirst).limit(limit);
   return readRows(ctx, ids.offset(offset));
 };
 
-const readRows = (ctx: Context, ids: SQLWrapper): Promise<Row[]> =>
-  ctx.db
-    .select(columns)
-    .from(activity_events)
-    .where(inArray(id, ids))
-    .orderBy(...newestFirst);
+const readRows = (ctx: Context, ids: SQLWrapper) =>
+  selectRows(ctx, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(activity_events)
+      .where(inArray(id, ids))
+      .orderBy(...newestFirst),
+  );
+
+const selectRows = (ctx: Context, select: Parameters<typeof readShortened>[3]): Promise<ShortenedRow<Row>[]> =>
+  readShortened(ctx, columns, LARGE_ACTIVITY_FIELDS, select);
 
 function toActivity(row: Row): Activity {
   const { created_at, ...rest } = row;

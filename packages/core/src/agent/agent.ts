@@ -9,7 +9,8 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeObject, largeText, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import { AgentStatus } from "./agent-status.ts";
 import { agents } from "./agent.sql.ts";
@@ -38,6 +39,16 @@ export const agentShape = {
   last_provision_error: z.string().nullable().describe("Why the last provisioning or update failed."),
   created_at: Instant.describe("When the agent was created."),
   updated_at: Instant.describe("When the agent last changed."),
+  ...truncatable,
+};
+
+/** The fields of an agent that are shortened in a list that would be too large. */
+export const LARGE_AGENT_FIELDS = {
+  heartbeat_config: largeObject,
+  identity_profile: largeObject,
+  identity_template: largeText,
+  soul_template: largeText,
+  last_provision_error: largeText,
 };
 export const AgentRead = z.object(agentShape).meta({
   id: "AgentRead",
@@ -165,19 +176,24 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
   const where = and(visible, ofBoard, ofGateway);
   const from = sql`${agents} join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
   const total = ctx.db.$count(from, where);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: agents, total })
-        .from(agents)
-        .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where)
-        .orderBy(desc(agents.created_at), desc(agents.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(agents),
+      large: LARGE_AGENT_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(agents)
+          .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+          .leftJoin(boards, eq(boards.id, agents.board_id))
+          .where(where)
+          .orderBy(desc(agents.created_at), desc(agents.id))
+          .limit(limit)
+          .offset(offset),
+    },
     (row) => toAgent(row, ctx.now()),
   );
 }

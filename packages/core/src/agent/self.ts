@@ -1,4 +1,4 @@
-import { and, desc, eq, or, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent as AgentActor } from "../actor.ts";
@@ -6,9 +6,9 @@ import { recordEvent } from "../activity/activity.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { unauthenticated } from "../errors.ts";
-import { type Page, readPage } from "../page.ts";
+import { type Page, readShortenedPage } from "../page.ts";
 import { Id } from "../wire.ts";
-import { type AgentQuery, type AgentRead, type AgentRow, agentShape, toAgent } from "./agent.ts";
+import { type AgentQuery, type AgentRead, type AgentRow, agentShape, LARGE_AGENT_FIELDS, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 
 export const AgentHealth = z
@@ -31,18 +31,23 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
     query.board_id ? eq(agents.board_id, query.board_id) : undefined,
   );
   const total = ctx.db.$count(sql`${agents} left join ${boards} on ${boards}.id = ${agents}.board_id`, where);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: agents, total })
-        .from(agents)
-        .leftJoin(boards, eq(boards.id, agents.board_id))
-        .where(where)
-        .orderBy(desc(agents.created_at), desc(agents.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(agents),
+      large: LARGE_AGENT_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(agents)
+          .leftJoin(boards, eq(boards.id, agents.board_id))
+          .where(where)
+          .orderBy(desc(agents.created_at), desc(agents.id))
+          .limit(limit)
+          .offset(offset),
+    },
     (row) => toAgent(row, ctx.now()),
   );
 }

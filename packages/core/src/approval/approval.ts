@@ -1,6 +1,7 @@
 import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { computedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
@@ -25,6 +26,7 @@ export const Approval = z
     updated_at: Instant.describe("When the approval last changed."),
     resolved_at: Instant.nullable().describe("When the approval was decided."),
     resolved_by_user_id: Id.nullable().describe("Person who decided."),
+    ...truncatable,
   })
   .meta({ id: "Approval", description: "A request for a person's consent to an action of an agent." });
 export type Approval = z.infer<typeof Approval>;
@@ -42,6 +44,18 @@ const linked = sql<LinkedTask[]>`coalesce((
 /** The columns that `toApproval` needs. */
 export const approvalColumns = { ...getTableColumns(approvals), linked };
 
+/** The fields of an approval that are shortened in a list that would be too large. The reason keeps its beginning. */
+const LARGE_APPROVAL_FIELDS = {
+  payload: {
+    ...largeObject,
+    shorten: (payload: SQL, chars: SQL) => sql`case when jsonb_typeof(${payload} -> 'reason') = 'string'
+      then jsonb_build_object('reason', left(${payload} ->> 'reason', ${chars})) else '{}'::jsonb end`,
+    shown_as: ["payload", "description"],
+  },
+  rubric_scores: largeObject,
+  linked: { ...computedList, shown_as: ["task_ids", "task_titles"] },
+};
+
 /** Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
 export async function readApproval(ctx: Context, board_id: string, approval_id: string, lock = false): Promise<Approval> {
   const query = ctx.db
@@ -55,14 +69,16 @@ export async function readApproval(ctx: Context, board_id: string, approval_id: 
 
 /** Approvals with their linked tasks in one statement, newest first. */
 export async function readApprovals(ctx: Context, condition: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
-  const rows = await ctx.db
-    .select(approvalColumns)
-    .from(approvals)
-    .where(condition)
-    .orderBy(desc(approvals.created_at), desc(approvals.id))
-    .limit(page.limit)
-    .offset(page.offset ?? 0);
-  return rows.map(toApproval);
+  const rows = await readShortened(ctx, approvalColumns, LARGE_APPROVAL_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(approvals)
+      .where(condition)
+      .orderBy(desc(approvals.created_at), desc(approvals.id))
+      .limit(page.limit)
+      .offset(page.offset ?? 0),
+  );
+  return rows.map((row) => toShortened(row, toApproval));
 }
 
 export function toApproval(row: typeof approvals.$inferSelect & { linked: LinkedTask[] }): Approval {

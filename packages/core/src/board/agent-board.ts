@@ -4,8 +4,8 @@ import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { board_memory, pauseCommandList } from "../memory/memory.sql.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
-import { Board, toBoard } from "./board.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -26,17 +26,22 @@ const isPaused = sql<boolean>`coalesce((
 export function listAgentBoards(ctx: Context<Agent>, query: PageQuery): Promise<Page<AgentBoard>> {
   const condition = boardsOfAgent(ctx.actor);
   const total = ctx.db.$count(boards, condition);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: { ...getTableColumns(boards), paused: isPaused }, total })
-        .from(boards)
-        .where(condition)
-        .orderBy(desc(boards.created_at), desc(boards.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: { ...getTableColumns(boards), paused: isPaused },
+      large: LARGE_BOARD_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(boards)
+          .where(condition)
+          .orderBy(desc(boards.created_at), desc(boards.id))
+          .limit(limit)
+          .offset(offset),
+    },
     ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
   );
 }

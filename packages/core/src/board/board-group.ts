@@ -1,11 +1,12 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
 import type { Admin, Member } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeText, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { board_groups, boards } from "./board.sql.ts";
 import { lockBoardGroup } from "./lock.ts";
@@ -20,6 +21,7 @@ export const BoardGroup = z
     description: z.string().nullable().describe("What the boards of the group have in common."),
     created_at: Instant.describe("When the group was created."),
     updated_at: Instant.describe("When the group last changed."),
+    ...truncatable,
   })
   .meta({ id: "BoardGroup", description: "Related boards whose agents coordinate their work." });
 export type BoardGroup = z.infer<typeof BoardGroup>;
@@ -42,17 +44,22 @@ export type UpdateBoardGroup = z.infer<typeof UpdateBoardGroup>;
 export function listBoardGroups(ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> {
   const readable = readableGroups(ctx.actor);
   const total = ctx.db.$count(board_groups, readable);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: board_groups, total })
-        .from(board_groups)
-        .where(readable)
-        .orderBy(asc(sql`lower(${board_groups.name})`), asc(board_groups.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(board_groups),
+      large: { description: largeText },
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(board_groups)
+          .where(readable)
+          .orderBy(asc(sql`lower(${board_groups.name})`), asc(board_groups.id))
+          .limit(limit)
+          .offset(offset),
+    },
     toBoardGroup,
   );
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -9,7 +9,8 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
 import { grantBoardAccess } from "../organization/member.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeObject, largeText, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import {
   TextOrNull,
   Id,
@@ -60,11 +61,15 @@ const shape = {
   max_agents: z.int().describe("How many agents the board may have, not counting the lead."),
   created_at: Instant.describe("When the board was created."),
   updated_at: Instant.describe("When the board last changed."),
+  ...truncatable,
 };
 export const Board = z
   .object(shape)
   .meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
 export type Board = z.infer<typeof Board>;
+
+/** The fields of a board that are shortened in a list that would be too large. */
+export const LARGE_BOARD_FIELDS = { description: largeText, objective: largeText, success_metrics: largeObject };
 
 const fields = {
   name: NonEmpty(MAX_NAME).describe("Display name."),
@@ -127,17 +132,22 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
     query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
   );
   const total = ctx.db.$count(boards, condition);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: boards, total })
-        .from(boards)
-        .where(condition)
-        .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(boards),
+      large: LARGE_BOARD_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(boards)
+          .where(condition)
+          .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
+          .limit(limit)
+          .offset(offset),
+    },
     toBoard,
   );
 }

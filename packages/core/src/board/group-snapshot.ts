@@ -1,19 +1,24 @@
 import { and, asc, count, desc, eq, getTableColumns, inArray, lte, ne, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardGroupRow, type BoardRow, boardFor, readableBoardsOfUser, groupFor } from "../access.ts";
+import { type BoardGroupRow, boardFor, readableBoardsOfUser, groupFor } from "../access.ts";
 import type { Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
+import { computedList, readShortened, toShortened, truncatable, withTruncatedFields } from "../large-fields.ts";
+import { arrayLimit } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { taskTags } from "../tag/task-tags.ts";
 import { Task } from "../task/task.ts";
 import { QueryBoolean, QueryInteger } from "../wire.ts";
-import { Board, toBoard } from "./board.ts";
+import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
 import { board_groups, boards } from "./board.sql.ts";
 import { BoardGroup, toBoardGroup } from "./board-group.ts";
 
 const MAX_TASKS_PER_BOARD = 100;
+const MIN_BOARD_BYTES = 600;
+const MIN_TASK_BYTES = 400;
+const LARGE_GROUP_TASK_FIELDS = { tags: computedList };
 
 export const GroupSnapshotQuery = z.object({
   include_done: QueryBoolean.default(false).describe("List done tasks too; the counts always include them."),
@@ -45,6 +50,7 @@ const GroupTask = z
     tags,
     created_at,
     updated_at,
+    ...truncatable,
   })
   .meta({ id: "GroupTask", description: "A task as the other boards of the group see it." });
 type GroupTask = z.infer<typeof GroupTask>;
@@ -56,6 +62,7 @@ const GroupSnapshotBoard = z
       .partialRecord(TaskStatus, z.int())
       .describe("Number of tasks by status, done ones included; a status without tasks is left out."),
     tasks: z.array(GroupTask).describe("Its most urgent tasks: by status, then priority, then latest change."),
+    ...truncatable,
   })
   .meta({ id: "GroupSnapshotBoard" });
 type GroupSnapshotBoard = z.infer<typeof GroupSnapshotBoard>;
@@ -64,6 +71,7 @@ export const GroupSnapshot = z
   .object({
     group: BoardGroup.nullable().describe("The group; null when the board is in no group."),
     boards: z.array(GroupSnapshotBoard).describe("Its boards by name."),
+    ...truncatable,
   })
   .meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
 export type GroupSnapshot = z.infer<typeof GroupSnapshot>;
@@ -97,29 +105,38 @@ async function readGroupSnapshot(
   condition: SQL | undefined,
   query: GroupSnapshotQuery,
 ): Promise<GroupSnapshot> {
-  const boardRows = await ctx.db
-    .select()
-    .from(boards)
-    .where(and(eq(boards.board_group_id, group.id), condition))
-    .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id));
-  const [counts, topTasks] = await Promise.all([countTasks(ctx, boardRows), readTopTasks(ctx, boardRows, query)]);
+  const boardRows = await readShortened(ctx, getTableColumns(boards), LARGE_BOARD_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(boards)
+      .where(and(eq(boards.board_group_id, group.id), condition))
+      .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
+      .limit(arrayLimit(ctx, MIN_BOARD_BYTES)),
+  );
+  const board_ids = boardRows.map(({ id }) => id);
+  const [counts, topTasks] = await Promise.all([countTasks(ctx, board_ids), readTopTasks(ctx, board_ids, query)]);
   return {
     group: toBoardGroup(group),
-    boards: boardRows.map((board) => ({
-      board: toBoard(board),
-      task_counts: counts.get(board.id) ?? {},
-      tasks: topTasks.get(board.id) ?? [],
-    })),
+    boards: boardRows.map((row) => {
+      const task_counts = counts.get(row.id) ?? {};
+      const shown = topTasks.get(row.id) ?? [];
+      const entry = { board: toShortened(row, toBoard), task_counts, tasks: shown };
+      return withTruncatedFields(entry, shown.length < countListed(task_counts, query) ? ["tasks"] : undefined);
+    }),
   };
 }
 
-const toIds = (rows: BoardRow[]) => rows.map((row) => row.id);
+/** The number of tasks that a board's list has unless the answer would be too large. */
+function countListed({ done = 0, ...open }: GroupSnapshotBoard["task_counts"], query: GroupSnapshotQuery): number {
+  const total = Object.values(open).reduce((sum, count) => sum + count, query.include_done ? done : 0);
+  return Math.min(total, query.per_board_task_limit);
+}
 
-async function countTasks(ctx: Context, boardRows: BoardRow[]): Promise<Map<string, GroupSnapshotBoard["task_counts"]>> {
+async function countTasks(ctx: Context, board_ids: string[]): Promise<Map<string, GroupSnapshotBoard["task_counts"]>> {
   const rows = await ctx.db
     .select({ board_id: tasks.board_id, status: tasks.status, total: count() })
     .from(tasks)
-    .where(inArray(tasks.board_id, toIds(boardRows)))
+    .where(inArray(tasks.board_id, board_ids))
     .groupBy(tasks.board_id, tasks.status);
   const byBoard = Map.groupBy(rows, (row) => row.board_id);
   return new Map(
@@ -130,8 +147,11 @@ async function countTasks(ctx: Context, boardRows: BoardRow[]): Promise<Map<stri
 const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', 'blocked', 'done'], ${tasks.status})`;
 const priorityOrder = sql`coalesce(array_position(array['high', 'medium', 'low'], ${tasks.priority}), 4)`;
 
-/** The most urgent tasks of each board. The database ranks them and applies the limit. */
-async function readTopTasks(ctx: Context, boardRows: BoardRow[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
+/**
+ * The most urgent tasks of each board. The database ranks them and applies the limit. An answer cannot hold more tasks than
+ * are read, of which those with the best rank on their board come first.
+ */
+async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
   const rank = sql<number>`row_number() over (partition by ${tasks.board_id} order by ${sql.join(
     [statusOrder, priorityOrder, desc(tasks.updated_at), desc(tasks.created_at), desc(tasks.id)],
     sql`, `,
@@ -139,20 +159,28 @@ async function readTopTasks(ctx: Context, boardRows: BoardRow[], query: GroupSna
   const ranked = ctx.db
     .select({ id: tasks.id, rank: rank.as("rank") })
     .from(tasks)
-    .where(and(inArray(tasks.board_id, toIds(boardRows)), query.include_done ? undefined : ne(tasks.status, "done")))
+    .where(and(inArray(tasks.board_id, board_ids), query.include_done ? undefined : ne(tasks.status, "done")))
     .as("ranked");
-  const rows = await ctx.db
-    .select({ ...getTableColumns(tasks), board_name: boards.name, assignee: agents.name, tags: taskTags })
-    .from(ranked)
-    .innerJoin(tasks, eq(tasks.id, ranked.id))
-    .innerJoin(boards, eq(boards.id, tasks.board_id))
-    .leftJoin(agents, eq(agents.id, tasks.assigned_agent_id))
-    .where(lte(ranked.rank, query.per_board_task_limit))
-    .orderBy(tasks.board_id, ranked.rank);
-  return Map.groupBy(rows.map(toGroupTask), (task) => task.board_id);
+  const { description: _, ...columns } = getTableColumns(tasks);
+  const fields = { ...columns, board_name: boards.name, assignee: agents.name, tags: taskTags };
+  const rows = await readShortened(ctx, fields, LARGE_GROUP_TASK_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(ranked)
+      .innerJoin(tasks, eq(tasks.id, ranked.id))
+      .innerJoin(boards, eq(boards.id, tasks.board_id))
+      .leftJoin(agents, eq(agents.id, tasks.assigned_agent_id))
+      .where(lte(ranked.rank, query.per_board_task_limit))
+      .orderBy(ranked.rank, tasks.board_id)
+      .limit(arrayLimit(ctx, MIN_TASK_BYTES)),
+  );
+  return Map.groupBy(
+    rows.map((row) => toShortened(row, toGroupTask)),
+    (task) => task.board_id,
+  );
 }
 
-type GroupTaskRow = typeof tasks.$inferSelect & Pick<GroupTask, "board_name" | "assignee" | "tags">;
+type GroupTaskRow = Omit<typeof tasks.$inferSelect, "description"> & Pick<GroupTask, "board_name" | "assignee" | "tags">;
 
 function toGroupTask(row: GroupTaskRow): GroupTask {
   return {

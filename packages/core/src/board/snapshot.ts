@@ -1,20 +1,23 @@
-import { and, count, desc, eq, sql } from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { AgentRead, toAgent } from "../agent/agent.ts";
+import { AgentRead, LARGE_AGENT_FIELDS, toAgent } from "../agent/agent.ts";
+import { arrayLimit } from "../page.ts";
 import { approval_task_links, approvals } from "../approval/approval.sql.ts";
 import { Approval, readApprovals } from "../approval/approval.ts";
 import type { Context } from "../context.ts";
 import { isNotBlank } from "../db/blank.ts";
+import { readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { board_memory } from "../memory/memory.sql.ts";
-import { MemoryEntry, toMemoryEntry } from "../memory/memory.ts";
+import { LARGE_MEMORY_FIELDS, MemoryEntry, toMemoryEntry } from "../memory/memory.ts";
 import { tasks } from "../task/task.sql.ts";
-import { Task, taskColumns, toTask } from "../task/task.ts";
+import { LARGE_TASK_FIELDS, Task, taskColumns, toTask } from "../task/task.ts";
 import { Board, toBoard } from "./board.ts";
 
 const MAX_TASKS = 5_000;
+const MIN_AGENT_BYTES = 500;
 const MAX_APPROVALS = 200;
 const MAX_CHAT_MESSAGES = 200;
 
@@ -36,6 +39,7 @@ export const BoardSnapshot = z
     approvals: z.array(Approval).describe(`Its latest ${MAX_APPROVALS} approvals, newest first.`),
     chat_messages: z.array(MemoryEntry).describe(`The latest ${MAX_CHAT_MESSAGES} messages of its chat, oldest first.`),
     pending_approvals_count: z.int().describe("Number of pending approvals of the board."),
+    ...truncatable,
   })
   .meta({ id: "BoardSnapshot", description: "A board with everything on it." });
 export type BoardSnapshot = z.infer<typeof BoardSnapshot>;
@@ -45,7 +49,7 @@ export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: str
   const board = await boardFor(ctx, board_id, "read");
   const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await Promise.all([
     readTasks(ctx, board.id),
-    ctx.db.select().from(agents).where(eq(agents.board_id, board.id)).orderBy(desc(agents.created_at), desc(agents.id)),
+    readAgents(ctx, board.id),
     readApprovals(ctx, eq(approvals.board_id, board.id), { limit: MAX_APPROVALS }),
     readChat(ctx, board.id),
     countPending(ctx, board.id),
@@ -53,7 +57,7 @@ export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: str
   return {
     board: toBoard(board),
     tasks: boardTasks,
-    agents: boardAgents.map((row) => toAgent(row, ctx.now())),
+    agents: boardAgents,
     approvals: boardApprovals,
     chat_messages: chatMessages,
     pending_approvals_count,
@@ -65,29 +69,48 @@ const approvals_count = sql`(${linkCount})`.mapWith(Number);
 const approvals_pending_count = sql`(${linkCount} and link.pending)`.mapWith(Number);
 
 async function readTasks(ctx: Context, board_id: string): Promise<SnapshotTask[]> {
-  const rows = await ctx.db
-    .select({ ...taskColumns, assignee: agents.name, approvals_count, approvals_pending_count })
-    .from(tasks)
-    .leftJoin(agents, eq(agents.id, tasks.assigned_agent_id))
-    .where(eq(tasks.board_id, board_id))
-    .orderBy(desc(tasks.created_at), desc(tasks.id))
-    .limit(MAX_TASKS);
-  return rows.map(({ assignee, approvals_count, approvals_pending_count, ...row }) => ({
-    ...toTask(row),
-    assignee,
-    approvals_count,
-    approvals_pending_count,
-  }));
+  const fields = { ...taskColumns, assignee: agents.name, approvals_count, approvals_pending_count };
+  const rows = await readShortened(ctx, fields, LARGE_TASK_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(tasks)
+      .leftJoin(agents, eq(agents.id, tasks.assigned_agent_id))
+      .where(eq(tasks.board_id, board_id))
+      .orderBy(desc(tasks.created_at), desc(tasks.id))
+      .limit(MAX_TASKS),
+  );
+  return rows.map((row) =>
+    toShortened(row, ({ assignee, approvals_count, approvals_pending_count, ...task }) => ({
+      ...toTask(task),
+      assignee,
+      approvals_count,
+      approvals_pending_count,
+    })),
+  );
+}
+
+async function readAgents(ctx: Context, board_id: string): Promise<AgentRead[]> {
+  const rows = await readShortened(ctx, getTableColumns(agents), LARGE_AGENT_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(agents)
+      .where(eq(agents.board_id, board_id))
+      .orderBy(desc(agents.created_at), desc(agents.id))
+      .limit(arrayLimit(ctx, MIN_AGENT_BYTES)),
+  );
+  return rows.map((row) => toShortened(row, (agent) => toAgent(agent, ctx.now())));
 }
 
 async function readChat(ctx: Context, board_id: string): Promise<MemoryEntry[]> {
-  const rows = await ctx.db
-    .select()
-    .from(board_memory)
-    .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), isNotBlank(board_memory.content)))
-    .orderBy(desc(board_memory.created_at), desc(board_memory.id))
-    .limit(MAX_CHAT_MESSAGES);
-  return rows.toReversed().map(toMemoryEntry);
+  const rows = await readShortened(ctx, getTableColumns(board_memory), LARGE_MEMORY_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(board_memory)
+      .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), isNotBlank(board_memory.content)))
+      .orderBy(desc(board_memory.created_at), desc(board_memory.id))
+      .limit(MAX_CHAT_MESSAGES),
+  );
+  return rows.toReversed().map((row) => toShortened(row, toMemoryEntry));
 }
 
 async function countPending(ctx: Context, board_id: string): Promise<number> {

@@ -6,6 +6,7 @@ import { board_groups } from "../board/board.sql.ts";
 import type { CallerContext, Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { parseMentions } from "../mention.ts";
+import { largeText, largeTexts, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull } from "../wire.ts";
@@ -25,6 +26,7 @@ export const GroupMemoryEntry = z
     source: z.string().nullable().describe("Where the entry comes from."),
     is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
     created_at: Instant.describe("When it was written."),
+    ...truncatable,
   })
   .meta({ id: "BoardGroupMemoryEntry", description: "An entry of the memory that the boards of a group share." });
 export type GroupMemoryEntry = z.infer<typeof GroupMemoryEntry>;
@@ -55,6 +57,7 @@ const groupMemory = createMemoryLog({
   table: board_group_memory,
   owner: board_group_memory.board_group_id,
   key: "group-memory",
+  large: { content: largeText, tags: largeTexts },
   toEntry: toGroupMemoryEntry,
 });
 

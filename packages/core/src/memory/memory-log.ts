@@ -1,8 +1,9 @@
-import { and, desc, eq, type SQL } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import { type Context, transaction } from "../context.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import type { LargeFields } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
 import { MAX_NAME, QueryBoolean } from "../wire.ts";
@@ -26,20 +27,23 @@ interface MemoryLogQuery extends PageQuery {
   is_chat?: boolean | undefined;
 }
 
-interface MemoryLogOptions<Table extends typeof board_memory | typeof board_group_memory, Entry> {
+interface MemoryLogOptions<Table extends typeof board_memory | typeof board_group_memory, Entry extends object> {
   table: Table;
   /** The column that names the board or the group. */
   owner: PgColumn;
   /** The start of the key of the log's streams. */
   key: string;
+  /** The fields that are shortened in a list that would be too large. */
+  large: LargeFields;
   toEntry: (row: Table["$inferSelect"]) => Entry;
 }
 
 /** The append-only memory of a board or of a board group: lists, streams and new entries are the same for both. */
-export function createMemoryLog<Table extends typeof board_memory | typeof board_group_memory, Entry>({
+export function createMemoryLog<Table extends typeof board_memory | typeof board_group_memory, Entry extends object>({
   table,
   owner,
   key,
+  large,
   toEntry,
 }: MemoryLogOptions<Table, Entry>) {
   // Drizzle cannot infer rows of a table parameter, so queries are typed by the columns that both tables share.
@@ -53,17 +57,22 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
     list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
       const where = and(eq(owner, owner_id), ofKind(query.is_chat), condition);
       const total = ctx.db.$count(shared, where);
-      return readPage(
+      return readShortenedPage(
+        ctx,
         query,
-        total,
-        (limit, offset) =>
-          ctx.db
-            .select({ item: shared, total })
-            .from(shared)
-            .where(where)
-            .orderBy(desc(shared.created_at), desc(shared.id))
-            .limit(limit)
-            .offset(offset),
+        {
+          columns: getTableColumns(shared),
+          large,
+          total,
+          select: (columns, limit, offset) =>
+            ctx.db
+              .select(columns)
+              .from(shared)
+              .where(where)
+              .orderBy(desc(shared.created_at), desc(shared.id))
+              .limit(limit)
+              .offset(offset),
+        },
         fromRow,
       );
     },

@@ -4,6 +4,7 @@ import { boardFor } from "../access.ts";
 import { actorName, type Agent, type User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
+import { largeJson, largeText, largeTexts, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
@@ -25,6 +26,7 @@ export const MemoryEntry = z
     source: z.string().nullable().describe("Where the entry comes from."),
     is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
     created_at: Instant.describe("When it was written."),
+    ...truncatable,
   })
   .meta({ id: "BoardMemoryEntry", description: "An entry of a board's memory. The newest entry of a key holds its value." });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
@@ -66,7 +68,16 @@ export const MemoryEvent = z
   .object({ memory: MemoryEntry.describe("The new entry.") })
   .meta({ id: "BoardMemoryEvent", description: "The data of a `memory` event." });
 
-const boardMemory = createMemoryLog({ table: board_memory, owner: board_memory.board_id, key: "memory", toEntry: toMemoryEntry });
+/** The fields of an entry that are shortened in a list that would be too large. */
+export const LARGE_MEMORY_FIELDS = { value: largeJson, content: largeText, tags: largeTexts };
+
+const boardMemory = createMemoryLog({
+  table: board_memory,
+  owner: board_memory.board_id,
+  key: "memory",
+  large: LARGE_MEMORY_FIELDS,
+  toEntry: toMemoryEntry,
+});
 
 /** The memory of a board, newest entry first. */
 export async function listMemory(ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Member as MemberActor, User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { Id, Instant, MAX_NAME, NonEmpty } from "../wire.ts";
 import { lockUser } from "./lock.ts";
 import { organization_members, organizations } from "./organization.sql.ts";
@@ -46,14 +47,18 @@ export async function getOrganization(ctx: Context<MemberActor>): Promise<Organi
   return toOrganization(row);
 }
 
+const MIN_ORGANIZATION_BYTES = 90;
+
 /** The caller's organizations, by name. */
-export async function listOrganizations(ctx: Context<MemberActor>): Promise<OrganizationListItem[]> {
+export async function listOrganizations(ctx: Context<MemberActor>, query: ArrayQuery): Promise<OrganizationListItem[]> {
   const rows = await ctx.db
     .select({ id: organizations.id, name: organizations.name, role: organization_members.role })
     .from(organization_members)
     .innerJoin(organizations, eq(organizations.id, organization_members.organization_id))
     .where(eq(organization_members.user_id, ctx.actor.user_id))
-    .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id));
+    .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
+    .limit(arrayLimit(ctx, MIN_ORGANIZATION_BYTES, query))
+    .offset(query.offset);
   return rows.map((row) => ({ ...row, is_active: row.id === ctx.actor.active.organization_id }));
 }
 

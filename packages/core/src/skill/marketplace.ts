@@ -4,16 +4,18 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { largeObject, largeText, readShortened, toShortened } from "../large-fields.ts";
 import { readPageAndCount } from "../page.ts";
 import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
-import { selectSkillCards, type SkillCard, toSkillCard } from "./skill.ts";
+import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "./skill.sql.ts";
 
 /** Maximum number of skills in a list without a limit. */
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
+const LARGE_SKILL_FIELDS = { description: largeText, metadata: largeObject };
 
 const Label = z.string().trim().max(MAX_NAME).optional();
 
@@ -55,19 +57,17 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
     pack_url === null ? undefined : isInPack(pack_url),
   );
   const read = (limit: number, offset: number) =>
-    selectSkillCards(ctx, where, gateway_id)
-      .orderBy(desc(marketplace_skills.created_at), desc(marketplace_skills.id))
-      .limit(limit)
-      .offset(offset);
-  if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toSkillCard), page: null };
+    readShortened(ctx, skillColumns, LARGE_SKILL_FIELDS, (columns) =>
+      selectSkillCards(ctx, where, gateway_id, columns as unknown as typeof skillColumns)
+        .orderBy(desc(marketplace_skills.created_at), desc(marketplace_skills.id))
+        .limit(limit)
+        .offset(offset),
+    );
+  const toCard = (row: Awaited<ReturnType<typeof read>>[number]) => toShortened(row, toSkillCard);
+  if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toCard), page: null };
   const ownAndMatching = and(eq(marketplace_skills.organization_id, ctx.actor.active.organization_id), where);
   const counted = () => ctx.db.select({ total: count() }).from(marketplace_skills).where(ownAndMatching);
-  const { items, ...page } = await readPageAndCount(
-    { limit, offset },
-    read,
-    async () => (await counted())[0]!.total,
-    toSkillCard,
-  );
+  const { items, ...page } = await readPageAndCount({ limit, offset }, read, async () => (await counted())[0]!.total, toCard);
   return { cards: items, page };
 }
 

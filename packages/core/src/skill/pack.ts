@@ -5,6 +5,8 @@ import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { largeObject, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
+import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
 import { marketplace_skills } from "./skill.sql.ts";
@@ -23,6 +25,7 @@ export const SkillPack = z
     skill_count: z.int().describe("Number of skills in the marketplace that are from this repository."),
     created_at: Instant.describe("When the pack was registered."),
     updated_at: Instant.describe("When it last changed."),
+    ...truncatable,
   })
   .meta({ id: "SkillPack", description: "A repository of skills." });
 export type SkillPack = z.infer<typeof SkillPack>;
@@ -68,19 +71,25 @@ const skill_count = sql<number>`(select count(*) from ${marketplace_skills}
   where ${marketplace_skills}.organization_id = ${skill_packs}.organization_id
     and split_part(${marketplace_skills}.source_url, '/tree/', 1) = ${skill_packs}.source_url)`.mapWith(Number);
 const columns = { ...getTableColumns(skill_packs), skill_count };
+const LARGE_PACK_FIELDS = { description: largeText, metadata: largeObject };
+const MIN_PACK_BYTES = 300;
 type PackRowWithCount = typeof skill_packs.$inferSelect & { skill_count: number };
 
 const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
   and(eq(skill_packs.id, pack_id), eq(skill_packs.organization_id, ctx.actor.active.organization_id));
 
 /** The packs of the active organization, newest first. */
-export async function listPacks(ctx: Context<Admin>): Promise<SkillPack[]> {
-  const rows = await ctx.db
-    .select(columns)
-    .from(skill_packs)
-    .where(eq(skill_packs.organization_id, ctx.actor.active.organization_id))
-    .orderBy(desc(skill_packs.created_at), desc(skill_packs.id));
-  return rows.map(toPack);
+export async function listPacks(ctx: Context<Admin>, query: ArrayQuery): Promise<SkillPack[]> {
+  const rows = await readShortened(ctx, columns, LARGE_PACK_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(skill_packs)
+      .where(eq(skill_packs.organization_id, ctx.actor.active.organization_id))
+      .orderBy(desc(skill_packs.created_at), desc(skill_packs.id))
+      .limit(arrayLimit(ctx, MIN_PACK_BYTES, query))
+      .offset(query.offset),
+  );
+  return rows.map((row) => toShortened(row, toPack));
 }
 
 export async function getPack(ctx: Context<Admin>, pack_id: string): Promise<SkillPack> {

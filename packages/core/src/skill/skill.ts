@@ -4,6 +4,7 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { truncatable } from "../large-fields.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT } from "../wire.ts";
 import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
 import { upsertSet } from "./upsert.ts";
@@ -28,6 +29,7 @@ export const SkillCard = z
     installed_at: Instant.nullable().describe("When it was first asked to install the skill."),
     created_at: Instant.describe("When the skill was registered."),
     updated_at: Instant.describe("When the skill last changed."),
+    ...truncatable,
   })
   .meta({ id: "MarketplaceSkillCard", description: "A skill that gateways can install." });
 export type SkillCard = z.infer<typeof SkillCard>;
@@ -46,14 +48,20 @@ export const RegisterSkill = z
 export type RegisterSkill = z.infer<typeof RegisterSkill>;
 
 type Row = typeof marketplace_skills.$inferSelect & { installed_at: Date | null };
+export const skillColumns = { ...getTableColumns(marketplace_skills), installed_at: gateway_installed_skills.created_at };
 
 /** Selects skill cards with their installation at a gateway, by default the organization's only gateway if it has exactly one. */
-export function selectSkillCards(ctx: Context<Admin>, where: SQL | undefined, gateway_id: string | undefined) {
+export function selectSkillCards(
+  ctx: Context<Admin>,
+  where: SQL | undefined,
+  gateway_id: string | undefined,
+  columns = skillColumns,
+) {
   const { organization_id } = ctx.actor.active;
   const onlyGateway = sql`(select case when count(*) = 1 then min(${gateways.id}::text)::uuid end from ${gateways}
     where ${gateways.organization_id} = ${organization_id})`;
   return ctx.db
-    .select({ ...getTableColumns(marketplace_skills), installed_at: gateway_installed_skills.created_at })
+    .select(columns)
     .from(marketplace_skills)
     .leftJoin(
       gateway_installed_skills,

@@ -1,15 +1,20 @@
 import { eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
+import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { byName, type TagLabel } from "./tag.ts";
 import { tags } from "./tag.sql.ts";
 
+const MIN_LABEL_BYTES = 100;
+
 /** The tags that tasks of a board can have, by name: all tags of its organization. */
-export async function listBoardTags(ctx: CallerContext, board_id: string): Promise<TagLabel[]> {
+export async function listBoardTags(ctx: CallerContext, board_id: string, query: ArrayQuery): Promise<TagLabel[]> {
   const { organization_id } = await boardFor(ctx, board_id, "read");
   return ctx.db
     .select({ id: tags.id, name: tags.name, slug: tags.slug, color: tags.color })
     .from(tags)
     .where(eq(tags.organization_id, organization_id))
-    .orderBy(...byName);
+    .orderBy(...byName)
+    .limit(arrayLimit(ctx, MIN_LABEL_BYTES, query))
+    .offset(query.offset);
 }

@@ -5,7 +5,8 @@ import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeText, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify } from "../wire.ts";
 import { tag_assignments, tags } from "./tag.sql.ts";
 
@@ -20,6 +21,7 @@ export const Tag = z
     task_count: z.int().describe("How many tasks have the tag."),
     created_at: Instant.describe("When the tag was created."),
     updated_at: Instant.describe("When the tag last changed."),
+    ...truncatable,
   })
   .meta({ id: "Tag", description: "A label for tasks." });
 export type Tag = z.infer<typeof Tag>;
@@ -83,17 +85,22 @@ const tagCondition = (ctx: Context<Member>, tag_id: string) =>
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
   const inOrganization = eq(tags.organization_id, ctx.actor.active.organization_id);
   const total = ctx.db.$count(tags, inOrganization);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: columns, total })
-        .from(tags)
-        .where(inOrganization)
-        .orderBy(...byName)
-        .limit(limit)
-        .offset(offset),
+    {
+      columns,
+      large: { description: largeText },
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(tags)
+          .where(inOrganization)
+          .orderBy(...byName)
+          .limit(limit)
+          .offset(offset),
+    },
     toTag,
   );
 }

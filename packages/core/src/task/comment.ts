@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
@@ -8,7 +8,8 @@ import { notFound } from "../errors.ts";
 import { parseMentions } from "../mention.ts";
 import { readBoardAgents } from "../notification/board-agents.ts";
 import { insertNotifications } from "../notification/notification.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeText, largeTexts, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
 import { commentNotifications } from "./notifications.ts";
@@ -16,6 +17,7 @@ import { taskCondition } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 
 const MAX_TAGS = 50;
+const LARGE_COMMENT_FIELDS = { message: { ...largeText, shown_as: ["message", "content"] }, tags: largeTexts };
 
 export const TaskComment = z
   .object({
@@ -28,6 +30,7 @@ export const TaskComment = z
     content: z.string().describe("The same text as `message`."),
     tags: z.array(z.string()).describe("Labels."),
     created_at: Instant.describe("When the comment was written."),
+    ...truncatable,
   })
   .meta({ id: "TaskComment", description: "A comment on a task." });
 export type TaskComment = z.infer<typeof TaskComment>;
@@ -65,17 +68,22 @@ export async function listComments(
     sql`${activity_events.event_type} = 'task.comment'`,
   );
   const total = ctx.db.$count(activity_events, where);
-  const page = await readPage(
+  const page = await readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: activity_events, total })
-        .from(activity_events)
-        .where(where)
-        .orderBy(asc(activity_events.created_at), asc(activity_events.seq), asc(activity_events.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(activity_events),
+      large: LARGE_COMMENT_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(activity_events)
+          .where(where)
+          .orderBy(asc(activity_events.created_at), asc(activity_events.seq), asc(activity_events.id))
+          .limit(limit)
+          .offset(offset),
+    },
     toComment,
   );
   // Where there are comments, there is a task: only an empty page needs the check.

@@ -8,6 +8,8 @@ import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { computedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
+import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import {
   board_task_custom_fields as bindings,
@@ -37,6 +39,7 @@ export const CustomField = z
     board_ids: z.array(Id).describe("Boards whose tasks have the field, ordered by id."),
     created_at: Instant.describe("When the field was created."),
     updated_at: Instant.describe("When the field last changed."),
+    ...truncatable,
   })
   .meta({ id: "CustomField", description: "An additional field for the tasks of some boards." });
 export type CustomField = z.infer<typeof CustomField>;
@@ -101,19 +104,25 @@ const board_ids = sql<string[]>`coalesce((
   select jsonb_agg(bound.board_id order by bound.board_id) from ${bindings} as bound
   where bound.definition_id = ${definitions}.id), '[]')`;
 const columns = { ...getTableColumns(definitions), board_ids };
+const LARGE_FIELD_FIELDS = { description: largeText, default_value: largeJson, board_ids: computedList };
+const MIN_FIELD_BYTES = 300;
 type DefinitionRow = typeof definitions.$inferSelect;
 
 const fieldCondition = (ctx: Context<Member>, field_id: string) =>
   and(eq(definitions.id, field_id), eq(definitions.organization_id, ctx.actor.active.organization_id));
 
 /** The custom fields of the active organization, by label. */
-export async function listCustomFields(ctx: Context<Member>): Promise<CustomField[]> {
-  const rows = await ctx.db
-    .select(columns)
-    .from(definitions)
-    .where(eq(definitions.organization_id, ctx.actor.active.organization_id))
-    .orderBy(asc(sql`lower(${definitions.label})`), asc(definitions.id));
-  return rows.map(toCustomField);
+export async function listCustomFields(ctx: Context<Member>, query: ArrayQuery): Promise<CustomField[]> {
+  const rows = await readShortened(ctx, columns, LARGE_FIELD_FIELDS, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(definitions)
+      .where(eq(definitions.organization_id, ctx.actor.active.organization_id))
+      .orderBy(asc(sql`lower(${definitions.label})`), asc(definitions.id))
+      .limit(arrayLimit(ctx, MIN_FIELD_BYTES, query))
+      .offset(query.offset),
+  );
+  return rows.map((row) => toShortened(row, toCustomField));
 }
 
 export async function getCustomField(ctx: Context<Member>, field_id: string): Promise<CustomField> {

@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { computedList } from "../large-fields.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import type { TaskRow } from "./status-rules.ts";
 import { tasks } from "./task.sql.ts";
@@ -18,6 +19,16 @@ export const dependencies = sql<Dependency[]>`coalesce((
   select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)
   from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
   where link.task_id = ${tasks}.id), '[]')`;
+
+/** How `dependencies` is shortened: open ones come first, so that the task still counts as blocked. */
+export const largeDependencies = {
+  ...computedList,
+  shorten: (column: SQL, chars: SQL) => {
+    const pick = (open: string) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[*] ? (@.open == ${open})'`)})`;
+    return computedList.shorten(sql`(${pick("true")} || ${pick("false")})`, chars);
+  },
+  shown_as: ["depends_on_task_ids", "blocked_by_task_ids"],
+};
 
 /** The tasks that depend on a task, oldest first. */
 export const dependents = sql<Dependent[]>`coalesce((

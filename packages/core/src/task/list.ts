@@ -3,13 +3,13 @@ import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, pageQuery, readPage } from "../page.ts";
+import { type Page, type PageQuery, pageQuery, readShortenedPage } from "../page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { Id, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
 import { tasks } from "./task.sql.ts";
 import { TaskStatus } from "./task-status.ts";
-import { readTask, type Task, taskColumns, toTask } from "./task.ts";
+import { LARGE_TASK_FIELDS, readTask, type Task, taskColumns, toTask } from "./task.ts";
 
 export const TaskQuery = pageQuery().extend({
   status: z
@@ -49,16 +49,21 @@ export async function listTasks(ctx: CallerContext, board_id: string, query: Tas
       .limit(1)
       .offset(offset);
   const total = ctx.db.$count(tasks, where);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: taskColumns, total })
-        .from(tasks)
-        .where(offset === 0 ? where : and(where, sql`(${tasks.created_at}, ${tasks.id}) <= ${pageStart(offset)}`))
-        .orderBy(...newestFirst)
-        .limit(inlineLimit(limit)),
+    {
+      columns: taskColumns,
+      large: LARGE_TASK_FIELDS,
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(tasks)
+          .where(offset === 0 ? where : and(where, sql`(${tasks.created_at}, ${tasks.id}) <= ${pageStart(offset)}`))
+          .orderBy(...newestFirst)
+          .limit(inlineLimit(limit)),
+    },
     toTask,
   );
 }

@@ -1,11 +1,12 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { computedList, computedObject, largeText, truncatable } from "../large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
 import { taskTags } from "../tag/task-tags.ts";
 import { Id, Instant } from "../wire.ts";
 import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
-import { dependencies, type Dependency } from "./dependency-columns.ts";
+import { dependencies, type Dependency, largeDependencies } from "./dependency-columns.ts";
 import { tasks } from "./task.sql.ts";
 import { TaskStatus } from "./task-status.ts";
 
@@ -31,6 +32,7 @@ export const Task = z
       .describe("One key for every custom field of the board: the task's value, else the field's default."),
     created_at: Instant.describe("When the task was created."),
     updated_at: Instant.describe("When the task last changed."),
+    ...truncatable,
   })
   .meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
@@ -45,6 +47,14 @@ const custom_field_values = sql<Record<string, unknown>>`coalesce((
 
 /** The columns that `toTask` needs. They hold all that belongs to a task, so that a list of any length is one statement. */
 export const taskColumns = { ...getTableColumns(tasks), dependencies, tags: taskTags, custom_field_values };
+
+/** The fields of a task that are shortened in a list that would be too large. */
+export const LARGE_TASK_FIELDS = {
+  description: largeText,
+  dependencies: largeDependencies,
+  tags: { ...computedList, shown_as: ["tag_ids", "tags"] },
+  custom_field_values: computedObject,
+};
 
 type Row = typeof tasks.$inferSelect & {
   dependencies: Dependency[];

@@ -1,4 +1,4 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, desc, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -6,7 +6,8 @@ import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { largeText, truncatable } from "../large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { seal, unseal } from "../seal.ts";
 import type { Settings } from "../settings.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError } from "../wire.ts";
@@ -33,6 +34,7 @@ export const Webhook = z
       .describe("Header that holds the signature; null for X-Hub-Signature-256 or X-Webhook-Signature."),
     created_at: Instant.describe("When the webhook was created."),
     updated_at: Instant.describe("When the webhook last changed."),
+    ...truncatable,
   })
   .meta({ id: "BoardWebhook", description: "A public URL through which an external system notifies an agent." });
 export type Webhook = z.infer<typeof Webhook>;
@@ -66,17 +68,22 @@ export async function listWebhooks(ctx: Context<User>, board_id: string, query: 
   const board = await boardFor(ctx, board_id, "write");
   const where = eq(board_webhooks.board_id, board.id);
   const total = ctx.db.$count(board_webhooks, where);
-  return readPage(
+  return readShortenedPage(
+    ctx,
     query,
-    total,
-    (limit, offset) =>
-      ctx.db
-        .select({ item: board_webhooks, total })
-        .from(board_webhooks)
-        .where(where)
-        .orderBy(desc(board_webhooks.created_at), desc(board_webhooks.id))
-        .limit(limit)
-        .offset(offset),
+    {
+      columns: getTableColumns(board_webhooks),
+      large: { description: largeText },
+      total,
+      select: (columns, limit, offset) =>
+        ctx.db
+          .select(columns)
+          .from(board_webhooks)
+          .where(where)
+          .orderBy(desc(board_webhooks.created_at), desc(board_webhooks.id))
+          .limit(limit)
+          .offset(offset),
+    },
     (row) => toWebhook(ctx.settings, row),
   );
 }

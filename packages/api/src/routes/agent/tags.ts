@@ -1,7 +1,10 @@
+import { boardFor } from "@board/core/access";
 import { agent } from "@board/core/actor";
+import { arrayQuery } from "@board/core/page";
 import { listBoardTags } from "@board/core/tag/board-tags";
 import { TagLabel } from "@board/core/tag/tag";
 import * as z from "zod";
+import { ARRAY_DESCRIPTION } from "../../answer.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -13,7 +16,9 @@ export const agentTags = [
     {
       as: agent,
       summary: "List the tags of a board",
-      description: "Returns all tags that a task of the board can have, sorted by name.",
+      description: `Returns all tags that a task of the board can have, sorted by name. ${ARRAY_DESCRIPTION}`,
+      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
+      query: arrayQuery,
       returns: z.array(TagLabel),
       agent: agentHints({
         roles: ["lead", "worker"],
@@ -22,6 +27,6 @@ export const agentTags = [
         routing_policy: ["Use the existing tags; only people create new ones"],
       }),
     },
-    (ctx, { params }) => listBoardTags(ctx, params.board_id),
+    (ctx, { params, query }) => listBoardTags(ctx, params.board_id, query),
   ),
 ];

@@ -1,0 +1,133 @@
+import { Column, is, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
+import type { Subquery } from "drizzle-orm/subquery";
+import * as z from "zod";
+import type { Context } from "./context.ts";
+
+/** The sign of an object that is not shown whole (docs/reference/conventions.md#size-of-answers). */
+export const truncatable = {
+  truncated_fields: z
+    .array(z.string())
+    .optional()
+    .describe("Present when the answer would be too large: the fields of this object that are shortened."),
+};
+
+/** An object with the names of its shortened fields, which are left out when there are none. */
+export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | undefined): T =>
+  truncated_fields?.length ? { ...value, truncated_fields } : value;
+
+/** How a field of a list can be large, and how the database measures and shortens it. */
+interface LargeField {
+  bytes: (column: SQL) => SQL;
+  shorten: (column: SQL, chars: SQL) => SQL;
+  /** The fields of the item that show it; by default the one with the same name. */
+  shown_as?: readonly string[];
+}
+
+const SHOWN_ITEMS = 5;
+/** A character of UTF-8 has at most four bytes. */
+const BYTES_PER_CHAR = 4;
+
+/** Text. The length in bytes is read without reading the text itself. */
+export const largeText: LargeField = {
+  bytes: (column) => sql`octet_length(${column})`,
+  shorten: (column, chars) => sql`left(${column}, ${chars})`,
+};
+
+/** A stored JSON object, which is emptied. */
+export const largeObject: LargeField = {
+  bytes: (column) => sql`octet_length(${column}::text)`,
+  shorten: () => sql`'{}'::jsonb`,
+};
+
+/** Any stored JSON. The beginning of its text is shown, because JSON that is cut cannot be parsed. */
+export const largeJson: LargeField = {
+  bytes: largeObject.bytes,
+  shorten: (column, chars) => sql`to_jsonb(left(${column}::text, ${chars}))`,
+};
+
+/** A JSON object that the query computes. */
+export const computedObject: LargeField = { bytes: (column) => sql`pg_column_size(${column})`, shorten: largeObject.shorten };
+
+/** A JSON array that the query computes. Its first items are shown. */
+export const computedList: LargeField = {
+  bytes: computedObject.bytes,
+  shorten: (column) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})`,
+};
+
+/** An array of texts. Its first items are shown. */
+export const largeTexts: LargeField = {
+  bytes: (column) => sql`octet_length(${column}::text)`,
+  shorten: (column) => sql`${column}[1:${sql.raw(String(SHOWN_ITEMS))}]`,
+};
+
+/** The large fields of a kind of row, by name. */
+export type LargeFields<Name extends string = string> = Readonly<Partial<Record<Name, LargeField>>>;
+
+type Fields = Record<string, PgColumn | SQL>;
+/** What the query of a page selects: every field by its own name. */
+export type PageColumns = Record<string, PgColumn | SQL.Aliased>;
+/** The query of a page. */
+export interface PageSelect {
+  as(alias: string): Subquery;
+}
+
+/**
+ * Reads rows, of which the database shortens large fields when all of them together exceed the budget of an answer, so that
+ * they are not read. Then every large field of every row has an equal part. One statement, in the order of `select`: a
+ * window over all rows keeps it.
+ */
+export async function readShortened<F extends Fields>(
+  ctx: Context,
+  fields: F,
+  large: LargeFields<Extract<keyof F, string>>,
+  select: (columns: PageColumns) => PageSelect,
+): Promise<ShortenedRow<SelectResultFields<F>>[]> {
+  const page = select(mapFields(fields, toNamedColumn)).as("page");
+  const columnOf = (name: string) => (page as unknown as Record<string, SQL>)[name]!;
+  const measured = Object.entries(large as LargeFields).map(([name, field]) => ({
+    name,
+    field: field!,
+    column: columnOf(name),
+    bytes: sql`coalesce(${field!.bytes(columnOf(name))}, 0)`,
+  }));
+  const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
+  const sum = sql`sum(${sql.join(
+    measured.map(({ bytes }) => bytes),
+    sql` + `,
+  )}) over ()`;
+  const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
+  const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;
+  const isShortened = (bytes: SQL) => sql`(${sum} > ${max_bytes} and ${bytes} > ${share})`;
+  const shortened = measured.map(({ name, field, column, bytes }) => {
+    const value = sql`case when ${isShortened(bytes)} then ${field.shorten(column, chars)} else ${column} end`;
+    return [name, value.mapWith(decoderOf(fields[name]!))] as const;
+  });
+  const names = measured.flatMap(({ name, field, bytes }) =>
+    (field.shown_as ?? [name]).map((shown) => sql`case when ${isShortened(bytes)} then ${sql.raw(`'${shown}'`)} end`),
+  );
+  const truncated_fields = sql<string[]>`array_remove(array[${sql.join(names, sql`, `)}]::text[], null)`;
+  const rows = await ctx.db
+    .select({ ...mapFields(fields, (_field, name) => columnOf(name)), ...Object.fromEntries(shortened), truncated_fields })
+    .from(page);
+  return rows as ShortenedRow<SelectResultFields<F>>[];
+}
+
+/** A row of `readShortened`, with the names of its shortened fields. */
+export type ShortenedRow<Row> = Row & { truncated_fields: string[] };
+
+/** The item of a row that `readShortened` returned. */
+export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {
+  const { truncated_fields, ...rest } = row;
+  return withTruncatedFields(toItem(rest as unknown as Row), truncated_fields);
+}
+
+const mapFields = <To>(fields: Fields, to: (field: PgColumn | SQL, name: string) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, to(field, name)]));
+
+/** Columns of two tables may have the same name, so that a column whose field has another one is renamed. */
+const toNamedColumn = (field: PgColumn | SQL, name: string): PgColumn | SQL.Aliased =>
+  is(field, Column) && field.name === name ? field : sql`${field}`.mapWith(decoderOf(field)).as(name);
+
+const decoderOf = (field: PgColumn | SQL) => (is(field, Column) ? field : (field as SQL & { decoder: SQL["mapWith"] }).decoder);
