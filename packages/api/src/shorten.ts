@@ -42,7 +42,13 @@ export function shorten(schema: z.ZodType, value: unknown, max_bytes: number): u
   return copy;
 }
 
-const sizeOf = (value: unknown): number => Buffer.byteLength(toJson(value) ?? "");
+/** The bytes of a value as JSON. An array is measured item by item, because the text of all of them may be huge. */
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + sizeOf(item) + 1, 2);
+  if (typeof value !== "object" || value === null || value instanceof RawJson) return Buffer.byteLength(toJson(value) ?? "");
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return members.reduce((sum, [name, member]) => sum + Buffer.byteLength(JSON.stringify(name)) + sizeOf(member) + 2, 2);
+}
 
 /** Copies the objects that can be shortened and collects their fields, and the lists that are in no other list. */
 function copyParts(schema: z.ZodType, value: unknown, parts: Parts, isOutermost: boolean): unknown {

@@ -70,10 +70,10 @@ export const BUDGETS = {
     describe: "Most bytes of an answer; larger ones are shortened and say so. A Lambda cannot return more than 6 MB.",
   },
   onboarding_max_bytes: {
-    min: 200_000,
+    min: 1_000_000,
     default: 2_000_000,
     max: 4_000_000,
-    describe: "Most bytes of the messages of one onboarding session.",
+    describe: "Most bytes of the messages of an onboarding session. Above it, no message is accepted.",
   },
 } as const satisfies Record<string, Budget>;
 

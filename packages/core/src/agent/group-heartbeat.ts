@@ -11,6 +11,7 @@ import { Id, valueError } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
 import { enqueueHeartbeatConfig } from "./jobs.ts";
+import { truncatable } from "../large-fields.ts";
 
 export const SetGroupHeartbeat = z
   .object({
@@ -34,6 +35,7 @@ export const GroupHeartbeat = z
       .describe("The settings of the request."),
     updated_agent_ids: z.array(Id).describe("Agents whose setting is stored; their hosts apply it shortly."),
     failed_agent_ids: z.array(Id).describe("Agents whose gateway has no address or no workspace root; they are unchanged."),
+    ...truncatable,
   })
   .meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
 export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;

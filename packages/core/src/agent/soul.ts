@@ -61,7 +61,9 @@ export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: s
     throw error;
   });
   const content = text && stripTools(text);
-  if (!content?.trim()) throw new DomainError("unavailable", "Gateway SOUL read failed");
+  const max_bytes = ctx.settings.budgets.answer_max_bytes;
+  if (!content?.trim() || Buffer.byteLength(JSON.stringify(content)) > max_bytes)
+    throw new DomainError("unavailable", "Gateway SOUL read failed");
   return content;
 }
 

@@ -16,6 +16,7 @@ import { requireSessionKey } from "../agent/lookup.ts";
 import { withInteractiveHost, sendOnHost } from "../gateway/interactive-call.ts";
 import { leadColumns, LeadMessageFields, type LeadRef, createLeadAndNotify, getOwnGateway } from "./lead-message.ts";
 import { leadMessageText } from "./message.ts";
+import { truncatable } from "../large-fields.ts";
 
 export const Broadcast = LeadMessageFields.extend({
   board_ids: z
@@ -44,6 +45,7 @@ export const BroadcastResponse = z
     sent: z.int().describe("Number of boards on which it succeeded."),
     failed: z.int().describe("Number of boards on which it failed."),
     results: z.array(BroadcastResult).describe("One result per board, in the order of the request or newest first."),
+    ...truncatable,
   })
   .meta({
     id: "GatewayLeadBroadcastResponse",

@@ -17,6 +17,7 @@ import { closeCircuit } from "../job/circuit.ts";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "./connectivity.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
 import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
+import { truncatable } from "../large-fields.ts";
 
 export const Gateway = z
   .object({
@@ -38,6 +39,7 @@ export const Gateway = z
       .describe("Interval of the scheduled template sync in minutes; null when it is off."),
     created_at: Instant.describe("When the gateway was registered."),
     updated_at: Instant.describe("When the gateway was last changed."),
+    ...truncatable,
   })
   .meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents." });
 export type Gateway = z.infer<typeof Gateway>;

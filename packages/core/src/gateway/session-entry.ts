@@ -4,6 +4,7 @@ import type { Admin } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
 import type { HostSession } from "../host/session.ts";
+import { truncatable } from "../large-fields.ts";
 import { Id, Instant, toInstant } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
 
@@ -14,9 +15,13 @@ export const GatewaySession = z
     agent_id: Id.nullable().describe("The organization's agent that the session belongs to."),
     agent_name: z.string().nullable().describe("Name of the agent."),
     last_activity: Instant.nullable().describe("When the session was last active."),
+    ...truncatable,
   })
   .meta({ id: "GatewaySession", description: "A session as its host reports it, with the agent that it belongs to." });
 export type GatewaySession = z.infer<typeof GatewaySession>;
+
+/** Hosts have less than a hundred. */
+const MAX_SESSION_FIELDS = 200;
 
 /** Reads the agents of these sessions in one statement. Returns a function that adds the agent to a session. */
 export async function createSessionMapper(
@@ -30,7 +35,8 @@ export async function createSessionMapper(
     const { key, label, updatedAt } = session;
     const agent = agentByKey.get(key);
     return {
-      ...session,
+      ...Object.fromEntries(Object.entries(session).slice(0, MAX_SESSION_FIELDS)),
+      key,
       label: typeof label === "string" ? label : null,
       agent_id: agent?.id ?? null,
       agent_name: agent?.name ?? null,

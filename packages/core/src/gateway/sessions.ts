@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
+import { truncatable } from "../large-fields.ts";
 import { MAX_TEXT, NonEmpty, QueryInteger } from "../wire.ts";
 import { asRecord } from "../openclaw/frame.ts";
 import { type ResolvedHost, resolveTarget, TargetQuery } from "./resolve-target.ts";
@@ -23,6 +24,7 @@ export const GatewaySessions = z
   .object({
     sessions: z.array(GatewaySession).describe("The host's sessions, in the host's order."),
     main_session: GatewaySession.nullable().describe("Session of the gateway's main agent; null when it does not exist."),
+    ...truncatable,
   })
   .meta({ id: "GatewaySessions", description: "Sessions of a host." });
 export type GatewaySessions = z.infer<typeof GatewaySessions>;
@@ -33,7 +35,10 @@ export const GatewaySessionRead = z
 export type GatewaySessionRead = z.infer<typeof GatewaySessionRead>;
 
 export const GatewaySessionHistory = z
-  .object({ history: z.array(z.unknown()).describe("Messages as the host stores them, oldest first.") })
+  .object({
+    history: z.array(z.unknown()).describe("Messages as the host stores them, oldest first."),
+    ...truncatable,
+  })
   .meta({ id: "GatewaySessionHistory", description: "Messages of a session." });
 export type GatewaySessionHistory = z.infer<typeof GatewaySessionHistory>;
 

@@ -10,6 +10,7 @@ import { type ResolvedHost, resolveTarget, type TargetQuery } from "./resolve-ta
 import { createSessionMapper, GatewaySession } from "./session-entry.ts";
 import { ensureMainSession } from "./sessions.ts";
 import { checkVersion, fetchVersion, type VersionVerdict } from "../openclaw/version.ts";
+import { truncatable } from "../large-fields.ts";
 
 export const GatewayStatus = z
   .object({
@@ -21,6 +22,7 @@ export const GatewayStatus = z
     main_session: GatewaySession.nullable().describe("Session of the gateway's main agent, if the query names a board."),
     main_session_error: z.string().nullable().describe("Why there is no main session although the query names a board."),
     error: z.string().nullable().describe("Why the host is not connected, or a warning if it is connected."),
+    ...truncatable,
   })
   .meta({ id: "GatewayStatus", description: "State of a host, as the host itself reports it now." });
 export type GatewayStatus = z.infer<typeof GatewayStatus>;

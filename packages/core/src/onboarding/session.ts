@@ -1,9 +1,10 @@
-import { desc, eq } from "drizzle-orm";
+import { desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { mainSessionKey, type User } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notify } from "../notification/notification.ts";
 import { Id, Instant } from "../wire.ts";
 import { board_onboarding_sessions as sessions, type OnboardingMessage } from "./onboarding.sql.ts";
@@ -28,15 +29,22 @@ export const OnboardingSession = z
     draft_goal: z.record(z.string(), z.unknown()).nullable().describe("The last completion."),
     created_at: Instant.describe("When the session was started."),
     updated_at: Instant.describe("When the session last changed."),
+    ...truncatable,
   })
   .meta({ id: "OnboardingSession", description: "A conversation that defines the goal and the lead of a board." });
 export type OnboardingSession = z.infer<typeof OnboardingSession>;
 
 export type SessionRow = typeof sessions.$inferSelect;
 
-const latestSessionQuery = (ctx: Context, board_id: string) =>
+const sessionColumns = getTableColumns(sessions);
+/** Sessions from before the limit of their size can be large. The newest messages are shown. */
+const LARGE_SESSION_FIELDS = {
+  messages: { ...largeObject, shorten: (messages: SQL) => sql`jsonb_path_query_array(${messages}, '$[last - 4 to last]')` },
+};
+
+const latestSessionQuery = (ctx: Context, board_id: string, columns = sessionColumns) =>
   ctx.db
-    .select()
+    .select(columns)
     .from(sessions)
     .where(eq(sessions.board_id, board_id))
     .orderBy(desc(sessions.updated_at), desc(sessions.id))
@@ -45,9 +53,18 @@ const latestSessionQuery = (ctx: Context, board_id: string) =>
 /** The latest session of a board. */
 export async function getOnboarding(ctx: Context<User>, board_id: string): Promise<OnboardingSession> {
   const board = await boardFor(ctx, board_id, "read");
-  const [row] = await latestSessionQuery(ctx, board.id);
+  const [row] = await readShortened(ctx, sessionColumns, LARGE_SESSION_FIELDS, (columns) =>
+    latestSessionQuery(ctx, board.id, columns as unknown as typeof sessionColumns),
+  );
   if (!row) throw notFound();
-  return toSession(row);
+  return toShortened(row, toSession);
+}
+
+/** Refuses messages without end: every one rewrites the whole session, and an answer shows them all. */
+function requireRoom({ settings }: Context, messages: readonly OnboardingMessage[]): void {
+  const max_bytes = settings.budgets.onboarding_max_bytes;
+  if (Buffer.byteLength(JSON.stringify(messages)) > max_bytes)
+    throw new DomainError("conflict", `Onboarding messages may have at most ${max_bytes} bytes. Confirm the onboarding.`);
 }
 
 /** Locks the latest session until the transaction ends, so that concurrent writers do not lose messages. */
@@ -65,9 +82,11 @@ export async function appendMessage(
   message: OnboardingMessage,
   changes: Partial<Pick<SessionRow, "status" | "draft_goal">> = {},
 ): Promise<SessionRow> {
+  const messages = [...session.messages, message];
+  requireRoom(ctx, messages);
   const [row] = await ctx.db
     .update(sessions)
-    .set({ ...changes, messages: [...session.messages, message], session_key: mainSessionKey(board.gateway_id) })
+    .set({ ...changes, messages, session_key: mainSessionKey(board.gateway_id) })
     .where(eq(sessions.id, session.id))
     .returning();
   return row!;

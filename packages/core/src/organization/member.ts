@@ -1,9 +1,10 @@
-import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, getTableColumns, inArray, lte, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Member as MemberActor } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
+import { truncatable, withTruncatedFields } from "../large-fields.ts";
+import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "./organization.sql.ts";
@@ -40,9 +41,13 @@ export const Member = z
       .nullable()
       .describe("The user."),
     board_access: z.array(BoardAccess).describe("Rights on single boards, in addition to the two flags."),
+    ...truncatable,
   })
   .meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
+
+/** Less than the bytes of any `BoardAccess`. */
+const MIN_ACCESS_BYTES = 150;
 
 const memberColumns = {
   member: organization_members,
@@ -109,15 +114,33 @@ export async function grantBoardAccess(ctx: Context, organization_member_id: str
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
+/** Adds the board rights of each member. When an answer cannot hold all of them, every member's list ends early. */
 async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
   const ids = rows.map(({ member }) => member.id);
-  const access = await ctx.db
-    .select()
+  const ofMember = sql`partition by ${organization_board_access.organization_member_id}`;
+  const ranked = ctx.db
+    .select({
+      ...getTableColumns(organization_board_access),
+      rank: sql<number>`row_number() over (${ofMember} order by ${sql.join(oldestFirst, sql`, `)})`.as("rank"),
+      of_member: sql`count(*) over (${ofMember})`.mapWith(Number).as("of_member"),
+      of_all: sql<number>`count(*) over ()`.as("of_all"),
+    })
     .from(organization_board_access)
     .where(inArray(organization_board_access.organization_member_id, ids))
-    .orderBy(...oldestFirst);
+    .as("ranked");
+  const max_rows = arrayLimit(ctx, MIN_ACCESS_BYTES);
+  const access = await ctx.db
+    .select()
+    .from(ranked)
+    .where(or(lte(ranked.of_all, max_rows), lte(ranked.rank, Math.floor(max_rows / Math.max(1, ids.length)))))
+    .orderBy(asc(ranked.created_at), asc(ranked.id));
   const byMember = Map.groupBy(access, ({ organization_member_id }) => organization_member_id);
-  return rows.map((row) => toMember(row, byMember.get(row.member.id) ?? []));
+  return rows.map((row) => {
+    const own = byMember.get(row.member.id) ?? [];
+    const isWhole = own.length === (own[0]?.of_member ?? 0);
+    const granted = own.map(({ rank: _rank, of_member: _of_member, of_all: _of_all, ...access }) => access);
+    return withTruncatedFields(toMember(row, granted), isWhole ? undefined : ["board_access"]);
+  });
 }
 
 function toMember({ member, user }: Row, access: AccessRow[]): Member {

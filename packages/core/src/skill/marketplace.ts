@@ -15,7 +15,7 @@ import { marketplace_skills } from "./skill.sql.ts";
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
-const LARGE_SKILL_FIELDS = { description: largeText, metadata: largeObject };
+const LARGE_SKILL_FIELDS = { description: largeText, source_label: largeText, metadata: largeObject };
 
 const Label = z.string().trim().max(MAX_NAME).optional();
 

@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, lt } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { truncatable } from "../large-fields.ts";
 import { Id, Instant } from "../wire.ts";
 import { skill_pack_syncs, skill_packs } from "./pack.sql.ts";
 
@@ -9,6 +10,7 @@ const counts = {
   created: z.int().describe("Number of skills that are new in the marketplace."),
   updated: z.int().describe("Number of skills that changed."),
   warnings: z.array(z.string()).describe("Problems of the pack that did not stop the sync."),
+  ...truncatable,
 };
 
 export const PackSynced = z

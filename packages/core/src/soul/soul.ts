@@ -5,6 +5,7 @@ import { DomainError, notFound } from "../errors.ts";
 import { MAX_NAME, QueryInteger } from "../wire.ts";
 import { openSoulDirectory } from "./open-directory.ts";
 import { isSoulName, type SoulName } from "./soul-name.ts";
+import { truncatable } from "../large-fields.ts";
 
 const name = {
   handle: z.string().describe("Handle of the author."),
@@ -26,7 +27,7 @@ export const SoulsFound = z
 export type SoulsFound = z.infer<typeof SoulsFound>;
 
 export const Soul = z
-  .object({ ...name, content: z.string().describe("The full text, as Markdown.") })
+  .object({ ...name, content: z.string().describe("The full text, as Markdown."), ...truncatable })
   .meta({ id: "Soul", description: "A template for an agent's SOUL.md." });
 export type Soul = z.infer<typeof Soul>;
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { truncatable } from "../large-fields.ts";
 import { Id, Instant, QueryBoolean } from "../wire.ts";
 
 /** The options of a template sync. */
@@ -59,6 +60,7 @@ export const TemplateSyncResult = z
     agents_skipped: z.int().describe("Number of board agents that could not be synced."),
     main_updated: z.boolean().describe("Whether the main agent was synced."),
     warnings: z.array(SyncWarning).describe("What the host stored in another place than usual, or did not accept."),
+    ...truncatable,
   })
   .meta({ id: "TemplateSyncResult", description: "What a template sync did, agent by agent." });
 export type TemplateSyncResult = z.infer<typeof TemplateSyncResult>;

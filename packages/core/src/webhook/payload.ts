@@ -5,6 +5,7 @@ import type { Agent, User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { RawJson } from "../json.ts";
+import { truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { truncate, snippet } from "../text.ts";
 import { Id, Instant } from "../wire.ts";
@@ -23,6 +24,7 @@ export const WebhookPayload = z
     source_ip: z.string().describe("IP address of the sender."),
     content_type: z.string().nullable().describe("Content-Type of the request."),
     received_at: Instant.describe("When it was received."),
+    ...truncatable,
   })
   .meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
 export type WebhookPayload = z.infer<typeof WebhookPayload>;
@@ -36,8 +38,6 @@ export const ListedPayload = z
   .meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
 export type ListedPayload = z.infer<typeof ListedPayload>;
 
-/** Bytes of all payloads in a list, of which each has an equal part. A Lambda cannot return more than 6 MB. */
-const LIST_BYTES = 4_000_000;
 /** How many times larger a body becomes at most: invalid bytes in JSON become U+FFFD, control characters in text escapes. */
 const GROWTH = { json: 3, text: 6 };
 const PREVIEW_CHARS = 4_000;
@@ -88,7 +88,7 @@ export async function listPayloads(
     total,
     (limit, offset) =>
       ctx.db
-        .select({ item: { ...getTableColumns(board_webhook_payloads), ...listedBody(limit) }, total })
+        .select({ item: { ...getTableColumns(board_webhook_payloads), ...listedBody(ctx, limit) }, total })
         .from(board_webhook_payloads)
         .where(where)
         .orderBy(desc(board_webhook_payloads.received_at), desc(board_webhook_payloads.id))
@@ -101,11 +101,11 @@ export async function listPayloads(
   return page;
 }
 
-/** The bodies of a list of so many payloads. The database cuts them, so that no large body is read. */
-function listedBody(limit: number) {
+/** The bodies of a list of so many payloads, of which each has an equal part of the answer. The database cuts larger ones. */
+function listedBody({ settings }: Context, limit: number) {
   const { body, body_kind } = board_webhook_payloads;
   const growth = sql`case when ${body_kind} = 'json' then ${GROWTH.json}::int else ${GROWTH.text}::int end`;
-  const is_truncated = sql<boolean>`octet_length(${body}) * ${growth} > ${Math.floor(LIST_BYTES / limit)}::int`;
+  const is_truncated = sql<boolean>`octet_length(${body}) * ${growth} > ${Math.floor(settings.budgets.answer_max_bytes / limit)}::int`;
   const preview = sql`substring(${body} from 1 for ${PREVIEW_CHARS * MAX_BYTES_PER_CHAR}::int)`;
   return { is_truncated, body: sql<Uint8Array>`case when ${is_truncated} then ${preview} else ${body} end`.mapWith(body) };
 }
