@@ -40,7 +40,9 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
 
   // A task with everything, in numbers that a browser's database can hold.
   await run(`insert into tags (organization_id, name, slug, color, description)
-    select '${organization_id}', ${text(200)}, 'tag-' || n, '000000', case when n <= ${ROWS} then ${long} end ${rows(20_000)}`);
+    select '${organization_id}', ${text(200)}, 'tag-' || n, '000000', ${long} ${rows()}`);
+  await run(`insert into tags (organization_id, name, slug, color)
+    select '${organization_id}', ${text(200)}, 'short-' || n, '000000' ${rows(20_000)}`);
   await run(`insert into task_custom_field_definitions (organization_id, field_key, label, field_type, ui_visibility,
       description, default_value)
     select '${organization_id}', 'field_' || n, ${text(200)}, 'text', 'always', ${long}, to_jsonb(${long}) ${rows()}`);

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { COMPLETION, createOnboarding, GOAL, QUESTION } from "../support/onboarding.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+const MAX_BYTES = 1_000_000;
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({ environment: { ONBOARDING_MAX_BYTES: String(MAX_BYTES) } });
+});
+afterAll(() => world.close());
+
+test("an onboarding accepts no message above its size, and can still be confirmed", async () => {
+  const home = await world.tenant("home");
+  const onboarding = await createOnboarding(world, home);
+  await onboarding.start();
+  await onboarding.reply(COMPLETION);
+  let last = await onboarding.answer({ answer: "x".repeat(100_000) });
+  for (let n = 0; n < 20 && last.status === 200; n++) last = await onboarding.answer({ answer: "x".repeat(100_000) });
+  const refusal = "Onboarding messages may have at most 1000000 bytes. Confirm the onboarding.";
+  expect([last.status, last.body]).toEqual([409, { detail: refusal }]);
+  const refused = await onboarding.reply({ ...QUESTION, question: "?".repeat(100_000) });
+  expect([refused.status, refused.body]).toEqual([409, { detail: refusal }]);
+  const stored = await onboarding.read();
+  expect(stored.body.messages).toHaveLength(11);
+  expect(Buffer.byteLength(JSON.stringify(stored.body.messages))).toBeLessThanOrEqual(MAX_BYTES);
+  expect((await onboarding.confirm(GOAL)).status).toBe(200);
+});
