@@ -78,6 +78,8 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 
 interface Budget {
+  /** 0 when it is left out. */
+  min?: number;
   default: number;
   max: number;
   /** The text in the reference of settings. */
