@@ -15,7 +15,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
     const folder = databaseFolder(settings);
     // The files of the database are readable by every user of the machine, so their folder must not be.
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    return (await import("@board/core/db/pglite")).openPglite({ folder });
+    return (await import("@board/core/db/pglite")).openPglite({ folder, log });
   }
   if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, prepare, timeouts, log });
   return (await import("@board/core/db/postgres")).openPostgres(url, { prepare, timeouts, log });

@@ -4,6 +4,9 @@ import { parseSettings } from "@board/core/settings";
 import { withGeneratedSecrets } from "./secrets.ts";
 import { exitWithError, printLine, toStartError } from "./terminal.ts";
 
+/** Longer than the grace time of everything that is stopped. */
+const STOP_LIMIT_MS = 20_000;
+
 async function main(): Promise<void> {
   const started = performance.now();
   const settings = parseSettings(withGeneratedSecrets(process.env), "local");
@@ -13,6 +16,7 @@ async function main(): Promise<void> {
   let stopping: Promise<void> | undefined;
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => {
+      setTimeout(() => exitWithError("Stopping took too long. Accepted requests are stored."), STOP_LIMIT_MS).unref();
       // A start in progress is completed before stopping: aborting it would leave a database that must recover.
       stopping ??= starting
         .then((server) => server.stop())

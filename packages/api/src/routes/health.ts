@@ -1,6 +1,6 @@
 import { anyone } from "@board/core/actor";
 import type { Context } from "@board/core/context";
-import { readSchemaState } from "@board/core/db/database";
+import { isReadOnly, readSchemaState } from "@board/core/db/database";
 import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
 import { errorText } from "@board/core/log";
 import { rejectAfter } from "@board/core/timeout";
@@ -32,7 +32,7 @@ export const health = [
       as: anyone,
       summary: "Check that the service is ready",
       description:
-        "Returns 503 until the database responds within 2 s and has all migrations. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.",
+        "Returns 503 until the database responds within 2 s, has all migrations and accepts writes. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.",
       returns: Health,
     },
     async (ctx) => {
@@ -64,5 +64,6 @@ async function readAgeIfMigrated(ctx: Context): Promise<number | string> {
   const schema = await readSchemaState(ctx.db);
   if (schema === "absent") return "The database has no tables: no migration was applied";
   if (schema === "older") return "The database lacks migrations of this version";
+  if (await isReadOnly(ctx.db)) return "The database accepts no writes";
   return readJobAge(ctx);
 }

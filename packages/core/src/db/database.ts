@@ -79,6 +79,12 @@ export async function isMigrated(db: Db): Promise<boolean> {
   return state === "current" || state === "newer";
 }
 
+/** Whether the server refuses every write: its disk is full, or it is a standby. Throws when it does not answer. */
+export async function isReadOnly(db: Db): Promise<boolean> {
+  const result = await db.execute(sql`select current_setting('transaction_read_only') = 'on' as read_only`);
+  return rowsOf<{ read_only: boolean }>(result)[0]!.read_only;
+}
+
 /** The rows of a raw statement. Every driver returns an object with `rows`, which Drizzle's types do not show. */
 export function rowsOf<Row>(result: unknown): Row[] {
   return (result as { rows: Row[] }).rows;

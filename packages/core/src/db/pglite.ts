@@ -1,25 +1,82 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
+import { type Log, silentLog } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
+import { guardDisk, requireDiskSpace } from "./disk-guard.ts";
+import { EmbeddedClient } from "./embedded-client.ts";
+import { DatabaseConnectError } from "./pool.ts";
+
+/** Limits the segments of the log that are kept for reuse, which by default may fill a gigabyte. */
+const START_PARAMETERS = [...PGlite.defaultStartParams, "-c", "max_wal_size=128MB", "-c", "min_wal_size=32MB"];
+/** An attempt to open the database blocks the process for about a second. */
+const REOPEN_INTERVAL_MS = 5_000;
 
 /**
  * PostgreSQL inside this process, stored in a folder or in memory. It has a single connection, and only one process may use a
- * folder: the caller takes a lock file first.
+ * folder: the caller takes a lock file first. A stored database that has crashed is opened again by a later statement.
  */
 export async function openPglite(
-  options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void } = {},
-): Promise<Database & { client: PGlite }> {
-  const client = await PGlite.create({
-    ...(options.folder ? { dataDir: options.folder } : {}),
-    ...(options.dump ? { loadDataDir: options.dump } : {}),
-  });
-  const { onQuery } = options;
-  const db = drizzle(client, onQuery ? { logger: { logQuery: onQuery } } : {});
+  options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void; log?: Log } = {},
+): Promise<Database & { readonly client: PGlite }> {
+  const { folder, dump, onQuery, log = silentLog } = options;
+  const clients = await openClients(folder, dump, log);
+  const proxy: Pick<PGlite, "query" | "transaction"> = {
+    query: (...args) => clients.use((client) => client.query(...args)),
+    transaction: (work) => clients.use((client) => client.transaction(work)),
+  };
+  const db = drizzle({ client: proxy as PGlite, ...(onQuery ? { logger: { logQuery: onQuery } } : {}) });
   return {
     db,
-    client,
-    migrate: (folder = migrationsFolder()) => migrate(db, { migrationsFolder: folder }),
-    close: () => client.close(),
+    get client() {
+      return clients.current();
+    },
+    migrate: (migrations = migrationsFolder()) => migrate(db, { migrationsFolder: migrations }),
+    close: () => clients.close(),
   };
+}
+
+/** One client at a time. A client that has crashed is replaced. */
+async function openClients(folder: string | undefined, dump: Blob | undefined, log: Log) {
+  let client = await openClient(folder, dump);
+  const guard = folder === undefined ? null : guardDisk(folder, () => client, log);
+  let opening: Promise<void> | undefined;
+  let openedAt = Number.NEGATIVE_INFINITY;
+
+  async function reopen(): Promise<void> {
+    if (folder === undefined || performance.now() - openedAt < REOPEN_INTERVAL_MS) return;
+    await requireDiskSpace(folder);
+    openedAt = performance.now();
+    log.error("database.crashed", `The embedded database in ${folder} has crashed and is opened again`);
+    await client.close();
+    client = await openClient(folder);
+    await guard?.adopt(client);
+    log.info("database.reopened", "The embedded database is open again");
+  }
+
+  return {
+    current: () => client,
+    async use<T>(work: (client: EmbeddedClient) => Promise<T>): Promise<T> {
+      if (client.hasCrashed) await (opening ??= reopen().finally(() => (opening = undefined))).catch(throwConnectError);
+      return work(client);
+    },
+    async close() {
+      guard?.stop();
+      await opening?.catch(() => {});
+      await client.close();
+    },
+  };
+}
+
+async function openClient(folder: string | undefined, dump?: Blob): Promise<EmbeddedClient> {
+  if (folder !== undefined) await requireDiskSpace(folder);
+  return EmbeddedClient.open({
+    ...(folder === undefined ? {} : { dataDir: folder }),
+    ...(dump ? { loadDataDir: dump } : {}),
+    startParams: START_PARAMETERS,
+  });
+}
+
+function throwConnectError(error: unknown): never {
+  throw new DatabaseConnectError(error);
 }
