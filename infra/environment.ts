@@ -31,6 +31,7 @@ const OPTIONAL = [
   "SECURITY_HEADER_X_FRAME_OPTIONS",
   "SOULS_DIRECTORY_URL",
   "TRUSTED_PROXIES",
+  "WEBHOOK_PAYLOAD_RETENTION_DAYS",
 ];
 
 /** Environment variables of all functions except the migration. */

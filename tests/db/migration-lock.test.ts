@@ -1,24 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
 import { type SQL, sql } from "drizzle-orm";
 import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../support/postgres.ts";
-
-/** A folder with one migration. */
-async function createMigration(statement: string): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "migration-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await mkdir(path.join(folder, "meta"));
-  const entry = { idx: 0, version: "7", when: 1, tag: "0000_only", breakpoints: true };
-  const journal = { version: "7", dialect: "postgresql", entries: [entry] };
-  await writeFile(path.join(folder, "meta", "_journal.json"), JSON.stringify(journal));
-  await writeFile(path.join(folder, "0000_only.sql"), statement);
-  return folder;
-}
+import { createMigrations } from "./migration-folder.ts";
 
 test("a migration that waits for a table in use lets others read the table, and is applied once it is free", async () => {
   const postgres = await startPostgres();
@@ -27,7 +13,7 @@ test("a migration that waits for a table in use lets others read the table, and 
   onTestFinished(() => database.close());
   const { db } = database;
   await db.execute(sql`create table things (id int)`);
-  const folder = await createMigration("alter table things add column name text");
+  const folder = await createMigrations("alter table things add column name text");
   const countRows = async (statement: SQL) => rowsOf(await db.execute(statement)).length;
   const waiting = () =>
     countRows(sql`select 1 from pg_stat_activity where query like 'alter table%' and wait_event_type = 'Lock'`);

@@ -73,6 +73,7 @@ test.each<[string, string, Partial<Settings>]>([
   ["SOULS_DIRECTORY_URL", "https://souls.example/", { souls_directory_url: "https://souls.example" }],
   ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
   ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
+  ["WEBHOOK_PAYLOAD_RETENTION_DAYS", "0", { webhook_payload_retention_days: 0 }],
   ["BOARD_EVENTS", "off", { board_events: false }],
   ["PREPARED_STATEMENTS", "off", { prepared_statements: false }],
   ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010" }],

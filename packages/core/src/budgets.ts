@@ -23,6 +23,11 @@ export const BUDGETS = {
     max: 1_000_000_000,
     describe: "Refused posts per signed webhook and clock minute; beyond it, addresses with a refusal get 429. 0 = no limit.",
   },
+  organization_payload_bytes: {
+    default: 1_073_741_824,
+    max: 500_000_000_000,
+    describe: "Bytes of webhook payloads that are stored for an organization, 0 = no limit.",
+  },
   auth_failures_per_minute: {
     default: 20,
     max: 1_000_000_000,

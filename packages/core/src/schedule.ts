@@ -7,7 +7,7 @@ import type { Context } from "./context.ts";
 import { enqueueProbes } from "./gateway/probe.ts";
 import { removeOldConfigLocks } from "./host/config-lock.ts";
 import { readJobAge } from "./job/age.ts";
-import { removeOldJobs } from "./job/job.ts";
+import { removeOldJobs } from "./job/retention.ts";
 import { createScopedLog, errorText, stackFrames } from "./log.ts";
 import { removeOldCounters } from "./rate-limit.ts";
 import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
@@ -15,6 +15,7 @@ import { recordHorizonAge } from "./stream/horizon.ts";
 import { removeExpiredLeases } from "./stream/lease-registry.ts";
 import { startDueSyncs } from "./sync/due.ts";
 import { removeOldRuns } from "./sync/run.ts";
+import { removeOldPayloads } from "./webhook/retention.ts";
 
 /** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
 export const scheduled = {
@@ -42,6 +43,7 @@ export const scheduled = {
     await removeOldRuns(ctx);
     await removeOldPackSyncs(ctx);
     await removeOldEvents(ctx);
+    await removeOldPayloads(ctx);
   },
 };
 

@@ -63,6 +63,7 @@ export const Environment = z.object({
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
   ),
+  WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
   BOARD_EVENTS: z.enum(["on", "off"]).default("on").describe("Whether board events are published on the event bus."),
   EVENTS_ENDPOINT: httpUrl
     .optional()
@@ -103,6 +104,8 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events forever. */
   readonly activity_retention_days: number;
+  /** 0 keeps payloads forever. */
+  readonly webhook_payload_retention_days: number;
   readonly board_events: boolean;
   readonly events_endpoint: string | null;
   /** Values by header name, without the headers that are switched off. */
@@ -162,6 +165,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
     board_events: env.BOARD_EVENTS === "on",
     events_endpoint: env.EVENTS_ENDPOINT ?? null,
     security_headers: withoutNulls({

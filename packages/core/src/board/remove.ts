@@ -1,4 +1,4 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
@@ -6,6 +6,7 @@ import { enqueueCleanup } from "../agent/jobs.ts";
 import type { Context } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { removePayloads } from "../webhook/payload-usage.ts";
 import { boards } from "./board.sql.ts";
 import { lockBoard } from "./lock.ts";
 
@@ -25,6 +26,7 @@ export function removeBoard(ctx: Context<User>, board_id: string): Promise<void>
     // Events of a clean-up belong to the organization, because the board and its events are removed.
     for (const { agent, gateway } of boardAgents)
       await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
+    await removePayloads(ctx, sql`board_id = ${board.id}`, sql`count(*)`);
     await ctx.db.delete(boards).where(and(eq(boards.id, board.id), eq(boards.organization_id, board.organization_id)));
   });
 }

@@ -1,9 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import journal from "../../../../migrations/meta/_journal.json" with { type: "json" };
 import type { Db } from "../context.ts";
-import { isLockFailure } from "./query-error.ts";
 
 /** An open database: the handle for the domain, and the operations for its owner. */
 export interface Database {
@@ -14,46 +12,6 @@ export interface Database {
 }
 
 export const migrationsFolder = () => fileURLToPath(new URL("../../../../migrations", import.meta.url));
-
-/** An arbitrary fixed number: all processes that migrate wait for the same advisory lock. */
-const MIGRATION_LOCK = 4_207_119;
-
-interface LockingClient {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-  release(destroy?: boolean): void;
-}
-
-/** How long a migration waits for a table. Every later statement on the table waits behind it, so the wait must be short. */
-const LOCK_TIMEOUT_MS = 3_000;
-const MAX_LOCK_ATTEMPTS = 20;
-const LOCK_RETRY_MS = 1_000;
-
-/**
- * Runs `migrate` under an advisory lock, so that one process migrates at a time, without the timeouts of other sessions. When
- * a table is in use for too long, it rolls back and tries again. Closing the connection releases the lock.
- */
-export async function withMigrationLock(client: LockingClient, migrate: () => Promise<void>): Promise<void> {
-  try {
-    await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0");
-    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await withLockRetry(migrate);
-  } finally {
-    client.release(true);
-  }
-}
-
-async function withLockRetry(migrate: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await migrate();
-      return;
-    } catch (error) {
-      if (attempt === MAX_LOCK_ATTEMPTS || !isLockFailure(error)) throw error;
-      await pause(LOCK_RETRY_MS);
-    }
-  }
-}
 
 const LATEST_MIGRATION = Math.max(...journal.entries.map((entry) => entry.when));
 

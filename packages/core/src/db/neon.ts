@@ -1,7 +1,7 @@
 import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
 import type { Log } from "../log.ts";
-import { type Database, withMigrationLock, migrationsFolder } from "./database.ts";
+import { type Database, migrationsFolder } from "./database.ts";
 import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
@@ -90,9 +90,9 @@ export function openNeon(
     db,
     async migrate(folder = migrationsFolder()) {
       // Imported here, because the functions that serve requests never migrate.
-      const { migrate } = await import("drizzle-orm/neon-serverless/migrator");
+      const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
-      await withMigrationLock(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
+      await migrateServer(client, drizzle(client), folder);
     },
     close: () => pool.end(),
   };

@@ -1,10 +1,10 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
-import { migrate } from "drizzle-orm/pglite/migrator";
 import { type Log, silentLog } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { guardDisk, requireDiskSpace } from "./disk-guard.ts";
 import { EmbeddedClient } from "./embedded-client.ts";
+import { applyMigrations } from "./migrations.ts";
 import { DatabaseConnectError } from "./pool.ts";
 
 /** Limits the segments of the log that are kept for reuse, which by default may fill a gigabyte. */
@@ -31,7 +31,8 @@ export async function openPglite(
     get client() {
       return clients.current();
     },
-    migrate: (migrations = migrationsFolder()) => migrate(db, { migrationsFolder: migrations }),
+    // With its single connection there is nobody whom a plain index would block.
+    migrate: (migrations = migrationsFolder()) => applyMigrations(db, migrations, { concurrently: false }),
     close: () => clients.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import type { Log } from "../log.ts";
-import { type Database, withMigrationLock, migrationsFolder } from "./database.ts";
+import { type Database, migrationsFolder } from "./database.ts";
 import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
@@ -45,9 +45,9 @@ export function openPostgres(
     db,
     async migrate(folder = migrationsFolder()) {
       // Imported here, because the functions that serve requests never migrate.
-      const { migrate } = await import("drizzle-orm/node-postgres/migrator");
+      const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
-      await withMigrationLock(client, () => migrate(drizzle(client), { migrationsFolder: folder }));
+      await migrateServer(client, drizzle(client), folder);
     },
     close: () => pool.end(),
   };

@@ -57,6 +57,7 @@ export const jobs = pgTable(
     index("jobs_lane").on(t.lane, t.seq).where(sql`status in ('queued', 'running')`),
     index("jobs_by_gateway").on(t.gateway_id),
     index("jobs_by_organization").on(t.organization_id),
+    index("jobs_finished").on(t.status, t.finished_at).where(sql`status in ('done', 'dead')`).concurrently(),
     check("jobs_held_by", sql`${t.held_by} in ('circuit', 'organization', 'gateway')`),
     check("jobs_status", sql`${t.status} in ('queued', 'running', 'done', 'dead')`),
   ],

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, lt, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { errorText } from "../log.ts";
@@ -18,8 +18,6 @@ export const LEASE_MS = 60_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /** A wake-up that had no effect for this long counts as lost, and the relay sends another one. */
 const WAKE_UP_LOST_MS = 30 * 60_000;
-const DONE_RETENTION_MS = 7 * 86_400_000;
-const DEAD_RETENTION_MS = 30 * 86_400_000;
 
 export interface EnqueueOptions {
   organization_id: string;
@@ -256,17 +254,4 @@ export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "pendingWake
     .where(inArray(gateway_circuits.gateway_id, gateway_ids));
   ctx.pendingWakeups.everything = true;
   return redriven.map((job) => job.id);
-}
-
-/** Deletes done and dead jobs after their retention period. */
-export async function removeOldJobs(ctx: Context): Promise<void> {
-  const before = (age: number) => new Date(ctx.now().getTime() - age);
-  await ctx.db
-    .delete(jobs)
-    .where(
-      or(
-        and(eq(jobs.status, "done"), lt(jobs.finished_at, before(DONE_RETENTION_MS))),
-        and(eq(jobs.status, "dead"), lt(jobs.finished_at, before(DEAD_RETENTION_MS))),
-      ),
-    );
 }

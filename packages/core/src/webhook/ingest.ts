@@ -13,6 +13,7 @@ import { counterValue, startOfMinute, toCounterKey } from "../rate-limit.ts";
 import { Id } from "../wire.ts";
 import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
 import { memoryContent } from "./message.ts";
+import { addPayloadBytes, requirePayloadRoom, storedPayloadBytes } from "./payload-usage.ts";
 import { bodyText, decodeBody } from "./payload.ts";
 import { DEFAULT_SIGNATURE_HEADERS } from "./signature.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
@@ -52,6 +53,8 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
   const content_type = request.headers.get("content-type");
   const { kind, body } = decodeBody(bytes, content_type);
   const payload_id = crypto.randomUUID();
+  const headers = storedHeaders(request.headers, secret === null ? [] : signatureHeaders(webhook.signature_header));
+  const size_bytes = body.byteLength + Buffer.byteLength(JSON.stringify(headers));
   const lane = webhook.session_key === null ? {} : { lane: hostLane(gateway_id, webhook.session_key) };
   await runBatch(ctx, [
     ctx.db.insert(board_webhook_payloads).values({
@@ -60,7 +63,8 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
       webhook_id,
       body,
       body_kind: kind,
-      headers: storedHeaders(request.headers, secret === null ? [] : signatureHeaders(webhook.signature_header)),
+      headers,
+      size_bytes,
       source_ip: request.source_ip,
       content_type,
       received_at: ctx.now(),
@@ -72,6 +76,7 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
       source: "webhook",
     }),
     insertJob(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane }),
+    addPayloadBytes(ctx, organization_id, size_bytes),
   ]);
   ctx.log.info("webhook.accepted", "Webhook payload stored; notification job enqueued", { webhook_id, payload_id });
   return { ok: true, board_id, webhook_id, payload_id };
@@ -91,6 +96,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: s
   if (!webhook) throw notFound();
   ctx.log.addFields({ organization_id: webhook.organization_id });
   if (!webhook.enabled) throw new DomainError("gone", "Webhook is disabled.");
+  requirePayloadRoom(ctx, webhook.stored_bytes);
   return webhook;
 }
 
@@ -112,6 +118,7 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       gateway_id: boards.gateway_id,
       refused_here: refusalsOf(sql.placeholder("refusal_key")),
       refused_in_all: refusalsOf(sql`${board_webhooks.id}::text`),
+      stored_bytes: storedPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
     })

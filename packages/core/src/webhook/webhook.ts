@@ -1,16 +1,18 @@
-import { and, desc, eq, getTableColumns } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { seal, unseal } from "../seal.ts";
 import type { Settings } from "../settings.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError } from "../wire.ts";
+import { removePayloads } from "./payload-usage.ts";
 import { board_webhooks } from "./webhook.sql.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
@@ -125,14 +127,18 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
   });
 }
 
-/** Removes the webhook and, by cascade, its payloads. Memory entries stay, and pending notifications end silently. */
+/** Removes the webhook and its payloads. Memory entries stay, and pending notifications end silently. */
 export async function removeWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
-  const removed = await ctx.db
-    .delete(board_webhooks)
-    .where(and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id)))
-    .returning({ id: board_webhooks.id });
-  if (removed.length === 0) throw notFound();
+  await withLockTimeoutRetry(ctx, async (ctx) => {
+    // Before the webhook, whose removal would remove the payloads without subtracting their bytes.
+    await removePayloads(ctx, sql`webhook_id = ${webhook_id} and board_id = ${board.id}`, sql`count(*)`);
+    const removed = await ctx.db
+      .delete(board_webhooks)
+      .where(and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id)))
+      .returning({ id: board_webhooks.id });
+    if (removed.length === 0) throw notFound();
+  });
 }
 
 export async function getWebhookRow(ctx: Context, board: BoardRow, webhook_id: string): Promise<WebhookRow> {

@@ -1,0 +1,118 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "drizzle-orm";
+import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
+import type { Db } from "../context.ts";
+import { rowsOf } from "./database.ts";
+import { isLockFailure } from "./query-error.ts";
+
+/** An arbitrary fixed number: all processes that migrate wait for the same advisory lock. */
+const MIGRATION_LOCK = 4_207_119;
+
+interface LockingClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  release(destroy?: boolean): void;
+}
+
+/** How long a migration waits for a table. Every later statement on the table waits behind it, so the wait must be short. */
+const LOCK_TIMEOUT_MS = 3_000;
+const MAX_LOCK_ATTEMPTS = 20;
+const LOCK_RETRY_MS = 1_000;
+
+/**
+ * Migrates under an advisory lock, so that one process migrates at a time, without the timeouts of other sessions. When a
+ * table is in use for too long, it rolls back and tries again. Closing the connection releases the lock.
+ */
+export async function migrateServer(client: LockingClient, db: Db, folder: string): Promise<void> {
+  try {
+    await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0");
+    await takeMigrationLock(client);
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await withLockRetry(() => applyMigrations(db, folder, { concurrently: true }));
+    // Building an index waits for open transactions, and nothing waits behind it.
+    await client.query("set lock_timeout = 0");
+    await withLockRetry(() => buildConcurrentIndexes(db, folder));
+  } finally {
+    client.release(true);
+  }
+}
+
+/** Asks repeatedly: a statement that waits for the lock would be waited for by an index that the owner builds. */
+async function takeMigrationLock(client: LockingClient): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query("select pg_try_advisory_lock($1) as taken", [MIGRATION_LOCK]);
+    if ((rows[0] as { taken: boolean }).taken) return;
+    await pause(LOCK_RETRY_MS);
+  }
+}
+
+async function withLockRetry(migrate: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await migrate();
+      return;
+    } catch (error) {
+      if (attempt === MAX_LOCK_ATTEMPTS || !isLockFailure(error)) throw error;
+      await pause(LOCK_RETRY_MS);
+    }
+  }
+}
+
+const CONCURRENT_INDEX = /^\s*create (?:unique )?index concurrently "([^"]+)" on "([^"]+)"/i;
+const DROPPED = /^\s*drop (?:index|table) (?:concurrently )?(?:if exists )?"([^"]+)"/i;
+
+/**
+ * Applies the missing migrations of a folder in one transaction and records them as Drizzle's own migrator does. An index that
+ * is created concurrently cannot be in it: a server gets it by `buildConcurrentIndexes`, which blocks no writes.
+ */
+export async function applyMigrations(db: Db, folder: string, options: { concurrently: boolean }): Promise<void> {
+  await db.execute(sql`create schema if not exists drizzle`);
+  await db.execute(sql`
+    create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
+  const applied = await db.execute(sql`select coalesce(max(created_at), 0)::text as latest from drizzle.__drizzle_migrations`);
+  const latest = Number(rowsOf<{ latest: string }>(applied)[0]!.latest);
+  const missing = readMigrationFiles({ migrationsFolder: folder }).filter(({ folderMillis }) => folderMillis > latest);
+  await db.transaction(async (tx) => {
+    for (const migration of missing) await applyMigration(tx, migration, options.concurrently);
+  });
+}
+
+async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: MigrationMeta, concurrently: boolean) {
+  for (const statement of statements)
+    if (!concurrently || !CONCURRENT_INDEX.test(statement)) await db.execute(sql.raw(toTransactional(statement)));
+  await db.execute(sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`);
+}
+
+/** The form that a transaction accepts. An index to drop may not be built yet. */
+const toTransactional = (statement: string): string =>
+  CONCURRENT_INDEX.test(statement)
+    ? statement.replace(/ concurrently /i, " ")
+    : statement.replace(/^(\s*drop index )(?:concurrently )?(?:if exists )?/i, "$1if exists ");
+
+/**
+ * Builds the concurrent indexes of a folder that are missing. An attempt that was interrupted leaves an invalid index, which
+ * is built again. One that an operator has built by hand is kept. The caller holds the migration lock, outside a transaction.
+ */
+async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
+  for (const [name, statement] of listConcurrentIndexes(folder)) {
+    const quoted = sql.identifier(name);
+    const found = await db.execute(
+      sql`select indisvalid as valid from pg_index where indexrelid = to_regclass(quote_ident(${name}))`,
+    );
+    const [index] = rowsOf<{ valid: boolean }>(found);
+    if (index?.valid) continue;
+    if (index) await db.execute(sql`drop index concurrently ${quoted}`);
+    await db.execute(sql.raw(statement));
+  }
+}
+
+/** The statements of the concurrent indexes by name, without those that a later migration drops. */
+function listConcurrentIndexes(folder: string): Map<string, string> {
+  const indexes = new Map<string, { table: string; statement: string }>();
+  for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {
+    const [, name, table] = CONCURRENT_INDEX.exec(statement) ?? [];
+    if (name && table) indexes.set(name, { table, statement });
+    const [, dropped] = DROPPED.exec(statement) ?? [];
+    for (const [index, { table }] of indexes) if (dropped === index || dropped === table) indexes.delete(index);
+  }
+  return new Map([...indexes].map(([name, { statement }]) => [name, statement]));
+}

@@ -1,0 +1,30 @@
+import { sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { addMs, DAY_MS } from "../time.ts";
+import { jobs } from "./job.sql.ts";
+
+/** Days for which a job is kept after its end. */
+const RETENTION_DAYS = { done: 7, dead: 30 } as const;
+const BATCH_SIZE = 5_000;
+
+/** Removes done and dead jobs after their retention. */
+export async function removeOldJobs(ctx: Context): Promise<void> {
+  for (const status of ["done", "dead"] as const)
+    await removeInBatches(BATCH_SIZE, (size, from) => removeBatch(ctx, status, size, from));
+}
+
+async function removeBatch(ctx: Context, status: keyof typeof RETENTION_DAYS, size: number, from: string): Promise<RemovedBatch> {
+  const before = addMs(ctx.now(), -RETENTION_DAYS[status] * DAY_MS);
+  const result = await ctx.db.execute(sql`
+    with removed as (
+      delete from ${jobs} where ctid = any (array(
+        select ctid from ${jobs}
+        where status = ${sql.raw(`'${status}'`)} and finished_at >= ${from}::timestamptz and finished_at < ${toTimestamp(before)}
+        order by finished_at limit ${size} for update skip locked))
+      returning finished_at)
+    select count(*)::int as count, max(finished_at)::text as last from removed`);
+  return rowsOf<RemovedBatch>(result)[0]!;
+}

@@ -1,0 +1,88 @@
+import { type SQL, sql } from "drizzle-orm";
+import { boards } from "../board/board.sql.ts";
+import { type Context, transaction } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { DomainError } from "../errors.ts";
+import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
+
+/** Posts of one organization that are stored at the same time rarely add to the same row. */
+const SHARDS = 8;
+/** Seconds. Old payloads are removed once an hour. */
+const RETRY_AFTER = 3_600;
+
+/** The stored bytes of an organization, as a column of a query on boards. */
+export const storedPayloadBytes = sql<string>`(
+  select coalesce(sum(bytes), 0)::text from ${webhook_payload_usage} where organization_id = ${boards.organization_id})`;
+
+/** Throws when an organization has no room for another payload. */
+export function requirePayloadRoom(ctx: Context, stored_bytes: string): void {
+  const limit = ctx.settings.budgets.organization_payload_bytes;
+  if (limit === 0 || Number(stored_bytes) < limit) return;
+  throw new DomainError(
+    "limited",
+    "The organization has no room for more webhook payloads. Remove webhooks or wait until old payloads expire.",
+    { retry_after_seconds: RETRY_AFTER },
+  );
+}
+
+/** Builds the statement that adds a payload to the bytes of its organization. */
+export const addPayloadBytes = (ctx: Context, organization_id: string, bytes: number) =>
+  ctx.db
+    .insert(webhook_payload_usage)
+    .values({ organization_id, shard: Math.floor(Math.random() * SHARDS), bytes })
+    .onConflictDoUpdate({
+      target: [webhook_payload_usage.organization_id, webhook_payload_usage.shard],
+      set: { bytes: sql`${webhook_payload_usage}.bytes + excluded.bytes` },
+    });
+
+/** The bytes of a payload, also of one from before they were stored with it. */
+export const payloadBytes = sql`coalesce(size_bytes, octet_length(body))`;
+
+/**
+ * Removes the payloads that meet a condition and subtracts their bytes. `returning` are columns of what it returns, computed
+ * from the rows `removed`.
+ */
+export async function removePayloads<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
+  const result = await ctx.db.execute(sql`
+    with removed as (
+      delete from ${board_webhook_payloads} where ${condition}
+      returning board_id, received_at, ${payloadBytes} as bytes
+    ), subtracted as (
+      update ${webhook_payload_usage} as usage set bytes = usage.bytes - freed.bytes
+      from (
+        select organization_id, sum(bytes) as bytes,
+          (select min(shard) from ${webhook_payload_usage} as shards where shards.organization_id = board.organization_id) as shard
+        from removed join ${boards} as board on board.id = removed.board_id group by organization_id) as freed
+      where usage.organization_id = freed.organization_id and usage.shard = freed.shard
+    )
+    select ${returning} from removed`);
+  return rowsOf<Row>(result)[0]!;
+}
+
+/**
+ * Counts the bytes of organizations from their payloads: of those that were never counted, since some payloads are older than
+ * the count, and of those that are over their budget, so that no error of the count refuses posts for long.
+ */
+export async function recountPayloadBytes(ctx: Context): Promise<void> {
+  const limit = ctx.settings.budgets.organization_payload_bytes;
+  const result = await ctx.db.execute(sql`
+    select organization_id from ${webhook_payload_usage} group by organization_id
+    having max(counted_at) is null or (${limit}::bigint > 0 and sum(bytes) >= ${limit}::bigint)`);
+  for (const { organization_id } of rowsOf<{ organization_id: string }>(result)) await recount(ctx, organization_id);
+}
+
+async function recount(ctx: Context, organization_id: string): Promise<void> {
+  await transaction(ctx, async (ctx) => {
+    const mine = sql`organization_id = ${organization_id}`;
+    // Posts that are being stored have locked a row. The next statement sees them, and later ones wait for it.
+    await ctx.db.execute(sql`select 1 from ${webhook_payload_usage} where ${mine} order by shard for update`);
+    await ctx.db.execute(sql`
+      with counted as (
+        select coalesce(sum(${payloadBytes}), 0) as bytes from ${board_webhook_payloads}
+        where board_id in (select id from ${boards} where ${mine})
+      )
+      update ${webhook_payload_usage} set counted_at = ${ctx.now().toISOString()}::timestamptz,
+        bytes = case when shard = (select min(shard) from ${webhook_payload_usage} where ${mine}) then (select bytes from counted) else 0 end
+      where ${mine}`);
+  });
+}

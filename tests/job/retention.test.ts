@@ -1,0 +1,70 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { jobs } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
+import { silentLog } from "@board/core/log";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+let postgres: Postgres;
+let database: Database;
+let world: World;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ autovacuum: "off" });
+  // With one connection, its statistics are complete once it has reported them.
+  database = openPostgres(await postgres.createDatabase("retention"), { max: 1, log: silentLog });
+  await database.migrate();
+  world = await createWorld({ database });
+});
+afterAll(async () => {
+  await world.close();
+  await database.close();
+  await postgres.stop();
+});
+
+/** Adds jobs that ended a number of days ago. */
+async function addEnded(status: "done" | "dead", days: number, count: number): Promise<void> {
+  await world.db.execute(sql`
+    insert into jobs (kind, payload, run_at, max_attempts, status, finished_at)
+    select 'gateway.probe', '{}', now(), 1, ${status}, now() - ${days} * interval '1 day' from generate_series(1, ${count}::int)`);
+}
+
+async function readRowsVisited(): Promise<{ scanned: number; fetched: number }> {
+  await world.db.execute(sql`select pg_stat_force_next_flush()`);
+  const result = await world.db.execute(
+    sql`select seq_tup_read::int as scanned, idx_tup_fetch::int as fetched from pg_stat_user_tables where relname = 'jobs'`,
+  );
+  return rowsOf<{ scanned: number; fetched: number }>(result)[0]!;
+}
+
+test("the retention of jobs visits the jobs that are due and no others", async () => {
+  await addEnded("done", 1, 20_000);
+  await addEnded("dead", 20, 20_000);
+  await addEnded("done", 8, 30);
+  await addEnded("dead", 31, 20);
+  await world.db.execute(sql`analyze jobs`);
+  const before = await readRowsVisited();
+  await scheduled.retention(world.context());
+  const after = await readRowsVisited();
+  expect(await world.db.$count(jobs)).toBe(40_000);
+  expect(after.scanned - before.scanned).toBe(0);
+  // Each due job is found, locked and deleted; the rest are a few of other statements.
+  expect(after.fetched - before.fetched).toBeLessThan(500);
+});
+
+test("more ended jobs than one batch holds are removed in one run, dead ones after 30 days", async () => {
+  await world.db.delete(jobs);
+  await addEnded("done", 7.1, 12_000);
+  await addEnded("done", 6.9, 3);
+  await addEnded("dead", 30.1, 6_000);
+  await addEnded("dead", 29.9, 4);
+  await scheduled.retention(world.context());
+  const left = await world.db.execute(sql`select status, count(*)::int as total from jobs group by status order by status`);
+  expect(rowsOf(left)).toEqual([
+    { status: "dead", total: 4 },
+    { status: "done", total: 3 },
+  ]);
+});
