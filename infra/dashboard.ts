@@ -44,8 +44,8 @@ const charts: Record<string, ChartLine[]> = {
   "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
   "Circuits of hosts": [linePerDimension("CircuitChanges", "state")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
-    "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
-    "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue), messageAge(probeQueue)],
+  "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
+  "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue), messageAge(probeQueue)],
   "Dead letters and dead jobs": [
     visibleMessages(deliveryDeadLetters),
     visibleMessages(syncDeadLetters),

@@ -5,10 +5,12 @@ import { hasPendingWakeups } from "@board/core/pending-wakeups";
 import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod";
+import { toCounterKey } from "@board/core/rate-limit";
 import { Answer, serialize } from "./answer.ts";
 import { createClientAddressResolver } from "./client-address.ts";
 import { authenticate, resumeOrganization } from "./authenticate.ts";
-import { findUnstorable, readBytes, readJson } from "./body.ts";
+import { createRequestBody, findUnstorable, readJson } from "./body.ts";
+import { createBodyBudget } from "./body-budget.ts";
 import { cors } from "./cors.ts";
 import { type Endpoint, type HttpExchange, isStream, type Method } from "./endpoint.ts";
 import { json, toErrorResponse } from "./errors.ts";
@@ -31,6 +33,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log);
   const openStream = createStreamOpener(runtime, verifyUser);
   const openApiDocument = createDocumentCache();
+  const bodyBudget = createBodyBudget(settings.budgets);
 
   app.use(requestId, async (c, next) => {
     c.set("runtime", runtime);
@@ -42,7 +45,10 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     const trace_id = traceIdOf(c.req.raw.headers, request_id);
     const fields = { request_id, trace_id, method: c.req.method, path: c.req.path };
     c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields) });
+    const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
+    c.set("body", body);
     await next();
+    body.release();
   });
   app.use(requestLog, securityHeaders(settings.security_headers), cors(settings.cors_origins));
   app.onError((error, c) => toErrorResponse(error, c.var.ctx.actor.type === "agent", c.var.ctx.log));
@@ -124,7 +130,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext): Promise<Response>
   const http: HttpExchange = {
     headers: c.req.raw.headers,
     source_ip: c.var.client_address,
-    read: (max_bytes) => readBytes(c.req.raw, max_bytes),
+    read: (max_bytes) => c.var.body.read(max_bytes),
     readAsset: (name) => runtime.readAsset(name),
     openApiDocument,
     stream: (since, follow) => openStream(c, spec.as, since, follow),
@@ -148,7 +154,7 @@ function toResponse({ spec }: Endpoint, result: unknown, max_bytes: number): Res
 async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): Promise<unknown> {
   let input: unknown;
   try {
-    input = await readJson(c.req.raw);
+    input = await readJson(c.var.body);
   } catch (error) {
     await endpoint.spec.authorize?.(c.var.ctx, paramsOf(c) as never);
     throw error;

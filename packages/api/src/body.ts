@@ -1,28 +1,100 @@
 import { DomainError, type FieldProblem, InvalidInput } from "@board/core/errors";
+import type { BodyBudget, HeldBody } from "./body-budget.ts";
 
 /** The limit for all operations except webhook ingestion. */
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_DEPTH = 32;
 
 const tooLarge = (max: number) => new DomainError("too_large", `Payload exceeds maximum size of ${max} bytes.`);
+const incomplete = () => new DomainError("incomplete_body", "The request ended before its body was complete.");
 
-/** Reads a body of at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
-export async function readBytes(request: Pick<Request, "headers" | "body">, max: number): Promise<Uint8Array> {
-  if (Number(request.headers.get("content-length") ?? 0) > max) throw tooLarge(max);
-  if (!request.body) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.byteLength;
-    if (size > max) throw tooLarge(max);
-    chunks.push(chunk);
+/** The body of one request, as its handler reads it. */
+export interface RequestBody {
+  /** Reads at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
+  read(max: number): Promise<Uint8Array>;
+  /** Gives the memory back, after the answer is made. */
+  release(): void;
+}
+
+export function createRequestBody(request: Request, budget: BodyBudget, address: string): RequestBody {
+  let held: HeldBody | undefined;
+
+  async function readAll(stream: ReadableStream<Uint8Array>, max: number, declared: number): Promise<Uint8Array> {
+    const reader = stream.getReader();
+    const buffer = createBuffer(declared > 0 ? declared : max);
+    let refusal: DomainError | undefined;
+    const body = (held = budget.open(address));
+    body.refuse = (error) => {
+      refusal = error;
+      // Ends the read that is waiting.
+      void reader.cancel().catch(() => {});
+    };
+    for (;;) {
+      const { done, value } = await reader.read().catch((): never => {
+        throw refusal ?? incomplete();
+      });
+      if (refusal) throw refusal;
+      if (done) break;
+      if (buffer.size + value.byteLength > max) throw tooLarge(max);
+      budget.add(body, buffer.append(value));
+    }
+    body.refuse = null;
+    return buffer.bytes();
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+
+  return {
+    async read(max) {
+      const declared = Number(request.headers.get("content-length") ?? 0);
+      if (declared > max) throw tooLarge(max);
+      if (!request.body) return new Uint8Array();
+      return readAll(request.body, max, declared);
+    },
+    release() {
+      if (held) budget.release(held);
+    },
+  };
+}
+
+const MIN_CAPACITY = 4_096;
+
+/**
+ * Collects chunks in one block that doubles. Kept as they are, thousands of chunks of one byte would each hold an object and
+ * the block of memory that they were received in.
+ */
+function createBuffer(max_capacity: number) {
+  let first: Uint8Array | undefined;
+  let block = new Uint8Array();
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    /** Returns by how many bytes the memory has grown. */
+    append(chunk: Uint8Array): number {
+      // Most bodies are one chunk, which needs no copy.
+      if (size === 0) {
+        first = chunk;
+        return (size = chunk.byteLength);
+      }
+      const before = first ? first.byteLength : block.byteLength;
+      const needed = size + chunk.byteLength;
+      if (first || needed > block.byteLength) {
+        const grown = new Uint8Array(Math.max(needed, Math.min(2 * needed, max_capacity), MIN_CAPACITY));
+        grown.set(first ?? block.subarray(0, size));
+        block = grown;
+        first = undefined;
+      }
+      block.set(chunk, size);
+      size = needed;
+      return block.byteLength - before;
+    },
+    bytes: (): Uint8Array => first ?? block.subarray(0, size),
+  };
 }
 
 /** Parses a body as JSON regardless of its Content-Type. An empty body counts as `{}`. */
-export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request, MAX_BODY_BYTES);
+export async function readJson(body: RequestBody): Promise<unknown> {
+  const bytes = await body.read(MAX_BODY_BYTES);
   let value: unknown;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -4,9 +4,14 @@ import type { Log } from "@board/core/log";
 /** Returns the client's address behind trusted proxies (docs/reference/conventions.md#client-address). */
 export type ClientAddressResolver = (socket: string | null, headers: Headers) => string;
 
-export function createClientAddressResolver(trusted: readonly string[], log: Log): ClientAddressResolver {
+/** Returns a function that tells whether an address is one of TRUSTED_PROXIES. */
+export function createProxyMatcher(trusted: readonly string[], log: Log): (address: string) => boolean {
   const proxies = createBlockList(trusted, log);
-  const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return (address) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+export function createClientAddressResolver(trusted: readonly string[], log: Log): ClientAddressResolver {
+  const isTrusted = createProxyMatcher(trusted, log);
   return (socket, headers) => {
     const peer = parseAddress(socket ?? "");
     if (!peer) return "unknown";
@@ -24,7 +29,7 @@ export function createClientAddressResolver(trusted: readonly string[], log: Log
 }
 
 /** Returns an address without port, brackets, zone and IPv4 mapping, or an empty string if it is not an address. */
-function parseAddress(text: string): string {
+export function parseAddress(text: string): string {
   const host = /^\[([^\]]+)\](?::\d+)?$/.exec(text.trim())?.[1] ?? /^([\d.]+):\d+$/.exec(text.trim())?.[1] ?? text.trim();
   const address = host.split("%", 1)[0]!.replace(/^::ffff:(?=\d+\.)/i, "");
   return isIP(address) ? address : "";

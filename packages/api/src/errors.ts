@@ -12,10 +12,13 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   not_found: 404,
   conflict: 409,
   gone: 410,
+  incomplete_body: 400,
+  body_timeout: 408,
   too_large: 413,
   invalid: 422,
   limited: 429,
   unavailable: 502,
+  overloaded: 503,
   database_unavailable: 503,
   identity_provider_unavailable: 503,
 };

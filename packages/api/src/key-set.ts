@@ -2,7 +2,6 @@ import type { Log } from "@board/core/log";
 import { errorText } from "@board/core/log";
 import { rejectAfter } from "@board/core/timeout";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { readBytes } from "./body.ts";
 
 /** Age from which keys are read again. They stay in use while that fails, because people would be locked out otherwise. */
 const STALE_AFTER_MS = 10 * 60_000;
@@ -82,7 +81,7 @@ async function readKeySet(url: string): Promise<JSONWebKeySet> {
     await answer.body?.cancel();
     throw new Error(`status ${answer.status}`);
   }
-  const keys: unknown = JSON.parse(new TextDecoder().decode(await readBytes(answer, MAX_BYTES)));
+  const keys: unknown = JSON.parse(new TextDecoder().decode(await readBytes(answer)));
   if (!isKeySet(keys)) throw new Error("the answer is not a key set");
   return keys;
 }
@@ -95,3 +94,14 @@ function isKeySet(value: unknown): value is JSONWebKeySet {
 
 /** Waits for work that never fails, but no longer than this. */
 const atMost = (ms: number, work: Promise<void>): Promise<void> => rejectAfter(work, ms, () => new Error()).catch(() => {});
+
+async function readBytes({ body }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BYTES) throw new Error(`The key set has more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -4,6 +4,7 @@ import type { Settings } from "@board/core/settings";
 import type { GrantResult } from "@board/core/stream/follower";
 import type { Source } from "@board/core/stream/source";
 import type { Context as HonoContext, Hono } from "hono";
+import type { RequestBody } from "./body.ts";
 
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {
@@ -38,6 +39,7 @@ export interface Env {
     ctx: Context;
     request_id: string;
     client_address: string;
+    body: RequestBody;
     runtime: Runtime;
     openStream: StreamOpener;
     openApiDocument: DocumentCache;

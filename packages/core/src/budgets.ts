@@ -80,6 +80,36 @@ export const BUDGETS = {
     max: 4_000_000,
     describe: "Most bytes of the messages of an onboarding session. Above it, no message is accepted.",
   },
+  request_body_bytes: {
+    default: 67_108_864,
+    max: 500_000_000_000,
+    describe: "Memory of a process for request bodies in bytes, 0 = no limit.",
+  },
+  request_body_bytes_per_address: {
+    default: 33_554_432,
+    max: 500_000_000_000,
+    describe: "The part of REQUEST_BODY_BYTES that one client address may use, 0 = no limit.",
+  },
+  request_body_seconds: {
+    default: 30,
+    max: 3_600,
+    describe: "Time in which a request body must arrive, 0 = no limit.",
+  },
+  request_body_bytes_per_second: {
+    default: 1_024,
+    max: 1_000_000_000,
+    describe: "Least pace of a request body over five seconds, 0 = any.",
+  },
+  max_connections: {
+    default: 10_000,
+    max: 1_000_000,
+    describe: "Open connections of the local server, 0 = no limit.",
+  },
+  max_connections_per_address: {
+    default: 2_000,
+    max: 1_000_000,
+    describe: "Open connections of the local server from one address that is not a trusted proxy, 0 = no limit.",
+  },
 } as const satisfies Record<string, Budget>;
 
 interface Budget {

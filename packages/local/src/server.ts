@@ -24,6 +24,7 @@ import { createHttpClient, locatePublicHost } from "@board/core/http/https-clien
 import { schedules } from "@board/functions/manifest";
 import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
+import { limitConnections, serverOptions } from "./connections.ts";
 import { type Consumer, startConsumer } from "./consumer.ts";
 import { openDatabase } from "./database.ts";
 import { openEventBus } from "./event-bus.ts";
@@ -95,7 +96,7 @@ async function startService(settings: Settings, log: Log, { db }: Database, clea
     readAsset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
     streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: stopping.signal },
   };
-  const url = await listen(settings, runtime, cleanups);
+  const url = await listen(settings, runtime, log, cleanups);
   if (settings.base_url === null) currentSettings = { ...settings, service_url: url };
   cleanups.push(() => stopping.abort());
   cleanups.push(startSchedules(createSystemContext, consumer.requestRelay));
@@ -108,8 +109,10 @@ const SHUTDOWN_GRACE_MS = 3_000;
 /** While the server closes, connections become idle after their last response and must be closed explicitly. */
 const IDLE_SWEEP_MS = 50;
 
-function listen(settings: Settings, runtime: Runtime, cleanups: (() => unknown)[]): Promise<string> {
-  const server = createAdaptorServer({ fetch: createApp(runtime, endpoints).fetch }) as Server;
+function listen(settings: Settings, runtime: Runtime, log: Log, cleanups: (() => unknown)[]): Promise<string> {
+  const { fetch } = createApp(runtime, endpoints);
+  const server = createAdaptorServer({ fetch, serverOptions: serverOptions(settings) }) as Server;
+  limitConnections(server, settings, log);
   const unused = trackUnusedSockets(server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
