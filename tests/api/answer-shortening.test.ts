@@ -72,7 +72,8 @@ test("a text that grows as JSON is shortened by the bytes of the answer", async 
   expect(Buffer.byteLength(list.text)).toBeLessThanOrEqual(BUDGET);
   for (const { message, truncated_fields } of list.body.items) {
     expect(truncated_fields).toEqual(["message", "content"]);
-    expect(message.replace(/\.\.\.$/, "")).toMatch(/^\u0001{10000,}$/);
+    expect(message.replace(/\.\.\.$/, "").replaceAll("\u0001", "")).toBe("");
+    expect(message.length).toBeGreaterThan(10_000);
   }
 });
 
@@ -137,7 +138,7 @@ test("a snapshot that is too large shows the newest tasks and names the list tha
   expect(shown.map(({ title }: { title: string }) => title)).toEqual(expected);
 });
 
-test("a single task with large custom values is shortened, and says so", async () => {
+test("a single task with large custom values is shortened, and names the field", async () => {
   const home = await world.tenant("single");
   const keys = Array.from({ length: 12 }, (_, n) => `field_${n}`);
   for (const field_key of keys) {

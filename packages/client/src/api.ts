@@ -182,7 +182,7 @@ export interface paths {
         };
         /**
          * List the caller's organizations
-         * @description List the caller's organizations.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_organizations_unversioned"];
         put?: never;
@@ -202,7 +202,7 @@ export interface paths {
         };
         /**
          * List the caller's organizations
-         * @description List the caller's organizations.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_organizations"];
         put?: never;
@@ -614,7 +614,7 @@ export interface paths {
         };
         /**
          * List custom fields
-         * @description List custom fields.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_organization_custom_fields_unversioned"];
         put?: never;
@@ -638,7 +638,7 @@ export interface paths {
         };
         /**
          * List custom fields
-         * @description List custom fields.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_organization_custom_fields"];
         put?: never;
@@ -1504,7 +1504,7 @@ export interface paths {
         put?: never;
         /**
          * Answer the main agent
-         * @description Answer the main agent.
+         * @description Returns 409 when the messages of the session would exceed ONBOARDING_MAX_BYTES; it can still be confirmed.
          */
         post: operations["answer_board_onboarding"];
         delete?: never;
@@ -2190,7 +2190,7 @@ export interface paths {
         };
         /**
          * List the tags of a board
-         * @description Returns all tags that a task of the board can have, sorted by name.
+         * @description Returns all tags that a task of the board can have, sorted by name. All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["agent_list_board_tags"];
         put?: never;
@@ -2666,7 +2666,7 @@ export interface paths {
         };
         /**
          * List skill packs
-         * @description List skill packs.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_skill_packs_unversioned"];
         put?: never;
@@ -2690,7 +2690,7 @@ export interface paths {
         };
         /**
          * List skill packs
-         * @description List skill packs.
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
          */
         get: operations["list_skill_packs"];
         put?: never;
@@ -3986,6 +3986,8 @@ export interface components {
             } | null;
             /** @description Rights on single boards, in addition to the two flags. */
             board_access: components["schemas"]["BoardAccess"][];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description Rights of a member on one board. */
         BoardAccess: {
@@ -4130,6 +4132,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A label for tasks. */
         Tag: {
@@ -4165,6 +4169,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         TagPage: {
@@ -4234,6 +4240,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description State of a host, as the host itself reports it now. */
         GatewayStatus: {
@@ -4253,6 +4261,8 @@ export interface components {
             main_session_error: string | null;
             /** @description Why the host is not connected, or a warning if it is connected. */
             error: string | null;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A session as its host reports it, with the agent that it belongs to. */
         GatewaySession: {
@@ -4266,6 +4276,8 @@ export interface components {
             agent_name: string | null;
             /** @description When the session was last active. */
             last_activity: string | null;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -4275,6 +4287,8 @@ export interface components {
             sessions: components["schemas"]["GatewaySession"][];
             /** @description Session of the gateway's main agent; null when it does not exist. */
             main_session: components["schemas"]["GatewaySession"] | null;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description One session of a host. */
         GatewaySessionRead: {
@@ -4285,6 +4299,8 @@ export interface components {
         GatewaySessionHistory: {
             /** @description Messages as the host stores them, oldest first. */
             history: unknown[];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description Methods and events that a host supports. */
         GatewayCommands: {
@@ -4354,6 +4370,8 @@ export interface components {
                 /** @description What the host stored differently, or did not accept. */
                 message: string;
             }[];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A template sync that continues after its request. */
         TemplateSyncRun: {
@@ -4465,6 +4483,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A board with everything on it. */
         BoardSnapshot: {
@@ -4480,6 +4500,8 @@ export interface components {
             chat_messages: components["schemas"]["BoardMemoryEntry"][];
             /** @description Number of pending approvals of the board. */
             pending_approvals_count: number;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A task in a board's snapshot. */
         SnapshotTask: {
@@ -4538,6 +4560,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /** @description Name of the assigned agent. */
             assignee: string | null;
             /** @description Number of approvals that are linked to the task. */
@@ -4614,6 +4638,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A request for a person's consent to an action of an agent. */
         Approval: {
@@ -4670,6 +4696,8 @@ export interface components {
             resolved_at: string | null;
             /** @description Person who decided. */
             resolved_by_user_id: string | null;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description An entry of a board's memory. The newest entry of a key holds its value. */
         BoardMemoryEntry: {
@@ -4701,6 +4729,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description What the boards of a group work on. */
         BoardGroupSnapshot: {
@@ -4708,6 +4738,8 @@ export interface components {
             group: components["schemas"]["BoardGroup"] | null;
             /** @description Its boards by name. */
             boards: components["schemas"]["GroupSnapshotBoard"][];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description Related boards whose agents coordinate their work. */
         BoardGroup: {
@@ -4739,6 +4771,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         GroupSnapshotBoard: {
             /** @description The board. */
@@ -4749,6 +4783,8 @@ export interface components {
             };
             /** @description Its most urgent tasks: by status, then priority, then latest change. */
             tasks: components["schemas"]["GroupTask"][];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A task as the other boards of the group see it. */
         GroupTask: {
@@ -4795,6 +4831,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         BoardGroupPage: {
@@ -4825,6 +4863,8 @@ export interface components {
             updated_agent_ids: string[];
             /** @description Agents whose gateway has no address or no workspace root; they are unchanged. */
             failed_agent_ids: string[];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         BoardMemoryEntryPage: {
@@ -4879,6 +4919,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description The data of a `memory` event. */
         BoardGroupMemoryEvent: {
@@ -4936,6 +4978,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A piece of work on a board. */
         Task: {
@@ -4994,6 +5038,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         TaskPage: {
@@ -5050,6 +5096,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description The data of a `task` event. */
         TaskEvent: {
@@ -5179,6 +5227,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description The payload is stored and its notification is on the way. */
         BoardWebhookAccepted: {
@@ -5247,6 +5297,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             received_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /**
              * @description Present when `payload` is only the beginning, as text.
              * @constant
@@ -5288,6 +5340,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             received_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         AgentReadPage: {
@@ -5355,6 +5409,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /** @description Token of the agent. It is returned only once, here. */
             auth_token: string;
         };
@@ -5418,6 +5474,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /** @description Token of the agent. It is returned only once, here. */
             auth_token?: string;
         };
@@ -5527,6 +5585,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /**
              * @description `paused` when the newest `/pause` or `/resume` in the chat is `/pause`.
              * @enum {string}
@@ -5582,6 +5642,8 @@ export interface components {
             failed: number;
             /** @description One result per board, in the order of the request or newest first. */
             results: components["schemas"]["GatewayLeadBroadcastBoardResult"][];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description Outcome of a broadcast on one board. */
         GatewayLeadBroadcastBoardResult: {
@@ -5651,6 +5713,8 @@ export interface components {
             route_params: {
                 [key: string]: string;
             };
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A page of a list. */
         TaskCommentFeedItemPage: {
@@ -5698,6 +5762,8 @@ export interface components {
             board_id: string;
             /** @description Name of the board. */
             board_name: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description The data of a `comment` event. */
         TaskCommentFeedEvent: {
@@ -5900,6 +5966,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A request to a gateway's main agent to install or remove a skill. */
         MarketplaceSkillActionResponse: {
@@ -5959,6 +6027,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description The result of a sync of a pack. */
         SkillPackSyncResponse: {
@@ -5980,6 +6050,8 @@ export interface components {
             updated: number;
             /** @description Problems of the pack that did not stop the sync. */
             warnings: string[];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
         /** @description A sync of a pack that runs after its request. */
         SkillPackSyncRun: {
@@ -6008,6 +6080,8 @@ export interface components {
             updated: number;
             /** @description Problems of the pack that did not stop the sync. */
             warnings: string[];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
             /** @description Why the run failed. */
             error: string | null;
             /**
@@ -6043,6 +6117,8 @@ export interface components {
             slug: string;
             /** @description The full text, as Markdown. */
             content: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
         };
     };
     responses: {
@@ -6581,7 +6657,12 @@ export interface operations {
     };
     list_organizations_unversioned: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6598,12 +6679,18 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
     list_organizations: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6620,6 +6707,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -7355,7 +7443,12 @@ export interface operations {
     };
     list_organization_custom_fields_unversioned: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7372,6 +7465,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -7408,7 +7502,12 @@ export interface operations {
     };
     list_organization_custom_fields: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7425,6 +7524,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -9438,6 +9538,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
@@ -10978,7 +11079,12 @@ export interface operations {
     };
     agent_list_board_tags: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path: {
                 /** @description Id of the board. */
@@ -11851,7 +11957,12 @@ export interface operations {
     };
     list_skill_packs_unversioned: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11869,6 +11980,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -11904,7 +12016,12 @@ export interface operations {
     };
     list_skill_packs: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items to return; when omitted, all. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11922,6 +12039,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
