@@ -1,5 +1,5 @@
 import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
-import { activity_events, jobs } from "@board/core/db/schema";
+import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -180,6 +180,20 @@ test("a host that is down counts as no answer, and the error is recorded", async
   }
   expect([(await row()).status, await recordedEvents()]).toEqual(["offline", ["agent.disconnected", "agent.error"]]);
   expect((await checks()).map(({ status }) => status)).toEqual(["done", "done", "done"]);
+});
+
+test("a host whose circuit is open is not called, which counts as no answer too", async () => {
+  await provision();
+  world.elapse(ANSWER_MS);
+  const times = { retry_at: new Date(world.now().getTime() + 60 * SECOND_MS), changed_at: world.now() };
+  await world.db.update(gateways).set({ connected: false }).where(eq(gateways.id, home.gateway_id));
+  await world.db
+    .insert(gateway_circuits)
+    .values({ gateway_id: home.gateway_id, failures: 6, last_error: "The host is down", ...times });
+  host.calls.length = 0;
+  await world.drain();
+  expect([await row(), host.calls]).toMatchObject([{ wake_attempts: 2, last_provision_error: "The host is down" }, []]);
+  await world.db.delete(gateway_circuits);
 });
 
 test.each<[string, () => Promise<unknown>]>([

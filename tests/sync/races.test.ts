@@ -13,7 +13,8 @@ import type { World } from "../support/world.ts";
 let world: World;
 
 beforeAll(async () => {
-  const server = await openServerWorld();
+  // The tests deliver all jobs of a gateway at once, and once only.
+  const server = await openServerWorld({ environment: { ORGANIZATION_RUNNING_JOBS: "0", GATEWAY_RUNNING_JOBS: "0" } });
   ({ world } = server);
   return server.close;
 }, 120_000);

@@ -23,6 +23,7 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "api/health": EMBEDDED,
   "api/identity-provider-outage": "every function keeps its own keys, and the test moves the clock of this process",
   "host/contract": "its jobs are run by the consumer of the local server",
+  "job/starvation": "its jobs are run by the consumer of the local server",
   "aws/meter": METRICS,
   "activity/feed-order": PACE,
   "stream/horizon": "it looks at what this process has observed and logged",
