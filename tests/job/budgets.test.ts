@@ -36,19 +36,19 @@ const work = (id: string) => deliver({ ...world.context(), gateways: host.gatewa
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await getJob(world, id)).status));
 const heldBy = (ids: string[]) => Promise.all(ids.map(async (id) => (await getJob(world, id)).held_by));
 /** Starts jobs one after the other; each has called its host before the next one starts. */
-async function start(ids: string[]): Promise<Promise<void>[]> {
-  const running: Promise<void>[] = [];
+async function start(ids: string[]): Promise<{ ends: Promise<void>[] }> {
+  const ends: Promise<void>[] = [];
   for (const id of ids) {
     const calls = host.calls.length;
-    running.push(work(id));
+    ends.push(work(id));
     await host.call(calls);
   }
-  return running;
+  return { ends };
 }
 
 test("a gateway's jobs over its budget wait without an attempt, and the end of one wakes the oldest of them", async () => {
   const ids = await addNotices(world, home, ["a", "b", "c", "d"]);
-  const [first] = await start(ids.slice(0, GATEWAY));
+  const { ends } = await start(ids.slice(0, GATEWAY));
   for (const id of ids.slice(GATEWAY)) await work(id);
   expect([await statuses(ids), await heldBy(ids)]).toEqual([
     ["running", "running", "queued", "queued"],
@@ -56,7 +56,7 @@ test("a gateway's jobs over its budget wait without an attempt, and the end of o
   ]);
   expect((await getJob(world, ids[2]!)).attempts).toBe(0);
   host.calls[0]!.answer();
-  await first;
+  await ends[0];
   expect((await relayOnce(world)).filter(({ delay_seconds }) => delay_seconds === 0)).toMatchObject([{ id: ids[2] }]);
   await start([ids[2]!]);
   await work(ids[3]!);
@@ -104,10 +104,10 @@ test("a job that waits for a slot tries again by itself, in case the wake-up is 
 
 test("a failed attempt frees its slot too", async () => {
   const ids = await addNotices(world, home, ["a", "b", "c"]);
-  const [first] = await start(ids.slice(0, GATEWAY));
+  const { ends } = await start(ids.slice(0, GATEWAY));
   await work(ids[2]!);
   host.calls[0]!.fail("the host is busy");
-  await first;
+  await ends[0];
   expect((await relayOnce(world)).filter(({ delay_seconds }) => delay_seconds === 0)).toMatchObject([{ id: ids[2] }]);
 });
 
