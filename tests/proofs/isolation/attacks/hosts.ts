@@ -23,7 +23,7 @@ async function addAgents(a: Attacker, url: string, agents: number, onRegistered 
   await onRegistered();
   const board = { name: "Crowd", description: "A crowd", gateway_id, max_agents: agents };
   const board_id = await a.create("/api/v1/boards", board);
-  for (let n = 0; n < agents; n++) await a.create("/api/v1/agents", { name: `Agent ${n}`, board_id });
+  await Promise.all(Array.from({ length: agents }, (_, n) => a.create("/api/v1/agents", { name: `Agent ${n}`, board_id })));
   return gateway_id;
 }
 
