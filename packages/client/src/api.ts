@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Check that the service is ready
-         * @description Returns 503 until the database responds within 2 s and has all migrations. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.
+         * @description Returns 503 until the database responds within 2 s, has all migrations and accepts writes. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.
          */
         get: operations["get_readyz"];
         put?: never;
