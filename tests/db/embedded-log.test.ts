@@ -9,8 +9,9 @@ const MEGABYTE = 1_000_000;
 test("the log of the embedded database is cut, so that writes do not fill the disk with it", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "board-log-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const { client, close } = await openPglite({ folder });
-  onTestFinished(close);
+  const database = await openPglite({ folder });
+  const { client } = database;
+  onTestFinished(() => database.close());
   const logBytes = async () => {
     const { rows } = await client.query<{ bytes: number }>("select sum(size)::float8 as bytes from pg_ls_waldir()");
     return rows[0]!.bytes;

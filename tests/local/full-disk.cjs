@@ -30,5 +30,5 @@ fs.writeSync = (fd, buffer, offset, length, position) => {
     throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", errno: -28, syscall: "write" });
   return writeSync(fd, buffer, offset, length, position);
 };
-fs.promises.statfs = async (...args) => ({ ...(await statfs(...args)), ...(state() === "reported" ? { bavail: 0 } : {}) });
+fs.promises.statfs = async (...args) => Object.assign(await statfs(...args), state() === "reported" ? { bavail: 0 } : {});
 syncBuiltinESMExports();

@@ -23,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   ]);
   project.provide(
     "servers",
-    servers.map(({ url }) => url("").slice(0, -1)),
+    servers.map((server) => server.url("").slice(0, -1)),
   );
   project.provide("template", TEMPLATE);
   project.provide("templateFolder", folder);

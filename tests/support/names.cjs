@@ -35,11 +35,11 @@ dns.lookup = (hostname, options, callback) => {
   if (hostname.endsWith(".slow.test")) return blockThread(fail);
   setImmediate(() => (all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)));
 };
-dns.promises.lookup = (hostname, options = {}) =>
+dns.promises.lookup = (hostname, options) =>
   new Promise((resolve, reject) => {
-    dns.lookup(hostname, options, (error, address, family) => {
+    dns.lookup(hostname, options ?? {}, (error, address, family) => {
       if (error) reject(error);
-      else resolve(options.all ? address : { address, family });
+      else resolve(options?.all ? address : { address, family });
     });
   });
 

@@ -17,7 +17,8 @@ export interface ServerWorld {
 const CONNECTIONS = 24;
 
 export async function openServerWorld(options: Omit<WorldOptions, "database"> = {}): Promise<ServerWorld> {
-  const { url, drop } = await copyTemplate();
+  const copy = await copyTemplate();
+  const { url } = copy;
   const database = openPostgres(url, { max: CONNECTIONS, log: silentLog });
   const world = await createWorld({ ...options, database });
   return {
@@ -27,7 +28,7 @@ export async function openServerWorld(options: Omit<WorldOptions, "database"> = 
     async close() {
       await world.close();
       await database.close();
-      await drop();
+      await copy.drop();
     },
   };
 }

@@ -107,25 +107,46 @@ export async function readJson(body: RequestBody): Promise<unknown> {
   return value;
 }
 
+/** A value of a body, with the way to it. Paths are made for a problem only, because a body may have half a million values. */
+interface Located {
+  value: unknown;
+  key: string | number;
+  parent: Located | null;
+  depth: number;
+}
+
 /**
  * Finds values that pass a schema but cannot be stored in the database: NUL, unpaired surrogates, very deep nesting.
  * Returns the first problem, or null. Uses a stack, since recursion could overflow on deep input.
  */
 export function findUnstorable(root: unknown, loc: (string | number)[]): FieldProblem | null {
-  const pending: { value: unknown; loc: (string | number)[] }[] = [{ value: root, loc }];
+  const pending: Located[] = [{ value: root, key: "", parent: null, depth: 0 }];
   for (let at = pending.pop(); at; at = pending.pop()) {
-    const { value, loc: here } = at;
-    if (typeof value === "string" && !isStorable(value)) return toProblem(here, "text must not hold NUL or unpaired surrogates");
+    const { value, depth } = at;
+    if (typeof value === "string" && !isStorable(value)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);
     if (typeof value !== "object" || value === null) continue;
-    if (here.length - loc.length >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+    if (depth >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+    const isList = Array.isArray(value);
+    const keys = Object.keys(value);
     // The stack reverses the order, so children are pushed backwards to report the first problem of the body.
-    for (const [key, child] of Object.entries(value).toReversed()) {
-      if (!isStorable(key)) return toProblem(here, "text must not hold NUL or unpaired surrogates");
-      pending.push({ value: child, loc: [...here, Array.isArray(value) ? Number(key) : key] });
+    for (let index = keys.length - 1; index >= 0; index--) {
+      const key = keys[index]!;
+      if (!isStorable(key)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);
+      const child: unknown = value[key as keyof typeof value];
+      if (typeof child === "string" || (typeof child === "object" && child !== null))
+        pending.push({ value: child, key: isList ? index : key, parent: at, depth: depth + 1 });
     }
   }
   return null;
 }
+
+function pathTo(at: Located, loc: readonly (string | number)[]): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (let part = at; part.parent; part = part.parent) keys.push(part.key);
+  return [...loc, ...keys.toReversed()];
+}
+
+const UNSTORABLE_TEXT = "text must not hold NUL or unpaired surrogates";
 
 const isStorable = (text: string) => !text.includes("\0") && text.isWellFormed();
 

@@ -67,10 +67,11 @@ async function setReadOnly(client: EmbeddedClient, on: boolean): Promise<void> {
 /** Runs `check` at an interval, never twice at the same time. A check that fails is repeated: the next request shows why. */
 function every(ms: number, check: () => Promise<void>): NodeJS.Timeout {
   let running = false;
-  return setInterval(async () => {
+  return setInterval(() => {
     if (running) return;
     running = true;
-    await check().catch(() => {});
-    running = false;
+    void check()
+      .catch(() => {})
+      .finally(() => (running = false));
   }, ms).unref();
 }
