@@ -46,7 +46,7 @@ describe("agents listed for people", () => {
   test("people list agents of readable boards and the organization's main agents, newest first", async () => {
     const newestFirst = [second.agent_id, second.main_id, home.worker.id, home.lead.id, main.id];
     const page = (await get(path)).body;
-    expect(page).toMatchObject({ total: 5, limit: 50, offset: 0 });
+    expect(page).toMatchObject({ total: 5, limit: 200, offset: 0 });
     expect(await ids(path)).toEqual(newestFirst);
     expect(await ids(`${path}?limit=2&offset=1`)).toEqual(newestFirst.slice(1, 3));
     expect((await get(`${path}?limit=2&offset=9`)).body).toEqual({ items: [], total: 5, limit: 2, offset: 9 });

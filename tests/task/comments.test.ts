@@ -76,7 +76,7 @@ describe("posting a comment", () => {
       [userPath(), { agent: home.worker.token }],
       [agentPath(), { agent: home.lead.token }],
     ] as const)
-      expect((await world.call("GET", path, who)).body).toEqual({ items: [created.body], total: 1, limit: 50, offset: 0 });
+      expect((await world.call("GET", path, who)).body).toEqual({ items: [created.body], total: 1, limit: 200, offset: 0 });
   });
 
   test("a comment may be sent as content or message, and content wins", async () => {
@@ -167,7 +167,7 @@ describe("the list of comments", () => {
     ]);
     expect(await messages()).toEqual(["first", "second", "third"]);
     expect(await list("?limit=1&offset=1")).toMatchObject({ items: [{ message: "second" }], total: 3, limit: 1, offset: 1 });
-    expect(await list("?offset=3")).toEqual({ items: [], total: 3, limit: 50, offset: 3 });
+    expect(await list("?offset=3")).toEqual({ items: [], total: 3, limit: 200, offset: 3 });
   });
 
   test("comments of the same time are listed in the order in which they were written", async () => {
@@ -181,8 +181,8 @@ describe("the list of comments", () => {
   });
 
   test("the list of a task without comments is empty", async () => {
-    expect(await list()).toEqual({ items: [], total: 0, limit: 50, offset: 0 });
-    expect(await list("?offset=5")).toEqual({ items: [], total: 0, limit: 50, offset: 5 });
+    expect(await list()).toEqual({ items: [], total: 0, limit: 200, offset: 0 });
+    expect(await list("?offset=5")).toEqual({ items: [], total: 0, limit: 200, offset: 5 });
   });
 
   test.each(["limit=0", "limit=201", "limit=x", "offset=-1"])("an invalid comment list query is refused: %s", async (query) => {

@@ -213,14 +213,25 @@ describe("where the task stream starts", () => {
     await second.close();
   });
 
-  test("since selects events at or after it", async () => {
-    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
-    for (const second of [0, 1, 2]) await record("task.updated", { message: `at ${second}`, created_at: at(second) });
-    const listener = await follow("?since=2026-01-01T14:00:01+02:00");
-    await listener.waitForEvents(2);
+  test("since selects events strictly after it", async () => {
+    const at = (ms: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, 1, ms));
+    for (const ms of [0, 1, 2]) await record("task.updated", { message: `at ${ms}`, created_at: at(ms) });
+    const listener = await follow("?since=2026-01-01T14:00:01.001+02:00");
+    await listener.waitForEvents(1);
     await record("task.updated", { message: "now" });
-    await listener.waitForEvents(3);
-    expect(messagesOf(listener)).toEqual(["at 1", "at 2", "now"]);
+    await listener.waitForEvents(2);
+    expect(messagesOf(listener)).toEqual(["at 2", "now"]);
+    await listener.close();
+  });
+
+  test("a page that sends the time of its newest task does not get that task again", async () => {
+    const body = { title: "Renamed", comment: "With a comment" };
+    const changed = (await world.call("PATCH", tasksPath(`/${task.id}`), { token: home.owner.token, body })).body;
+    const listener = await follow(`?since=${changed.updated_at}`);
+    await fewPolls();
+    await comment("later");
+    await listener.waitForEvents(1);
+    expect(messagesOf(listener)).toEqual(["later"]);
     await listener.close();
   });
 

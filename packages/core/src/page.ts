@@ -18,7 +18,9 @@ export interface PageQuery {
   offset: number;
 }
 
-export const pageQuery = (defaultLimit = 50, maxLimit = 200) =>
+const MAX_LIMIT = 200;
+
+export const pageQuery = (defaultLimit = 50, maxLimit = MAX_LIMIT) =>
   z.object({
     limit: QueryInteger(1, maxLimit).default(defaultLimit).describe("Maximum number of items to return."),
     offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
@@ -34,6 +36,9 @@ export type ArrayQuery = z.infer<typeof arrayQuery>;
 /** As many items as an answer can hold, so that no more are read; `item_bytes` is less than the bytes of any item. */
 export const arrayLimit = (ctx: Context, item_bytes: number, query?: ArrayQuery): number =>
   query?.limit ?? Math.ceil(ctx.settings.budgets.answer_max_bytes / item_bytes);
+
+/** For lists whose clients send no limit and show the page as the whole list. */
+export const longPageQuery = () => pageQuery(MAX_LIMIT);
 
 export interface Page<T> {
   items: T[];

@@ -5,12 +5,12 @@ import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
 import { AgentEvent, AgentStreamQuery, followAgents } from "@board/core/agent/stream";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { Id, Ok, ok, QueryBoolean } from "@board/core/wire";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
-const AgentQuery = pageQuery().extend({
+const AgentQuery = longPageQuery().extend({
   board_id: Id.optional().describe("Only agents of this board."),
   gateway_id: Id.optional().describe("Only agents of the boards of this gateway, and its main agent."),
 });

@@ -12,7 +12,7 @@ import {
   updateBoardGroup,
 } from "@board/core/board/board-group";
 import { getGroupSnapshot, GroupSnapshot, GroupSnapshotQuery } from "@board/core/board/group-snapshot";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
@@ -21,7 +21,7 @@ export const boardGroups = [
   endpoint(
     "GET",
     "/api/v1/board-groups",
-    { as: member, summary: "List board groups", query: pageQuery(), returns: pageOf(BoardGroup) },
+    { as: member, summary: "List board groups", query: longPageQuery(), returns: pageOf(BoardGroup) },
     (ctx, { query }) => listBoardGroups(ctx, query),
   ),
   endpoint(

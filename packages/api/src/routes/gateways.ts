@@ -9,7 +9,7 @@ import {
   UpdateGateway,
   updateGateway,
 } from "@board/core/gateway/gateway";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
 import { endpoint } from "../endpoint.ts";
 
@@ -18,7 +18,7 @@ export const gateways = [
   endpoint(
     "GET",
     "/api/v1/gateways",
-    { as: admin, summary: "List gateways", query: pageQuery(), returns: pageOf(Gateway) },
+    { as: admin, summary: "List gateways", query: longPageQuery(), returns: pageOf(Gateway) },
     (ctx, { query }) => listGateways(ctx, query),
   ),
   endpoint(

@@ -1,5 +1,5 @@
 import { admin, member } from "@board/core/actor";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf, pageQuery } from "@board/core/page";
 import { CreateTag, createTag, getTag, listTags, removeTag, Tag, UpdateTag, updateTag } from "@board/core/tag/tag";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
@@ -19,7 +19,7 @@ export const tags = [
   endpoint(
     "GET",
     "/api/v1/tags",
-    { as: member, summary: "List tags by page", query: pageQuery(), returns: pageOf(Tag) },
+    { as: member, summary: "List tags by page", query: longPageQuery(), returns: pageOf(Tag) },
     (ctx, { query }) => listTags(ctx, query),
   ),
   endpoint(

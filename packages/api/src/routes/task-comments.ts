@@ -1,6 +1,6 @@
 import { boardFor } from "@board/core/access";
 import { userOrAgent } from "@board/core/actor";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
 import { getTask } from "@board/core/task/list";
 import { followTasks, TaskEvent, TaskStreamQuery } from "@board/core/task/stream";
@@ -16,7 +16,7 @@ export const taskComments = [
       summary: "List task comments",
       description: "Oldest first.",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
-      query: pageQuery(),
+      query: longPageQuery(),
       returns: pageOf(TaskComment),
     },
     (ctx, { params, query }) => listComments(ctx, params.board_id, params.task_id, query),

@@ -2,12 +2,12 @@ import { and, count, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import type { CallerContext, Context } from "../context.ts";
-import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
+import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { type Approval, readApproval, readApprovals } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvals } from "./approval.sql.ts";
 
-export const ApprovalQuery = pageQuery().extend({
+export const ApprovalQuery = longPageQuery().extend({
   status: ApprovalStatus.optional().describe("Only approvals with this decision."),
 });
 export interface ApprovalQuery extends PageQuery {

@@ -43,9 +43,11 @@ export const TaskEvent = z
   .meta({ id: "TaskEvent", description: "The data of a `task` event." });
 type TaskEvent = z.infer<typeof TaskEvent>;
 
-export const TaskStreamQuery = z.object({ since: Since });
+export const TaskStreamQuery = z.object({
+  since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),
+});
 
-const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at };
+const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at, strictly: true };
 
 /** The stream of a board's task events. Each event carries the task as it is at the time of reading. */
 export async function followTasks(ctx: CallerContext, board_id: string): Promise<Source> {

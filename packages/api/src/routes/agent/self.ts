@@ -1,7 +1,7 @@
 import { agent } from "@board/core/actor";
 import { AgentRead } from "@board/core/agent/agent";
 import { AgentHealth, getAgentHealth, recordHeartbeat, listPeerAgents } from "@board/core/agent/self";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { Id } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
@@ -50,7 +50,7 @@ export const agentSelf = [
       summary: "List the agents of the board",
       errors: [403, 404],
       description: "Returns the agents of the caller's board; for a main agent, those of all boards of its gateway and itself.",
-      query: pageQuery().extend({ board_id: Id.optional().describe("Only agents of this board.") }),
+      query: longPageQuery().extend({ board_id: Id.optional().describe("Only agents of this board.") }),
       returns: pageOf(AgentRead),
       agent: agentHints({
         intent: "agent_roster_discovery",

@@ -1,5 +1,5 @@
 import { agent } from "@board/core/actor";
-import { pageOf, pageQuery } from "@board/core/page";
+import { longPageQuery, pageOf } from "@board/core/page";
 import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
 import { getTask } from "@board/core/task/list";
 import { endpoint } from "../../endpoint.ts";
@@ -15,7 +15,7 @@ export const agentTaskComments = [
       summary: "List task comments",
       description: "Oldest first.",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
-      query: pageQuery(),
+      query: longPageQuery(),
       returns: pageOf(TaskComment),
       agent: agentHints({
         roles: ["lead", "worker"],
