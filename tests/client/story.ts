@@ -27,7 +27,7 @@ export async function takeTask(agent: Client, board_id: string): Promise<Task | 
       body: { status: "in_progress" },
     });
   } catch (error) {
-    if (error instanceof ApiError && error.code === "task_assignee_mismatch") return null;
+    if (error instanceof ApiError && error.code === "task_already_claimed") return null;
     throw error;
   }
 }

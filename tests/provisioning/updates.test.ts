@@ -97,7 +97,7 @@ describe("an update of an agent", () => {
   });
 
   test.each<[AgentStatus, number, AgentStatus, string[]]>([
-    ["online", 599, "online", UPDATED],
+    ["online", 540, "online", UPDATED],
     ["online", 601, "ready", UPDATED],
     ["ready", 30, "online", ["agent.connected", ...UPDATED]],
     ["offline", 601, "ready", UPDATED],

@@ -99,13 +99,16 @@ describe("fields that each actor may change", () => {
   test("a worker can neither claim nor move another agent's task, and can comment on it", async () => {
     const task = await add({ status: "in_progress", assigned_agent_id: team.second.id });
     const mismatch = [403, { code: "task_assignee_mismatch", message }];
+    for (const body of [{ status: "done" }, { status: "inbox", comment: "x" }, { assigned_agent_id: null }])
+      expect(await refusal(worker, task, body)).toEqual(mismatch);
+    const claimed = [409, { code: "task_already_claimed", message: "Task was claimed by another agent." }];
     for (const body of [
-      { status: "done" },
       { status: "in_progress" },
       { assigned_agent_id: team.worker.id },
-      { status: "inbox", comment: "x" },
+      { assigned_agent_id: team.worker.id, status: "done" },
+      { status: "in_progress", title: "Mine" },
     ])
-      expect(await refusal(worker, task, body)).toEqual(mismatch);
+      expect(await refusal(worker, task, body)).toEqual(claimed);
     const after = await change(worker, task, { comment: "Need a hand?" });
     expect([after.assigned_agent_id, await eventsOf(world, task)]).toEqual([team.second.id, [["task.comment", "Need a hand?"]]]);
   });

@@ -3,7 +3,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The reason from the response: text, an object with a message, or a list of invalid fields. */
   readonly detail: unknown;
-  /** Machine-readable code such as `task_assignee_mismatch`, for rules that have one. */
+  /** Machine-readable code such as `task_already_claimed`, for rules that have one. */
   readonly code: string | undefined;
   /** Id of the request in the service's log. */
   readonly request_id: string | null;

@@ -7,3 +7,6 @@ export const blockedError = (blocked_by_task_ids: string[]) =>
   new DomainError("conflict", "Task is blocked by unfinished dependencies.", {
     fields: { code: "task_blocked_cannot_transition", blocked_by_task_ids },
   });
+
+export const alreadyClaimedError = () =>
+  new DomainError("conflict", "Task was claimed by another agent.", { fields: { code: "task_already_claimed" } });

@@ -1,7 +1,7 @@
 import type { BoardRow } from "../access.ts";
 import { DomainError } from "../errors.ts";
 import { type BoardAgent, canWorkOn } from "../notification/board-agents.ts";
-import { blockedError, missingTagsError } from "./errors.ts";
+import { alreadyClaimedError, blockedError, missingTagsError } from "./errors.ts";
 import type { TaskPatch } from "./input.ts";
 import type { TaskStatus } from "./task-status.ts";
 import {
@@ -29,7 +29,7 @@ export interface TransitionInput {
   task: TaskRow;
   patch: TaskPatch;
   now: Date;
-  /** The task had no assignee when the request arrived. */
+  /** The task had no assignee when a worker's move arrived. Claims do not need to know. */
   was_unassigned: boolean;
   lead_id: string | null;
   /** The requested assignee; null when it does not exist, or none was requested. */
@@ -132,8 +132,15 @@ export const changesStatusOrAssignee = ({ status, assigned_agent_id }: TaskPatch
 const isAssignedToOther = ({ task, acting_agent_id }: TransitionInput) =>
   task.assigned_agent_id !== null && task.assigned_agent_id !== acting_agent_id;
 
+/** Whether a worker tries to take a task. It loses the task to an earlier agent with one code, whenever that agent came. */
+export const isClaim = ({ status, assigned_agent_id }: TaskPatch, acting_agent_id: string | null) =>
+  status === "in_progress" || (assigned_agent_id !== undefined && assigned_agent_id === acting_agent_id);
+
 function requireNotAssignedToOther(input: TransitionInput): void {
-  if (changesStatusOrAssignee(input.patch) && isAssignedToOther(input) && !input.was_unassigned)
+  const { patch, acting_agent_id, was_unassigned } = input;
+  if (!changesStatusOrAssignee(patch) || !isAssignedToOther(input)) return;
+  if (isClaim(patch, acting_agent_id)) throw alreadyClaimedError();
+  if (!was_unassigned)
     throw new DomainError("forbidden", "Task is assigned to another agent.", { code: "task_assignee_mismatch" });
 }
 
@@ -170,6 +177,5 @@ function requireLeadNotBlocked(input: TransitionInput): void {
 }
 
 function requireNotClaimed(input: TransitionInput): void {
-  if (changesStatusOrAssignee(input.patch) && isAssignedToOther(input))
-    throw new DomainError("conflict", "Task was claimed by another agent.", { fields: { code: "task_already_claimed" } });
+  if (changesStatusOrAssignee(input.patch) && isAssignedToOther(input)) throw alreadyClaimedError();
 }

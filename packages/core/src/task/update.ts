@@ -18,7 +18,7 @@ import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
 import { readTask, type Task, taskColumns, taskCondition, toTask } from "./task.ts";
 import { tasks } from "./task.sql.ts";
-import { changesStatusOrAssignee, decideTransition, findAssignee, type TransitionResult } from "./transition-checks.ts";
+import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type TransitionResult } from "./transition-checks.ts";
 
 /**
  * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). One
@@ -27,9 +27,10 @@ import { changesStatusOrAssignee, decideTransition, findAssignee, type Transitio
 export async function updateTask(ctx: CallerContext, board_id: string, task_id: string, input: UpdateTask): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   const patch = toTaskPatch(input);
-  const isClaim = toTaskRole(ctx.actor, board) === "worker" && changesStatusOrAssignee(patch);
+  const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
+  const isWorkersMove = isMove && toTaskRole(ctx.actor, board) === "worker";
   // Read before any lock is waited for: a task that is free here but assigned under the lock was claimed by a faster agent.
-  const was_unassigned = isClaim && (await findAssigneeId(ctx, board, task_id)) === null;
+  const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
   return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched }));
 }
