@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { replacePrimaryTask } from "@board/core/approval/primary-task";
 import { transaction } from "@board/core/context";
 import { approvals, tasks } from "@board/core/db/schema";
@@ -46,12 +47,32 @@ describe("deciding an approval", () => {
         resolved_by_user_id: owner_id,
       },
     ]);
+    expect(answer.body.resolved_at).toBe(answer.body.updated_at);
     // The database's clock sets the time, as it does for tasks: clocks of processes may differ.
     expect(Date.parse(answer.body.resolved_at)).toBeLessThan(Date.now() + 4_000);
     expect(await listApprovalLinks(world, asked.id)).toEqual(task_ids.map((id) => [id, false]));
     const after = await read(asked.id);
     expect(after.change_seq).toBeGreaterThan(before.change_seq);
     expect((await list("?status=approved")).body.items).toEqual([answer.body]);
+  });
+
+  test("a decision that waited for a lock is resolved and updated at the same time", async () => {
+    const [task_id] = await addTasks(world, home.board_id, ["A"]);
+    const { id } = await requestApproval(world, home, { task_id });
+    const isLocked = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    const locking = world.db.transaction(async (db) => {
+      await db.select().from(tasks).where(eq(tasks.id, task_id!)).for("update");
+      isLocked.resolve();
+      await mayEnd.promise;
+    });
+    await isLocked.promise;
+    const deciding = decideApproval(world, home, id, "approved");
+    await setTimeout(50);
+    mayEnd.resolve();
+    await locking;
+    const { resolved_at, updated_at } = (await deciding).body;
+    expect(resolved_at).toBe(updated_at);
   });
 
   test("a decision can be reversed, reopened and made again", async () => {

@@ -44,11 +44,18 @@ describe("the reason of an approval request", () => {
       { description: null, payload: { reason: "", decision: { reason: "4" } } },
       "4",
     ],
-    ["the payload rather than the description", { description: "one", payload: { reason: " three " } }, " three "],
     ["the description when the payload's reason is not text", { description: "one", payload: { reason: 5 } }, "one"],
   ])("the reason comes from %s", async (_what, body, reason) => {
     const { payload = {} } = body as { payload?: object };
     expect(await storedPayload(body)).toEqual({ ...payload, reason });
+  });
+
+  test("a description beside the payload's reason is kept in the payload", async () => {
+    const payload = { reason: " three " };
+    expect(await storedPayload({ description: "one", payload })).toEqual({ ...payload, description: "one" });
+    const described = { reason: "three", description: "Sent" };
+    expect(await storedPayload({ description: "one", payload: described })).toEqual(described);
+    expect(await storedPayload({ description: "three", payload: { reason: "three" } })).toEqual({ reason: "three" });
   });
 
   test.each([
@@ -219,6 +226,6 @@ describe("the fields of an approval request", () => {
       text: '\u2028 "q" ü 😀',
       reason: "r",
     };
-    expect((await create({ ...good, payload })).body.payload).toEqual(payload);
+    expect((await create({ action_type: "Do", payload })).body.payload).toEqual(payload);
   });
 });

@@ -1,4 +1,4 @@
-import { approvals, boards } from "@board/core/db/schema";
+import { approvals, boards, tasks } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
@@ -50,7 +50,7 @@ describe("requesting an approval", () => {
         agent_id: home.worker.id,
         action_type: "Send mail",
         description: "The customer waits",
-        payload: { to: "a@example.com", deep: [{ n: 1.5 }], reason: "The customer waits" },
+        payload: { to: "a@example.com", deep: [{ n: 1.5 }], reason: "The customer waits", title: "Second" },
         confidence: 62.5,
         rubric_scores: { clarity: 4, risk: -1 },
         status: "pending",
@@ -69,6 +69,18 @@ describe("requesting an approval", () => {
       [first, true],
     ]);
     expect((await read(answer.body.id)).task_id).toBe(second);
+  });
+
+  test("the payload has the title of the first linked task while it has none of its own", async () => {
+    const [task_id, other_id] = await addTasks(world, home.board_id, ["Refund", "Letter"]);
+    const titleOf = async (body: object) =>
+      (await post({ action_type: "Do", description: "Why", ...body })).body.payload.title;
+    expect(await titleOf({ task_ids: [task_id], payload: { title: "Pay back" } })).toBe("Pay back");
+    expect(await titleOf({ task_ids: [other_id], payload: { title: " " } })).toBe("Letter");
+    expect(await titleOf({})).toBeUndefined();
+    await world.db.update(tasks).set({ title: "Letter of thanks" }).where(eq(tasks.id, other_id!));
+    const listed = (await list()).body.items.map(({ payload }: { payload: { title?: string } }) => payload.title);
+    expect(listed).toEqual([undefined, "Letter of thanks", "Pay back"]);
   });
 
   test("an action and a reason are enough for a request", async () => {

@@ -47,7 +47,7 @@ describe("entries of group memory", () => {
     };
     expect([created.status, created.body]).toEqual([200, entry]);
     const other = (await world.call("POST", ofBoard(), { agent: home.worker.token, body: { content: "ok" } })).body;
-    expect(other).toMatchObject({ tags: null, source: null, is_chat: false });
+    expect(other).toMatchObject({ tags: null, source: "Worker", is_chat: false });
     for (const [path, who] of [
       [ofGroup(), owner()],
       [ofBoard(), owner()],

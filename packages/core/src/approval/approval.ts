@@ -7,6 +7,7 @@ import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
+import { toNonBlankText } from "./input.ts";
 
 export const Approval = z
   .object({
@@ -15,7 +16,7 @@ export const Approval = z
     agent_id: Id.nullable().describe("Agent that requests the approval."),
     action_type: z.string().describe("Action to approve."),
     description: z.string().nullable().describe("Reason for the request."),
-    payload: z.record(z.string(), z.unknown()).nullable().describe("Further data for the decision."),
+    payload: z.record(z.string(), z.unknown()).nullable().describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
     confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
     rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
     status: ApprovalStatus.describe("The decision."),
@@ -81,8 +82,13 @@ export async function readApprovals(ctx: Context, condition: SQL, page: { limit:
   return rows.map((row) => toShortened(row, toApproval));
 }
 
+/** Clients show a payload's title; a payload without one gets that of the first linked task. */
+function withTitle(payload: Approval["payload"], [task]: readonly LinkedTask[]): Approval["payload"] {
+  return task && toNonBlankText(payload?.["title"]) === null ? { ...payload, title: task.title } : payload;
+}
+
 export function toApproval(row: typeof approvals.$inferSelect & { linked: LinkedTask[] }): Approval {
-  const { payload } = row;
+  const payload = withTitle(row.payload, row.linked);
   const reason = payload?.["reason"];
   const task_ids = row.linked.map(({ id }) => id);
   return {

@@ -65,14 +65,18 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
     { event_type: "approval.resolved", ...event, message: `Approval ${status}: ${action}.` },
   ];
   await runBatch(ctx, [
-    // A gate compares this time with `left_done_at`, so both are the current time of the database's clock: the start of the
-    // transaction is too early when it waited for locks.
-    ...decisionUpdates(ctx, approval, { status, resolved_at: sql`clock_timestamp()`, resolved_by_user_id: ctx.actor.user_id }),
+    ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
     insertEvents(ctx, events),
     ...(await insertDecisionNotifications(ctx, board, approval)),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
+
+/**
+ * The start of the statement, by the database's clock. The start of the transaction is too early when it waited for locks: a
+ * gate compares this time with `left_done_at`.
+ */
+const DECIDED_AT = sql`statement_timestamp()`;
 
 interface Decision {
   status: Approval["status"];
@@ -83,7 +87,7 @@ interface Decision {
 const decisionUpdates = (ctx: Context, { id, board_id }: Approval, decision: Decision) => [
   ctx.db
     .update(approvals)
-    .set({ ...decision, ...changedNow })
+    .set({ ...decision, ...changedNow, updated_at: DECIDED_AT })
     .where(and(eq(approvals.id, id), eq(approvals.board_id, board_id))),
   ctx.db
     .update(approval_task_links)

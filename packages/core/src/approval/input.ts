@@ -24,7 +24,7 @@ const ApprovalInput = z.object({
   action_type: NonEmpty(MAX_NAME).describe("Action to approve."),
   description: TextOrNull(MAX_TEXT)
     .default(null)
-    .describe("Reason for the request. Stored as the payload's `reason` when that is empty."),
+    .describe("Reason for the request. Stored as the payload's `reason` when that is empty, else as its `description`."),
   lead_reasoning: TextOrNull(MAX_TEXT).default(null).describe("Alias of `description`, which wins when both are sent."),
   task_id: Id.nullable().default(null).describe("Task to link. It becomes the first of the linked tasks."),
   task_ids: z.array(Id).max(MAX_IDS).nullable().default(null).describe("Further tasks to link."),
@@ -55,11 +55,16 @@ export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): 
   return [...new Set(candidates.flatMap((id) => Id.safeParse(id).data ?? []))];
 }
 
-/** The payload as it is stored. An empty `reason` is filled from the other fields that can hold one. */
-export const toStoredPayload = (input: ApprovalInput): Record<string, unknown> => ({
-  ...input.payload,
-  reason: toPayloadReason(input.payload) ?? toReason(input),
-});
+/**
+ * The payload as it is stored. An empty `reason` is filled from the other fields that can hold one. A description that is
+ * not the reason is kept as the payload's `description`, unless the payload has one.
+ */
+export function toStoredPayload(input: ApprovalInput): Record<string, unknown> {
+  const { description, payload } = input;
+  const reason = toPayloadReason(payload) ?? toReason(input);
+  const isKept = description !== null && description !== reason && toNonBlankText(payload?.["description"]) === null;
+  return { ...payload, reason, ...(isKept ? { description } : {}) };
+}
 
 function toReason({ description, lead_reasoning, payload }: ApprovalInput) {
   const decision = payload?.["decision"];
@@ -69,4 +74,4 @@ function toReason({ description, lead_reasoning, payload }: ApprovalInput) {
 
 const toPayloadReason = (payload: ApprovalInput["payload"]) => toNonBlankText(payload?.["reason"]);
 
-const toNonBlankText = (value: unknown): string | null => (typeof value === "string" && value.trim() !== "" ? value : null);
+export const toNonBlankText = (value: unknown): string | null => (typeof value === "string" && value.trim() !== "" ? value : null);

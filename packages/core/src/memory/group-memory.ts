@@ -37,7 +37,7 @@ export const CreateGroupMemoryEntry = z
     tags: MemoryTags.describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
     source: TextOrNull(MAX_NAME)
       .default(null)
-      .describe("Where the entry comes from; defaults to the author's name when agents are notified."),
+      .describe("Where the entry comes from; defaults to the author's name."),
   })
   .meta({ id: "BoardGroupMemoryWrite" });
 export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
@@ -128,7 +128,7 @@ async function createEntry(
     board_group_id: group.id,
     content,
     tags,
-    source: source ?? (notifies ? actorName(ctx.actor) : null),
+    source: source ?? actorName(ctx.actor),
     is_chat,
   };
   return groupMemory.create(ctx, entry, notifies ? (ctx) => notifyGroupChat(ctx, group, { content, broadcast }) : undefined);
