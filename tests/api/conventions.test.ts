@@ -179,7 +179,7 @@ describe("routing", () => {
     ["DELETE", "/api/v1/boards", "GET, HEAD, POST"],
     ["PUT", "/api/v1/boards/", "GET, HEAD, POST"],
     ["POST", "/api/v1/gateways/{id}", "DELETE, GET, HEAD, PATCH"],
-    ["PATCH", "/organizations/me", "DELETE, GET, HEAD"],
+    ["PUT", "/organizations/me", "DELETE, GET, HEAD, PATCH"],
     ["GET", "/api/v1/agent/heartbeat", "POST"],
     ["HEAD", "/api/v1/agent/heartbeat", "POST"],
     ["POST", "/health", "GET, HEAD"],

@@ -228,4 +228,11 @@ describe("the fields of an approval request", () => {
     };
     expect((await create({ action_type: "Do", payload })).body.payload).toEqual(payload);
   });
+
+  test("the keys of a payload and of scores keep their order", async () => {
+    const payload = { reason: "r", to: { zip: 1, a: 2 }, amount: 5 };
+    const rubric_scores = { overall: 1, cost: 2, a: 3 };
+    const { body } = await create({ action_type: "Do", payload, rubric_scores });
+    expect(JSON.stringify([body.payload, body.rubric_scores])).toBe(JSON.stringify([payload, rubric_scores]));
+  });
 });

@@ -166,6 +166,24 @@ describe("confirmed goals of a board", () => {
 });
 
 describe("changing a board", () => {
+  test.each(["", "  "])("a blank board type %j in a change leaves the type", async (blank) => {
+    const { id } = (await create({ board_type: "ops" })).body;
+    const changed = await patch(id, { board_type: blank, objective: "Win" });
+    expect([changed.status, changed.body]).toMatchObject([200, { board_type: "ops", objective: "Win" }]);
+    for (const board_type of ["other", null, 5]) expect((await patch(id, { board_type })).status).toBe(422);
+    expect((await create({ board_type: blank })).status).toBe(422);
+  });
+
+  test("the keys of success metrics keep their order, also when only the order changes", async () => {
+    const metrics = (board: { success_metrics: object }) => JSON.stringify(board.success_metrics);
+    const success_metrics = { signups: 10, churn: { max: 5, a: 1 }, b: 2 };
+    const { body } = await create({ success_metrics });
+    expect(metrics(body)).toBe(JSON.stringify(success_metrics));
+    const reordered = { b: 2, churn: { a: 1, max: 5 }, signups: 10 };
+    expect(metrics((await patch(body.id, { success_metrics: reordered })).body)).toBe(JSON.stringify(reordered));
+    expect(metrics((await call("GET", `/api/v1/boards/${body.id}`)).body)).toBe(JSON.stringify(reordered));
+  });
+
   test("a change to the current values does not touch the board", async () => {
     const board = (await create({ success_metrics: { a: 1 }, target_date: "2026-12-31" })).body;
     const { id, name, slug, description, gateway_id, success_metrics, target_date, max_agents } = board;

@@ -85,7 +85,7 @@ test("a snapshot approval has its reason, confidence and ordered tasks, and no n
     agent_id: agent.id,
     action_type: "Deploy",
     description: "It is ready",
-    payload: { reason: "It is ready", n: 1 },
+    payload: { reason: "It is ready", n: 1, title: "Second" },
     confidence: 87.5,
     rubric_scores: { risk: 3 },
     status: "approved",

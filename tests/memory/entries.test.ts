@@ -94,6 +94,13 @@ test.each(VALUES)("a value is returned as it was sent: %j", async (value) => {
   expect(items.find((entry: { id: string }) => entry.id === created.body.id)).toEqual(created.body);
 });
 
+test("the keys of a value keep their order", async () => {
+  const value = { long: 1, b: { y: 1, x: [{ d: 1, c: 2 }] }, a: 3 };
+  const { id } = (await write({ key: "ordered", value })).body;
+  const { items } = (await world.call("GET", agentPath("?key=ordered"), { agent: home.worker.token })).body;
+  expect([items[0].id, JSON.stringify(items[0].value)]).toEqual([id, JSON.stringify(value)]);
+});
+
 test.each([[["a,b", "{c}", 'say "d"', "back\\slash", "NULL", "", " e ", "ünï"]], [[]], [null]])(
   "tags are returned as they were sent: %j",
   async (tags) => {

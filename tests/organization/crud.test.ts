@@ -75,6 +75,35 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     }
   });
 
+  test("owners and admins rename the active organization, and members do not", async () => {
+    const person = await newcomer();
+    const created = (await create(person, "Acme")).body;
+    const renamed = await call(person, "PATCH", "/me", { name: "  Umbrella  " });
+    expect([renamed.status, renamed.body]).toEqual([
+      200,
+      { ...created, name: "Umbrella", updated_at: expect.not.stringMatching(created.updated_at) },
+    ]);
+    expect((await call(person, "GET", "/me")).body).toEqual(renamed.body);
+    for (const body of [{}, { name: "Umbrella" }]) expect((await call(person, "PATCH", "/me", body)).body).toEqual(renamed.body);
+    const [admin, member] = [await newcomer(), await newcomer()];
+    await world.join(admin, created.id, "admin");
+    await world.join(member, created.id, "member");
+    expect((await call(admin, "PATCH", "/me", { name: "Initech" })).body).toMatchObject({ id: created.id, name: "Initech" });
+    expect((await call(member, "PATCH", "/me", { name: "Mine" })).status).toBe(403);
+    expect((await call(person, "GET", "/me")).body.name).toBe("Initech");
+  });
+
+  test("an organization cannot get the name of another one of the caller, and may change the case of its own", async () => {
+    const person = await newcomer();
+    await create(person, "First");
+    await create(person, "Second");
+    const refused = await call(person, "PATCH", "/me", { name: "fIRST" });
+    expect([refused.status, refused.body]).toEqual([409, { detail: "You already belong to an organization with this name" }]);
+    expect((await call(person, "PATCH", "/me", { name: "SECOND" })).body.name).toBe("SECOND");
+    for (const name of [null, " ", 5, "x".repeat(201)])
+      expect((await call(person, "PATCH", "/me", { name })).status).toBe(422);
+  });
+
   test("organizations are sorted by name in any case of letters, and the active one is marked", async () => {
     const person = await newcomer();
     for (const name of ["beta", "Alpha", "Gamma"]) await create(person, name);

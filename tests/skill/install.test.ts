@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { mainSessionKey } from "@board/core/actor";
 import { isForeignKeyViolation } from "@board/core/db/query-error";
 import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/db/schema";
@@ -139,6 +141,26 @@ test("a busy host is retried, and the message arrives once", async () => {
   expect([sends().length, host.messages.length, new Set(sends().map(({ idempotencyKey }) => idempotencyKey)).size]).toEqual([
     2, 1, 1,
   ]);
+});
+
+test("a host that is known to be down is tried once, and again after it has come back", async () => {
+  let connections = 0;
+  const down = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  onTestFinished(() => void down.close());
+  await once(down.listen(0, "127.0.0.1"), "listening");
+  const url = `ws://127.0.0.1:${(down.address() as AddressInfo).port}`;
+  const isHome = eq(gateways.id, home.gateway_id);
+  await world.db.update(gateways).set({ url, connected: false, last_error: "down" }).where(isHome);
+  const answer = await requestAction("install");
+  expect([answer.status, answer.body.detail]).toEqual([502, expect.stringMatching(/^Gateway skill install failed: \S/)]);
+  expect([connections, await rows()]).toEqual([1, []]);
+  await world.db.update(gateways).set({ url: host.url }).where(isHome);
+  expect((await requestAction("install")).status).toBe(200);
+  const [gateway] = await world.db.select().from(gateways).where(isHome);
+  expect(gateway).toMatchObject({ connected: true, last_error: null });
 });
 
 test("the error of a host that refuses the credentials does not contain the token", async () => {

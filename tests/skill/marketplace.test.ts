@@ -182,6 +182,19 @@ test("the skills of a pack are those at its url or below it", async () => {
   expect((await names(`?pack_id=${pack.id}`, tenant)).toSorted()).toEqual(["/tree/main/a", "itself"]);
 });
 
+test("skills are sorted by name in any case of letters, and then the newest first", async () => {
+  const tenant = await world.tenant("sorted");
+  for (const [url, name] of [
+    ["a", "beta"],
+    ["b", "Alpha"],
+    ["c", "gamma"],
+    ["d", "alpha"],
+  ])
+    await register({ source_url: `https://example.com/${url}`, name }, tenant);
+  expect(await names("", tenant)).toEqual(["alpha", "Alpha", "beta", "gamma"]);
+  expect([...(await names("?limit=3", tenant)), ...(await names("?limit=3&offset=3", tenant))]).toEqual(await names("", tenant));
+});
+
 test("a page has headers for its position and total, and a list without a limit has not", async () => {
   const tenant = await world.tenant("pages");
   for (const name of ["one", "two", "three"]) await register({ source_url: `https://example.com/${name}` }, tenant);
@@ -201,7 +214,7 @@ test("a page has headers for its position and total, and a list without a limit 
     ["3", "2", "9"],
   ]);
   expect([...pages[0]!.body, ...pages[1]!.body]).toEqual(all.body);
-  expect(await names("", tenant)).toEqual(["three", "two", "one"]);
+  expect(await names("", tenant)).toEqual(["one", "three", "two"]);
   expect(headers(await list("?limit=2&search=/t", tenant))).toEqual(["2", "2", "0"]);
   expect(headers(await list("?limit=1&search=/t", tenant))).toEqual(["2", "1", "0"]);
 });

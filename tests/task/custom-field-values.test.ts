@@ -61,6 +61,26 @@ test.each<[string, unknown[]]>([
   }
 });
 
+test("the keys of a JSON value and of a default keep their order, and can be reordered", async () => {
+  const [first, second] = [{ long: 1, b: { y: 1, x: 2 } }, { b: { x: 2, y: 1 }, long: 1 }];
+  const text = async (id: string, key: string) => JSON.stringify((await shown(id))[key]);
+  const { field_key, id } = await field({ field_type: "json", default_value: first });
+  const task = (await create()).body;
+  expect(await text(task.id, field_key)).toBe(JSON.stringify(first));
+  await patch(task.id, { [field_key]: second });
+  expect(await text(task.id, field_key)).toBe(JSON.stringify(second));
+  const changed = await change(id, { default_value: second });
+  expect(JSON.stringify(changed.body.default_value)).toBe(JSON.stringify(second));
+});
+
+test("values of custom fields are shown in the order of their labels", async () => {
+  await field({ field_key: "a_first", label: "zeta" });
+  await field({ field_key: "b_second_and_long", label: "Alpha" });
+  await field({ field_key: "c", label: "beta" });
+  const keys = Object.keys((await create()).body.custom_field_values);
+  expect(keys).toEqual(["b_second_and_long", "c", "a_first"]);
+});
+
 test.each<[string, string, unknown[]]>([
   ["text", "must be a string", [5, true, {}, []]],
   ["integer", "must be an integer", ["5", 1.5, true, false, [], {}, ""]],
@@ -176,7 +196,7 @@ test("a change writes only the values that differ", async () => {
       .select()
       .from(activity_events)
       .where(and(eq(activity_events.task_id, created.id), eq(activity_events.event_type, "task.updated")));
-  const same = await patch(created.id, { [first.field_key]: "a", [second.field_key]: { y: 2, x: 1 } });
+  const same = await patch(created.id, { [first.field_key]: "a", [second.field_key]: { x: 1, y: 2 } });
   expect([same.body, await updates()]).toEqual([created, []]);
   const changed = (await patch(created.id, { [first.field_key]: "b" })).body;
   expect(changed.custom_field_values).toEqual({ [first.field_key]: "b", [second.field_key]: { x: 1, y: 2 } });

@@ -44,6 +44,7 @@ export const INPUTS: Record<string, Input> = {
   /** The last owner cannot leave while there are other members. */
   "DELETE /api/v1/users/me": { rule: ({ role, visitor }) => (role === "owner" && !visitor ? 422 : "through") },
   "DELETE /organizations/me": { rule: ownersOnly },
+  "PATCH /organizations/me": { body: () => ({ name: "New" }) },
   "GET /organizations/me/members/{member_id}": { rule: adminsOnly },
   "PATCH /api/v1/users/me": { body: () => ({ pronouns: "they" }) },
   "POST /organizations": { body: () => ({ name: "New" }) },

@@ -105,6 +105,7 @@ const hostQuery: Reference[] = [
 /** The rows that a request may name outside its path, by method and canonical path. */
 export const REFERENCES: Record<string, Reference[]> = {
   "POST /organizations": [{ about: "another's name", body: () => ({ name: "Strangers" }), answers: 200 }],
+  "PATCH /organizations/me": [{ about: "another's name", body: () => ({ name: "Strangers" }), answers: 200 }],
   "PATCH /organizations/me/active": [
     foreignReference("organization", "theirs", 404, ({ organization_id }) => ({ organization_id })),
   ],

@@ -9,6 +9,8 @@ import {
   listOrganizations,
   Organization,
   OrganizationListItem,
+  UpdateOrganization,
+  updateOrganization,
 } from "@board/core/organization/organization";
 import { removeActiveOrganization } from "@board/core/organization/remove";
 import { arrayQuery } from "@board/core/page";
@@ -66,6 +68,18 @@ export const organizations = [
     withPrefixes(prefixes, "/me"),
     { as: member, summary: "Get the active organization", returns: Organization },
     (ctx) => getOrganization(ctx),
+  ),
+  endpoint(
+    "PATCH",
+    withPrefixes(prefixes, "/me"),
+    {
+      as: admin,
+      summary: "Rename the active organization",
+      errors: [409],
+      body: UpdateOrganization,
+      returns: Organization,
+    },
+    (ctx, { body }) => updateOrganization(ctx, body),
   ),
   endpoint(
     "DELETE",

@@ -19,7 +19,7 @@ export const skills = [
       as: admin,
       summary: "List skills",
       errors: [404],
-      description: "Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.",
+      description: "By name. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.",
       query: SkillsQuery,
       returns: z.array(SkillCard),
     },

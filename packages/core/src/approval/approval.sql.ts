@@ -5,7 +5,6 @@ import {
   doublePrecision,
   index,
   integer,
-  jsonb,
   pgTable,
   text,
   unique,
@@ -14,7 +13,7 @@ import {
 } from "drizzle-orm/pg-core";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import { changeOrder, created, id, instant, isOneOf, timestamps } from "../db/columns.ts";
+import { changeOrder, created, id, instant, isOneOf, json, timestamps } from "../db/columns.ts";
 import { users } from "../organization/organization.sql.ts";
 import { tasks } from "../task/task.sql.ts";
 
@@ -29,9 +28,9 @@ export const approvals = pgTable(
       .references(() => boards.id, { onDelete: "cascade" }),
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     action_type: text().notNull(),
-    payload: jsonb().$type<Record<string, unknown>>(),
+    payload: json().$type<Record<string, unknown>>(),
     confidence: doublePrecision(),
-    rubric_scores: jsonb().$type<Record<string, number>>(),
+    rubric_scores: json().$type<Record<string, number>>(),
     status: text({ enum: APPROVAL_STATUSES }).notNull().default("pending"),
     task_id: uuid().references(() => tasks.id, { onDelete: "set null" }),
     resolved_at: instant(),

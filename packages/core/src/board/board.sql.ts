@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
-import { id, instant, timestamps } from "../db/columns.ts";
+import { boolean, check, index, integer, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { id, instant, json, timestamps } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
@@ -42,7 +42,7 @@ export const boards = pgTable(
     description: text().notNull(),
     board_type: text().$type<"goal" | "project" | "ops" | "general">().notNull().default("goal"),
     objective: text(),
-    success_metrics: jsonb().$type<Record<string, unknown>>(),
+    success_metrics: json().$type<Record<string, unknown>>(),
     target_date: instant(),
     goal_confirmed: boolean().notNull().default(false),
     goal_source: text().$type<"user" | "ai_generated">(),

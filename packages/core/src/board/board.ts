@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
@@ -116,7 +116,16 @@ export const CreateBoard = z
   .meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
-export const UpdateBoard = z.object(fields).partial().meta({ id: "BoardUpdate" });
+/** Forms send a blank type for "leave it as it is". */
+const BoardTypeOrBlank = z
+  .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
+  .meta({ override: { type: "string", enum: [...BoardType.options, ""] } })
+  .describe("Kind of board; blank leaves it.");
+
+export const UpdateBoard = z
+  .object({ ...fields, board_type: BoardTypeOrBlank })
+  .partial()
+  .meta({ id: "BoardUpdate" });
 export type UpdateBoard = z.infer<typeof UpdateBoard>;
 
 export interface BoardQuery extends PageQuery {
@@ -184,7 +193,7 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
   return transaction(ctx, async (ctx) => {
     const stored = await lockBoard(ctx, await boardFor(ctx, board_id, "write"));
     const slug = await toUpdatedSlug(ctx, "board", stored, input);
-    const changes = changedFields(stored, { ...input, slug });
+    const changes = changedFields(stored, { ...input, slug }, isSameInOrder);
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireGatewayChange(ctx, stored, changes.gateway_id);
     if (changes.board_group_id) await requireGroup(ctx, stored.organization_id, changes.board_group_id);

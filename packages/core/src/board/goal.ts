@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import type { BoardRow } from "../access.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, valueError } from "../wire.ts";
@@ -39,7 +39,7 @@ export async function confirmGoal(
   board: BoardRow,
   goal: Goal & Pick<BoardRow, "require_approval_for_done">,
 ): Promise<BoardRow> {
-  const changes = changedFields(board, { ...goal, goal_confirmed: true, goal_source: "ai_generated" });
+  const changes = changedFields(board, { ...goal, goal_confirmed: true, goal_source: "ai_generated" }, isSameInOrder);
   if (isEmpty(changes)) return board;
   const [row] = await ctx.db
     .update(boards)

@@ -23,11 +23,12 @@ export const timestamps = {
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
- * Any JSON value, including a bare string. Drivers return it parsed, and Drizzle's own jsonb type parses strings a second
- * time: the text "5" would come back as a number.
+ * Any JSON value that people write, including a bare string. The type is not jsonb, which does not keep the order of keys;
+ * it has no equality, so queries cannot compare or group by it. Drivers return it parsed, and Drizzle's own types parse
+ * strings a second time: the text "5" would come back as a number.
  */
 export const json = customType<{ data: unknown; driverData: unknown }>({
-  dataType: () => "jsonb",
+  dataType: () => "json",
   toDriver: (value) => JSON.stringify(value),
 });
 

@@ -1,11 +1,11 @@
-import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, ne, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Member as MemberActor, User } from "../actor.ts";
+import type { Admin, Member as MemberActor, User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { Id, Instant, MAX_NAME, NonEmpty } from "../wire.ts";
-import { lockUser } from "./lock.ts";
+import { lockOrganization, lockUser } from "./lock.ts";
 import { organization_members, organizations } from "./organization.sql.ts";
 import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
 
@@ -35,6 +35,11 @@ export const CreateOrganization = z
   .object({ name: NonEmpty(MAX_NAME).describe("Name; the caller's organizations have different names.") })
   .meta({ id: "OrganizationCreate" });
 export type CreateOrganization = z.infer<typeof CreateOrganization>;
+
+export const UpdateOrganization = z
+  .object({ name: NonEmpty(MAX_NAME).optional().describe("New name; the caller's organizations have different names.") })
+  .meta({ id: "OrganizationUpdate" });
+export type UpdateOrganization = z.infer<typeof UpdateOrganization>;
 
 export const ActivateOrganization = z
   .object({ organization_id: Id.describe("An organization of the caller.") })
@@ -67,17 +72,42 @@ export function createOrganization(ctx: Context<User>, { name }: CreateOrganizat
   const { user_id } = ctx.actor;
   return transaction(ctx, async (ctx) => {
     await lockUser(ctx, user_id);
-    const [existing] = await ctx.db
-      .select({ id: organizations.id })
-      .from(organizations)
-      .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
-      .where(and(eq(organization_members.user_id, user_id), sql`lower(${organizations.name}) = lower(${name})`))
-      .limit(1);
-    if (existing) throw new DomainError("conflict", "You already belong to an organization with this name");
+    await requireNewName(ctx, name);
     const { organization } = await createOrganizationWithOwner(ctx, user_id, name);
     await setActiveOrganization(ctx, user_id, organization.id);
     return toOrganization(organization);
   });
+}
+
+/** Renames the active organization. The lock on the caller keeps the caller's organizations from getting one name at once. */
+export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {
+  const { user_id, active } = ctx.actor;
+  return transaction(ctx, async (ctx) => {
+    await lockUser(ctx, user_id);
+    await lockOrganization(ctx, active.organization_id);
+    const stored = await getOrganization(ctx);
+    if (name === undefined || name === stored.name) return stored;
+    await requireNewName(ctx, name, stored.id);
+    const [row] = await ctx.db.update(organizations).set({ name }).where(eq(organizations.id, stored.id)).returning();
+    return toOrganization(row!);
+  });
+}
+
+/** Another organization of the caller may not have the name. The caller's user must be locked. */
+async function requireNewName(ctx: Context<User>, name: string, own_id?: string): Promise<void> {
+  const [existing] = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .innerJoin(organization_members, eq(organization_members.organization_id, organizations.id))
+    .where(
+      and(
+        eq(organization_members.user_id, ctx.actor.user_id),
+        sql`lower(${organizations.name}) = lower(${name})`,
+        own_id === undefined ? undefined : ne(organizations.id, own_id),
+      ),
+    )
+    .limit(1);
+  if (existing) throw new DomainError("conflict", "You already belong to an organization with this name");
 }
 
 /** Makes one of the caller's organizations the active one. */

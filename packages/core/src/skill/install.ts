@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 import { catchGatewayError } from "../openclaw/gateway-error.ts";
-import { withInteractiveHost, sendOnHost, toUnavailable } from "../gateway/interactive-call.ts";
+import { INTERACTIVE_TIMEOUT_MS, withInteractiveHost, sendOnHost, toUnavailable } from "../gateway/interactive-call.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
@@ -28,6 +28,9 @@ export type SkillInstallation = z.infer<typeof SkillInstallation>;
 
 /** The label of a main agent's session, independent of the agent's name. */
 const MAIN_SESSION_LABEL = "Gateway Agent";
+
+/** Limit for a host that did not answer the last time: it gets one attempt, and the caller does not wait for its return. */
+const KNOWN_DOWN_TIMEOUT_MS = 3_000;
 
 /** Asks the main agent of a gateway to install or update a skill. Recorded after the host has accepted the message. */
 export async function installSkill(ctx: Context<Admin>, skill_id: string, gateway_id: string): Promise<SkillInstallation> {
@@ -75,6 +78,8 @@ async function sendSkillAction(ctx: Context<Admin>, action: SkillAction, skill_i
     message: skillActionText(action, skill, gateway),
     deliver: true,
   };
-  const failure = await catchGatewayError(() => withInteractiveHost(ctx, gateway, (host) => sendOnHost(ctx, host, message)));
+  const limit_ms = gateway.connected ? INTERACTIVE_TIMEOUT_MS : KNOWN_DOWN_TIMEOUT_MS;
+  const send = () => withInteractiveHost(ctx, gateway, (host) => sendOnHost(ctx, host, message), limit_ms);
+  const failure = await catchGatewayError(send);
   if (failure) throw toUnavailable(`Gateway skill ${action} failed:`, failure);
 }

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -45,7 +45,7 @@ export interface SkillList {
   page: { total: number; limit: number; offset: number } | null;
 }
 
-/** The marketplace of the active organization, newest first. */
+/** The marketplace of the active organization, by name. */
 export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promise<SkillList> {
   const { gateway_id, search, category, risk, pack_id, limit, offset = 0 } = query;
   if (gateway_id !== undefined) await requireOwnGateway(ctx, gateway_id);
@@ -59,7 +59,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   const read = (limit: number, offset: number) =>
     readShortened(ctx, skillColumns, LARGE_SKILL_FIELDS, (columns) =>
       selectSkillCards(ctx, where, gateway_id, columns as unknown as typeof skillColumns)
-        .orderBy(desc(marketplace_skills.created_at), desc(marketplace_skills.id))
+        .orderBy(asc(sql`lower(${marketplace_skills.name})`), desc(marketplace_skills.created_at), desc(marketplace_skills.id))
         .limit(limit)
         .offset(offset),
     );

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, jsonb, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
-import { created, id, instant, timestamps } from "../db/columns.ts";
+import { created, id, instant, json, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
 
 export const skill_packs = pgTable(
@@ -14,7 +14,7 @@ export const skill_packs = pgTable(
     description: text(),
     source_url: text().notNull(),
     branch: text().notNull().default("main"),
-    metadata: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+    metadata: json().$type<Record<string, unknown>>().notNull().default({}),
     ...timestamps,
   },
   (t) => [

@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
@@ -128,7 +128,7 @@ export function replacePack(ctx: Context<Admin>, pack_id: string, input: Replace
       .where(isOwnPack(ctx, pack_id))
       .for("update", { of: skill_packs });
     if (!stored) throw notFound();
-    const changes = changedFields(stored, { ...input, name: input.name ?? nameFromUrl(input.source_url) });
+    const changes = changedFields(stored, { ...input, name: input.name ?? nameFromUrl(input.source_url) }, isSameInOrder);
     if (isEmpty(changes)) return toPack(stored);
     const alreadyRegistered = () => new DomainError("conflict", "A pack of this repository already exists.");
     const [row] = await mapUniqueViolation({ skill_packs_url: alreadyRegistered }, () =>

@@ -23,7 +23,7 @@ export const marketplace_skills = pgTable(
   },
   (t) => [
     unique("marketplace_skills_url").on(t.organization_id, t.source_url),
-    index("marketplace_skills_by_organization").on(t.organization_id, t.created_at, t.id),
+    index("marketplace_skills_by_name").on(t.organization_id, sql`lower(${t.name})`, t.created_at, t.id),
     // The skills of a pack are those whose URL before `/tree/` equals the URL of the pack.
     index("marketplace_skills_by_repository").on(t.organization_id, sql`split_part(${t.source_url}, '/tree/', 1)`),
   ],

@@ -1,12 +1,15 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
+/** A column as text, since the type json has no equality. */
+const asText = (row: PgTable | SQL, column: string) => sql`${row}.${sql.identifier(column)}::text`;
+
 /** Condition of an upsert: the stored row differs from the new one in any of the columns. */
 export const isDistinctFromExcluded = (table: PgTable, columns: readonly string[]): SQL<boolean> =>
   columns.length === 0
     ? sql<boolean>`false`
     : sql<boolean>`(${sql.join(
-        columns.map((column) => sql`${table}.${sql.identifier(column)} is distinct from excluded.${sql.identifier(column)}`),
+        columns.map((column) => sql`${asText(table, column)} is distinct from ${asText(sql`excluded`, column)}`),
         sql` or `,
       )})`;
 

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { and, asc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
+import { isSameInOrder } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import {
@@ -56,7 +56,7 @@ export async function validateFieldValues(
     throw new DomainError("invalid", "Required custom fields have no value.", { fields: { missing_field_keys } });
 
   return inputs.flatMap(({ id: definition_id, sent: value, is_stored, stored, default_value }): FieldChange[] => {
-    if (value !== undefined) return is_stored && isDeepStrictEqual(stored, value) ? [] : [{ definition_id, value }];
+    if (value !== undefined) return is_stored && isSameInOrder(stored, value) ? [] : [{ definition_id, value }];
     return task_id === null && default_value !== null ? [{ definition_id, value: default_value }] : [];
   });
 }

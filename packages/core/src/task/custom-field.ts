@@ -4,7 +4,7 @@ import { and, asc, eq, getTableColumns, inArray, notInArray, sql } from "drizzle
 import * as z from "zod";
 import type { Admin, Member } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
@@ -178,7 +178,7 @@ async function checkNewRule(
   if (Object.values(sent).every((value) => value === undefined)) return null;
   const [stored] = await ctx.db.select().from(definitions).where(fieldCondition(ctx, field_id));
   if (!stored) return null;
-  const changes = changedFields(stored, sent);
+  const changes = changedFields(stored, sent, isSameInOrder);
   return isEmpty(changes) ? null : checkRule(ctx, stored, toRule({ ...stored, ...changes }), earlier);
 }
 
@@ -200,7 +200,7 @@ function storeCustomField(
     const existing = board_ids ? await selectBoards(ctx, board_ids).for("key share") : [];
     const stored = await lockField(ctx, field_id, "no key update");
     if (board_ids) requireBoardsExist(board_ids, existing);
-    const changes = changedFields(stored, sent);
+    const changes = changedFields(stored, sent, isSameInOrder);
     const changed = { ...stored, ...changes };
     const ruleChanged = changes.field_type !== undefined || changes.validation_regex !== undefined;
     const checksRule = ruleChanged || changes.default_value !== undefined;

@@ -39,7 +39,8 @@ export type Task = z.infer<typeof Task>;
 
 /** A stored null hides the default, so the case asks whether the row exists, not whether its value does. */
 const custom_field_values = sql<Record<string, unknown>>`coalesce((
-  select jsonb_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end)
+  select json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
+    order by lower(field.label), field.id)
   from ${board_task_custom_fields} as bound
   join ${task_custom_field_definitions} as field on field.id = bound.definition_id
   left join ${task_custom_field_values} as stored on stored.definition_id = field.id and stored.task_id = ${tasks}.id
