@@ -274,7 +274,11 @@ export interface paths {
         delete: operations["delete_organization_unversioned"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename the active organization
+         * @description Rename the active organization.
+         */
+        patch: operations["update_organization_unversioned"];
         trace?: never;
     };
     "/api/v1/organizations/me": {
@@ -298,7 +302,11 @@ export interface paths {
         delete: operations["delete_organization"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename the active organization
+         * @description Rename the active organization.
+         */
+        patch: operations["update_organization"];
         trace?: never;
     };
     "/organizations/me/member": {
@@ -2498,7 +2506,7 @@ export interface paths {
         };
         /**
          * List skills
-         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
+         * @description By name. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
          */
         get: operations["list_skills_unversioned"];
         put?: never;
@@ -2522,7 +2530,7 @@ export interface paths {
         };
         /**
          * List skills
-         * @description Newest first. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
+         * @description By name. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
          */
         get: operations["list_skills"];
         put?: never;
@@ -2951,6 +2959,10 @@ export interface components {
              */
             organization_id: string;
         };
+        OrganizationUpdate: {
+            /** @description New name; the caller's organizations have different names. */
+            name?: string;
+        };
         MemberUpdate: {
             /**
              * @description The member's new role. It does not change the board rights.
@@ -3229,10 +3241,10 @@ export interface components {
             /** @description Group of related boards. */
             board_group_id?: string | null;
             /**
-             * @description Kind of board.
+             * @description Kind of board; blank leaves it.
              * @enum {string}
              */
-            board_type?: "goal" | "project" | "ops" | "general";
+            board_type?: "goal" | "project" | "ops" | "general" | "";
             /** @description What success looks like. */
             objective?: string | null;
             /** @description Measurable criteria. */
@@ -3312,7 +3324,7 @@ export interface components {
              * @default null
              */
             tags?: string[] | null;
-            /** @description Where the entry comes from; defaults to the author's name when agents are notified. */
+            /** @description Where the entry comes from; defaults to the author's name. */
             source?: string | null;
         };
         OnboardingStart: Record<string, never>;
@@ -3534,7 +3546,7 @@ export interface components {
         ApprovalCreate: {
             /** @description Action to approve. */
             action_type: string;
-            /** @description Reason for the request. Stored as the payload's `reason` when that is empty. */
+            /** @description Reason for the request. Stored as the payload's `reason` when that is empty, else as its `description`. */
             description?: string | null;
             /** @description Alias of `description`, which wins when both are sent. */
             lead_reasoning?: string | null;
@@ -4659,7 +4671,7 @@ export interface components {
             action_type: string;
             /** @description Reason for the request. */
             description: string | null;
-            /** @description Further data for the decision. */
+            /** @description Further data for the decision. Without a `title`, it shows that of the first linked task. */
             payload: {
                 [key: string]: unknown;
             } | null;
@@ -6232,6 +6244,7 @@ export interface components {
 export type UserUpdate = components['schemas']['UserUpdate'];
 export type OrganizationCreate = components['schemas']['OrganizationCreate'];
 export type OrganizationActivate = components['schemas']['OrganizationActivate'];
+export type OrganizationUpdate = components['schemas']['OrganizationUpdate'];
 export type MemberUpdate = components['schemas']['MemberUpdate'];
 export type MemberAccessReplace = components['schemas']['MemberAccessReplace'];
 export type BoardGrant = components['schemas']['BoardGrant'];
@@ -6815,6 +6828,37 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
         };
     };
+    update_organization_unversioned: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrganizationUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organization"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
     get_organization: {
         parameters: {
             query?: never;
@@ -6858,6 +6902,37 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    update_organization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrganizationUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organization"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -9884,7 +9959,7 @@ export interface operations {
     stream_board_tasks: {
         parameters: {
             query?: {
-                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
+                /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
             };
             header?: {

@@ -38,13 +38,13 @@ export const largeText: LargeField = {
 /** A stored JSON object, which is emptied. */
 export const largeObject: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
-  shorten: () => sql`'{}'::jsonb`,
+  shorten: () => sql`'{}'`,
 };
 
 /** Any stored JSON. The beginning of its text is shown, because JSON that is cut cannot be parsed. */
 export const largeJson: LargeField = {
   bytes: largeObject.bytes,
-  shorten: (column, chars) => sql`to_jsonb(left(${column}::text, ${chars}))`,
+  shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
 };
 
 /** A JSON object that the query computes. */

@@ -49,8 +49,8 @@ export const approvalColumns = { ...getTableColumns(approvals), linked };
 const LARGE_APPROVAL_FIELDS = {
   payload: {
     ...largeObject,
-    shorten: (payload: SQL, chars: SQL) => sql`case when jsonb_typeof(${payload} -> 'reason') = 'string'
-      then jsonb_build_object('reason', left(${payload} ->> 'reason', ${chars})) else '{}'::jsonb end`,
+    shorten: (payload: SQL, chars: SQL) => sql`case when json_typeof(${payload} -> 'reason') = 'string'
+      then json_build_object('reason', left(${payload} ->> 'reason', ${chars})) else '{}' end`,
     shown_as: ["payload", "description"],
   },
   rubric_scores: largeObject,
