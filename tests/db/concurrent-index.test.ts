@@ -95,7 +95,7 @@ test("an index that a later migration drops is not built", async () => {
   expect(await readIndexes(database)).toEqual([]);
 });
 
-test("the embedded database builds the index in the migration", async () => {
+test("the embedded database builds the index in the migration", { timeout: 120_000 }, async () => {
   const database = await openPglite();
   onTestFinished(() => database.close());
   await database.migrate(await createMigrations(TABLE, INDEX));

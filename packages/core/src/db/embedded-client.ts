@@ -3,8 +3,8 @@ import { DatabaseConnectError } from "./pool.ts";
 
 /** What PGlite's WebAssembly module offers beyond its types. */
 interface Module {
-  _PostgresMainLoopOnce(): void;
-  stackRestore(pointer: number): void;
+  _PostgresMainLoopOnce: (this: void) => void;
+  stackRestore: (this: void, pointer: number) => void;
 }
 
 /** The status with which PostgreSQL leaves a statement that failed, and goes on. */

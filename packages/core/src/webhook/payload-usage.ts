@@ -2,11 +2,14 @@ import { type SQL, sql } from "drizzle-orm";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { toTimestamp } from "../db/timestamp.ts";
 import { DomainError } from "../errors.ts";
+import { addMs, DAY_MS } from "../time.ts";
 import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
 
 /** Posts of one organization that are stored at the same time rarely add to the same row. */
 const SHARDS = 8;
+const RECOUNT_DAYS = 7;
 /** Seconds. Old payloads are removed once an hour. */
 const RETRY_AFTER = 3_600;
 
@@ -60,14 +63,15 @@ export async function removePayloads<Row>(ctx: Context, condition: SQL, returnin
 }
 
 /**
- * Counts the bytes of organizations from their payloads: of those that were never counted, since some payloads are older than
- * the count, and of those that are over their budget, so that no error of the count refuses posts for long.
+ * Counts the bytes of organizations from their payloads: of those that were not counted for long, since code of an earlier
+ * version does not count, and of those that are over their budget, so that no error of the count refuses posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
+  const long_ago = toTimestamp(addMs(ctx.now(), -RECOUNT_DAYS * DAY_MS));
   const result = await ctx.db.execute(sql`
     select organization_id from ${webhook_payload_usage} group by organization_id
-    having max(counted_at) is null or (${limit}::bigint > 0 and sum(bytes) >= ${limit}::bigint)`);
+    having coalesce(max(counted_at), '-infinity') < ${long_ago} or (${limit}::bigint > 0 and sum(bytes) >= ${limit}::bigint)`);
   for (const { organization_id } of rowsOf<{ organization_id: string }>(result)) await recount(ctx, organization_id);
 }
 
@@ -81,7 +85,7 @@ async function recount(ctx: Context, organization_id: string): Promise<void> {
         select coalesce(sum(${payloadBytes}), 0) as bytes from ${board_webhook_payloads}
         where board_id in (select id from ${boards} where ${mine})
       )
-      update ${webhook_payload_usage} set counted_at = ${ctx.now().toISOString()}::timestamptz,
+      update ${webhook_payload_usage} set counted_at = ${toTimestamp(ctx.now())},
         bytes = case when shard = (select min(shard) from ${webhook_payload_usage} where ${mine}) then (select bytes from counted) else 0 end
       where ${mine}`);
   });
