@@ -1,5 +1,6 @@
-import { and, eq, lte } from "drizzle-orm";
+import { and, eq, lte, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
+import { preparedQuery } from "../db/statement-cache.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { type CircuitRow, endTrial, startTrial } from "./circuit.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
@@ -7,7 +8,7 @@ import { type HeldBy, jobs } from "./job.sql.ts";
 import { isLaneHead, type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
 import { leaseJob } from "./lease.ts";
-import { freeSlotColumns } from "./slots.ts";
+import { gatewayIsFree, organizationIsFree, slotLimits } from "./slots.ts";
 
 /** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
 const FIRST_POLL_MS = 15_000;
@@ -24,17 +25,27 @@ export type Unleased =
 
 const WAITING: Unleased = { outcome: "waiting" };
 
+const findDue = preparedQuery((db) =>
+  db
+    .select({ job: jobs, circuit: gateway_circuits, organization_free: organizationIsFree, gateway_free: gatewayIsFree })
+    .from(jobs)
+    .leftJoin(gateway_circuits, eq(gateway_circuits.gateway_id, jobs.gateway_id))
+    .where(
+      and(
+        eq(jobs.id, sql.placeholder("id")),
+        eq(jobs.status, "queued"),
+        lte(jobs.run_at, sql`${sql.placeholder("now")}::timestamptz`),
+        isLaneHead,
+      ),
+    ),
+);
+
 /**
  * Finds out why a job could not be leased. A job that only waits for its host or for a slot is held back, which uses up no
  * attempt. When its gateway's circuit is due for a try, the job becomes the trial.
  */
 export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
-  const isDue = and(eq(jobs.id, id), eq(jobs.status, "queued"), lte(jobs.run_at, ctx.now()), isLaneHead);
-  const [found] = await ctx.db
-    .select({ job: jobs, circuit: gateway_circuits, ...freeSlotColumns(ctx) })
-    .from(jobs)
-    .leftJoin(gateway_circuits, eq(gateway_circuits.gateway_id, jobs.gateway_id))
-    .where(isDue);
+  const [found] = await findDue(ctx.db).execute({ id, now: ctx.now().toISOString(), ...slotLimits(ctx) });
   if (!found) {
     // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
     // sends another one for the time when the job can be leased.

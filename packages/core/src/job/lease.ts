@@ -1,12 +1,13 @@
-import { and, eq, lte, or, sql } from "drizzle-orm";
+import { and, eq, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
+import { preparedQuery } from "../db/statement-cache.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
-import { hasFreeSlots, isSlotCollision, takenSlots } from "./slots.ts";
+import { hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
 
 /** Attempts to lease a job while other workers take the same slots. */
 const MAX_COLLISIONS = 5;
@@ -15,32 +16,48 @@ const MAX_COLLISIONS = 5;
 const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${sql.raw(CIRCUIT_FREE_KINDS.map((kind) => `'${kind}'`).join(", "))})
   or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
 
+const now = sql`${sql.placeholder("now")}::timestamptz`;
+
+/** Prepared, because every job runs it and its text is long. */
+const prepareLease = (mayTryHost: SQL) =>
+  preparedQuery((db) =>
+    db
+      .update(jobs)
+      .set({
+        status: "running",
+        attempts: sql`${jobs.attempts} + 1`,
+        // The lease of a running job has expired, so its worker has exited.
+        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+        lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
+        held_by: null,
+        held_since: null,
+        ...takenSlots,
+      })
+      .where(
+        and(
+          eq(jobs.id, sql.placeholder("id")),
+          or(and(eq(jobs.status, "queued"), lte(jobs.run_at, now)), and(eq(jobs.status, "running"), lte(jobs.lease_until, now))),
+          isLaneHead,
+          mayTryHost,
+          hasFreeSlots,
+        ),
+      )
+      .returning(),
+  );
+const leaseInTurn = prepareLease(isCircuitClosed);
+const leaseForTrial = prepareLease(sql`true`);
+
 /**
  * Leases a job that is due, the head of its lane, and within the budgets of its organization and gateway. A job whose
  * gateway has an open circuit is leased only for a trial.
  */
 export async function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
+  const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db);
   for (let collisions = 0; collisions < MAX_COLLISIONS; collisions++) {
-    const now = ctx.now();
-    const isDue = or(
-      and(eq(jobs.status, "queued"), lte(jobs.run_at, now)),
-      and(eq(jobs.status, "running"), lte(jobs.lease_until, now)),
-    );
+    const leased_at = ctx.now();
+    const lease_until = new Date(leased_at.getTime() + LEASE_MS).toISOString();
     try {
-      const [job] = await ctx.db
-        .update(jobs)
-        .set({
-          status: "running",
-          attempts: sql`${jobs.attempts} + 1`,
-          // The lease of a running job has expired, so its worker has exited.
-          crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
-          lease_until: new Date(now.getTime() + LEASE_MS),
-          held_by: null,
-          held_since: null,
-          ...takenSlots(ctx),
-        })
-        .where(and(eq(jobs.id, id), isDue, isLaneHead, is_trial ? undefined : isCircuitClosed, hasFreeSlots(ctx)))
-        .returning();
+      const [job] = await lease.execute({ id, now: leased_at.toISOString(), lease_until, ...slotLimits(ctx) });
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);

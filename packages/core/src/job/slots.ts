@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, notInArray, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { jobs } from "./job.sql.ts";
@@ -15,75 +15,63 @@ const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kind
 
 const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
 
-const sameOrganization = sql`other.organization_id = ${jobs}.organization_id`;
-const sameGateway = sql`other.gateway_id = ${jobs}.gateway_id`;
-
 interface Budget {
-  limit: number;
+  /** 0 is no limit. */
+  limit: SQL;
   isOwn: SQL;
-  slot: SQLWrapper;
+  slot: SQL;
 }
 
-const budgetsOf = ({ settings: { budgets } }: Pick<Context, "settings">) => ({
-  organization: { limit: budgets.organization_running_jobs, isOwn: sameOrganization, slot: sql`other.organization_slot` },
-  gateway: { limit: budgets.gateway_running_jobs, isOwn: sameGateway, slot: sql`other.gateway_slot` },
+/** Values of the placeholders in the statements below, whose text is built once. */
+export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">) => ({
+  organization_limit: budgets.organization_running_jobs,
+  gateway_limit: budgets.gateway_running_jobs,
 });
 
-const hasFreeSlot = ({ limit, isOwn, slot }: Budget) =>
-  limit === 0
-    ? sql`true`
-    : sql`(select count(*) from ${jobs} as other
-        where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${limit}`;
+const organizationBudget: Budget = {
+  limit: sql`${sql.placeholder("organization_limit")}::integer`,
+  isOwn: sql`other.organization_id = ${jobs}.organization_id`,
+  slot: sql`other.organization_slot`,
+};
+const gatewayBudget: Budget = {
+  limit: sql`${sql.placeholder("gateway_limit")}::integer`,
+  isOwn: sql`other.gateway_id = ${jobs}.gateway_id`,
+  slot: sql`other.gateway_slot`,
+};
 
-/** A random one, so that workers that lease at the same time rarely choose the same. */
-const freeSlot = ({ limit, isOwn, slot }: Budget) =>
-  limit === 0
-    ? null
-    : sql`(select ${sign} * number from generate_series(1, ${limit}) as number
-        where not exists (select 1 from ${jobs} as other
-          where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
-        order by random() limit 1)`;
+const hasFreeSlot = ({ limit, isOwn, slot }: Budget) => sql`(${limit} = 0 or (select count(*) from ${jobs} as other
+  where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${limit})`;
+
+/** A random one, so that workers that lease at the same time rarely choose the same. Null without a limit. */
+const freeSlot = ({ limit, isOwn, slot }: Budget) => sql`(select ${sign} * number from generate_series(1, ${limit}) as number
+  where not exists (select 1 from ${jobs} as other where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
+  order by random() limit 1)`;
 
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
 /** Jobs of deleted organizations share one budget. Their slots are not unique, so it may be exceeded for a moment. */
-const organizationHasFreeSlot = (budget: Budget) =>
-  sql`case when ${jobs}.organization_id is null then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
-    else ${hasFreeSlot(budget)} end`;
+const organizationHasFreeSlot = sql`case when ${jobs}.organization_id is null
+  then ${hasFreeSlot({ ...organizationBudget, isOwn: sql`other.organization_id is null` })}
+  else ${hasFreeSlot(organizationBudget)} end`;
 
-/** Whether the organization and the gateway of a queued job have a free slot each, as columns of a select. */
-export function freeSlotColumns(ctx: Pick<Context, "settings">) {
-  const { organization, gateway } = budgetsOf(ctx);
-  return {
-    organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organization)})`,
-    gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gateway)})`,
-  };
-}
+/** Whether the organization and the gateway of a queued job have a free slot each. */
+export const organizationIsFree = sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot})`;
+export const gatewayIsFree = sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget)})`;
 
 /** A job that is taken over from a dead worker keeps its slots. */
-export function hasFreeSlots(ctx: Pick<Context, "settings">): SQL {
-  const { organization, gateway } = budgetsOf(ctx);
-  return or(
-    sql`${jobs}.status = 'running'`,
-    isUnbudgeted,
-    and(organizationHasFreeSlot(organization), or(isNull(jobs.gateway_id), hasFreeSlot(gateway))),
-  )!;
-}
+export const hasFreeSlots = sql`(${jobs}.status = 'running' or (${organizationIsFree} and ${gatewayIsFree}))`;
+
+const keepOr = (own: SQL, free: SQL) =>
+  sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
 
 /** The values with which a lease takes its slots. */
-export function takenSlots(ctx: Pick<Context, "settings">) {
-  const { organization, gateway } = budgetsOf(ctx);
-  const keepOr = (own: SQL, free: SQL | null, needed: SQL) =>
-    sql`case when ${jobs}.status = 'running' then ${own} when ${needed} then ${free}::integer end`;
-  return {
-    organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organization), sql`not ${isUnbudgeted}`),
-    gateway_slot: keepOr(
-      sql`${jobs}.gateway_slot`,
-      freeSlot(gateway),
-      sql`not ${isUnbudgeted} and ${jobs}.gateway_id is not null`,
-    ),
-  };
-}
+export const takenSlots = {
+  organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget)),
+  gateway_slot: keepOr(
+    sql`${jobs}.gateway_slot`,
+    sql`case when ${jobs}.gateway_id is not null then ${freeSlot(gatewayBudget)} end`,
+  ),
+};
 
 /** Two workers took the same slot at the same time. */
 export const isSlotCollision = (violated_index: string | null): boolean =>
