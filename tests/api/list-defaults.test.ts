@@ -52,7 +52,9 @@ test("a client that sends no limit gets all of 60 comments and 60 tags", async (
   const numbers = Array.from({ length: 60 }, (_, index) => index);
   const comment = { organization_id, board_id, task_id: task.id, event_type: "task.comment" };
   await world.db.insert(activity_events).values(numbers.map((index) => ({ ...comment, message: `${index}` })));
-  await world.db.insert(tags).values(numbers.map((index) => ({ organization_id, name: `Tag ${index}`, slug: `tag-${index}`, color: "00ff00" })));
+  await world.db
+    .insert(tags)
+    .values(numbers.map((index) => ({ organization_id, name: `Tag ${index}`, slug: `tag-${index}`, color: "00ff00" })));
   for (const path of ["/api/v1/boards/{b}/tasks/{t}/comments", "/api/v1/tags"]) {
     const { items, total } = (await read(path)).body;
     expect([items.length, total]).toEqual([60, 60]);

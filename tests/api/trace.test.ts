@@ -1,4 +1,4 @@
-import { gateways, jobs } from "@board/core/db/schema";
+import { gateway_circuits, gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import { runScheduled } from "@board/core/schedule";
 import { eq } from "drizzle-orm";
@@ -111,6 +111,7 @@ test("a job that fails, dies or crashes is logged once, with every id needed to 
   await deliver(world.context(), job.id);
   expect(world.log.filter(ofJobs)).toMatchObject([{ event: "jobs.dead", level: "error", attempt: 3, ...facts }]);
   await updateGateway({ url });
+  await world.db.delete(gateway_circuits);
   world.elapse(-60_000);
 });
 

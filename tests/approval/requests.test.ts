@@ -73,8 +73,7 @@ describe("requesting an approval", () => {
 
   test("the payload has the title of the first linked task while it has none of its own", async () => {
     const [task_id, other_id] = await addTasks(world, home.board_id, ["Refund", "Letter"]);
-    const titleOf = async (body: object) =>
-      (await post({ action_type: "Do", description: "Why", ...body })).body.payload.title;
+    const titleOf = async (body: object) => (await post({ action_type: "Do", description: "Why", ...body })).body.payload.title;
     expect(await titleOf({ task_ids: [task_id], payload: { title: "Pay back" } })).toBe("Pay back");
     expect(await titleOf({ task_ids: [other_id], payload: { title: " " } })).toBe("Letter");
     expect(await titleOf({})).toBeUndefined();

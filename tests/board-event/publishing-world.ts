@@ -36,7 +36,10 @@ export async function createPublishingWorld(): Promise<PublishingWorld> {
   const host = await startFakeGateway({ token: "test-token-123", timings: { stale: 0 } });
   const database = await openTestDatabase(statements);
   const world = await createWorld({ database, bus, environment: { BOARD_EVENTS: "on" } });
-  const nonPublishing = await createWorld({ database });
+  // Users are known by their issuer, so both worlds have the same one.
+  const { issuer } = world.identities;
+  const environment = { OIDC_ISSUER: issuer, OIDC_JWKS_URL: `${issuer}keys` };
+  const nonPublishing = await createWorld({ database, environment });
   const home = await createTeam(world, "home", host.url);
   await database.db.update(boards).set({ max_agents: 50 });
   const fixture: PublishingWorld = {

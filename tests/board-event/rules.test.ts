@@ -61,7 +61,7 @@ async function addLinkedTask(fields: Parameters<typeof addTask>[2] = {}) {
 }
 /** Sends one request and counts its statements alone. */
 async function on(service: World, method: string, path: string, body?: object) {
-  const { token } = await service.person("home");
+  const { token } = await world.person("home");
   statements.length = 0;
   const answer = await service.call(method, path, { token, ...(body ? { body } : {}) });
   expect(answer.status, answer.text).toBe(200);

@@ -222,10 +222,9 @@ test("a clean-up that is given up is recorded for the organization, since the bo
     world.elapse(700_000);
   }
   const ofTenant = (await cleanups()).filter((job) => job.organization_id === tenant.organization_id);
-  expect(ofTenant.map(({ status, attempts }) => [status, attempts])).toEqual([
-    ["dead", 10],
-    ["dead", 10],
-  ]);
+  expect(ofTenant.map(({ status }) => status)).toEqual(["dead", "dead"]);
+  // One of them tries the host, and the other one waits for it as long.
+  expect(ofTenant.map(({ attempts }) => attempts)).toContain(10);
   const events = await world.db.select().from(activity_events).where(eq(activity_events.organization_id, tenant.organization_id));
   const failures = events.filter(({ event_type }) => event_type === "agent.delete.failed");
   expect(new Set(failures.map(({ board_id, message }) => [board_id, /agent (\w+)/.exec(message!)?.[1]].join()))).toEqual(

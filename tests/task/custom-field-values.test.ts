@@ -62,7 +62,10 @@ test.each<[string, unknown[]]>([
 });
 
 test("the keys of a JSON value and of a default keep their order, and can be reordered", async () => {
-  const [first, second] = [{ long: 1, b: { y: 1, x: 2 } }, { b: { x: 2, y: 1 }, long: 1 }];
+  const [first, second] = [
+    { long: 1, b: { y: 1, x: 2 } },
+    { b: { x: 2, y: 1 }, long: 1 },
+  ];
   const text = async (id: string, key: string) => JSON.stringify((await shown(id))[key]);
   const { field_key, id } = await field({ field_type: "json", default_value: first });
   const task = (await create()).body;

@@ -38,21 +38,24 @@ const codeOf = ({ body }: Answer) => body.detail.code;
 describe("concurrent claims", () => {
   const CLAIMS = [() => ({ status: "in_progress" }), (id: string) => ({ assigned_agent_id: id })];
 
-  test.each([2, 20])("one of %i agents that claim a task at once gets it, and the others get 409 task_already_claimed", async (size) => {
-    const { workers, tasks: add, patch } = await addRaceBoard(world, home, size);
-    for (const [round, task_id] of (await add(size === 2 ? 30 : 10)).entries()) {
-      const claim = (index: number) => () => {
-        const { id, token } = workers[index]!;
-        return patch(task_id, pick(CLAIMS)(id), { agent: token });
-      };
-      const answers = await sendStaggered(createMany(size, claim), round % 2 ? 25 : 0);
-      const won = answers.flatMap(({ status }, index) => (status === 200 ? [workers[index]!.id] : []));
-      expect(won).toEqual([(await findTask(world, task_id))!.assigned_agent_id]);
-      for (const answer of answers.filter(({ status }) => status !== 200))
-        expect([answer.status, codeOf(answer)]).toEqual([409, "task_already_claimed"]);
-      expect((await listMoves(world, task_id)).length).toBeLessThanOrEqual(1);
-    }
-  });
+  test.each([2, 20])(
+    "one of %i agents that claim a task at once gets it, and the others get 409 task_already_claimed",
+    async (size) => {
+      const { workers, tasks: add, patch } = await addRaceBoard(world, home, size);
+      for (const [round, task_id] of (await add(size === 2 ? 30 : 10)).entries()) {
+        const claim = (index: number) => () => {
+          const { id, token } = workers[index]!;
+          return patch(task_id, pick(CLAIMS)(id), { agent: token });
+        };
+        const answers = await sendStaggered(createMany(size, claim), round % 2 ? 25 : 0);
+        const won = answers.flatMap(({ status }, index) => (status === 200 ? [workers[index]!.id] : []));
+        expect(won).toEqual([(await findTask(world, task_id))!.assigned_agent_id]);
+        for (const answer of answers.filter(({ status }) => status !== 200))
+          expect([answer.status, codeOf(answer)]).toEqual([409, "task_already_claimed"]);
+        expect((await listMoves(world, task_id)).length).toBeLessThanOrEqual(1);
+      }
+    },
+  );
 
   test("one of two agents gets a task on a single database connection", async () => {
     const embedded = await createWorld();

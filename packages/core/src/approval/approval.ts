@@ -16,7 +16,10 @@ export const Approval = z
     agent_id: Id.nullable().describe("Agent that requests the approval."),
     action_type: z.string().describe("Action to approve."),
     description: z.string().nullable().describe("Reason for the request."),
-    payload: z.record(z.string(), z.unknown()).nullable().describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
+    payload: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
     confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
     rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
     status: ApprovalStatus.describe("The decision."),

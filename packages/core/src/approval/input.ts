@@ -74,4 +74,5 @@ function toReason({ description, lead_reasoning, payload }: ApprovalInput) {
 
 const toPayloadReason = (payload: ApprovalInput["payload"]) => toNonBlankText(payload?.["reason"]);
 
-export const toNonBlankText = (value: unknown): string | null => (typeof value === "string" && value.trim() !== "" ? value : null);
+export const toNonBlankText = (value: unknown): string | null =>
+  typeof value === "string" && value.trim() !== "" ? value : null;

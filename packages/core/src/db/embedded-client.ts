@@ -36,8 +36,7 @@ export class EmbeddedClient extends PGlite {
   /** PGlite's loop ignores exceptions of the statement but not of `stackRestore`, which it calls after each of them. */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;
-    const runStatement = module._PostgresMainLoopOnce.bind(module);
-    const stackRestore = module.stackRestore.bind(module);
+    const { _PostgresMainLoopOnce: runStatement, stackRestore } = module;
     module._PostgresMainLoopOnce = () => {
       try {
         runStatement();

@@ -35,9 +35,7 @@ export const CreateGroupMemoryEntry = z
   .object({
     content: NonEmpty(MAX_TEXT).describe("Text of the entry; `@all` notifies every agent of the group."),
     tags: MemoryTags.describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
-    source: TextOrNull(MAX_NAME)
-      .default(null)
-      .describe("Where the entry comes from; defaults to the author's name."),
+    source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name."),
   })
   .meta({ id: "BoardGroupMemoryWrite" });
 export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
