@@ -1,12 +1,14 @@
 import { statfs } from "node:fs/promises";
-import { errorText, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { EmbeddedClient } from "./embedded-client.ts";
 
-/** Below it, writes are refused: PostgreSQL crashes when it cannot write a segment (16 MiB) of its log. */
-const MIN_FREE_BYTES = 64 * 2 ** 20;
+/** The log is written in segments. PostgreSQL crashes when it cannot create one. */
+const SEGMENT_BYTES = 16 * 2 ** 20;
+/** Below it, writes are refused. */
+const MIN_FREE_BYTES = 4 * SEGMENT_BYTES;
 const DISK_CHECK_MS = 1_000;
 /** The log is removed by checkpoints, which the embedded database never starts by itself. */
-const MAX_LOG_BYTES = 64 * 2 ** 20;
+const MAX_LOG_BYTES = 4 * SEGMENT_BYTES;
 const LOG_CHECK_MS = 10_000;
 
 /** The disk of the embedded database has too little space. */
@@ -19,14 +21,17 @@ export class DiskFullError extends Error {
 
 const REMEDY = "Free space on it, or move DATA_DIR to a larger disk.";
 
-/** Throws when the disk is too full for the database to write. A file system that does not tell counts as empty. */
+/** Throws when the disk is too full for the database to write. */
 export async function requireDiskSpace(folder: string): Promise<void> {
-  const free = await statfs(folder).then(
+  if ((await readFreeBytes(folder)) < MIN_FREE_BYTES) throw new DiskFullError(folder);
+}
+
+/** A file system that does not tell counts as empty. */
+const readFreeBytes = (folder: string): Promise<number> =>
+  statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
     () => Number.POSITIVE_INFINITY,
   );
-  if (free < MIN_FREE_BYTES) throw new DiskFullError(folder);
-}
 
 export interface DiskGuard {
   /** Applies the state of the disk to a client that was just opened. */
@@ -39,16 +44,18 @@ export function guardDisk(folder: string, current: () => EmbeddedClient, log: Lo
   let isFull = false;
 
   async function checkDisk(): Promise<void> {
-    const problem = await requireDiskSpace(folder).catch((error: unknown) => errorText(error));
-    if ((problem !== undefined) === isFull) return;
-    isFull = problem !== undefined;
-    if (isFull) log.error("database.disk_full", `${problem} Until then nothing can be written.`);
+    const free = await readFreeBytes(folder);
+    if (free < MIN_FREE_BYTES === isFull) return;
+    isFull = !isFull;
+    if (isFull) log.error("database.disk_full", `${new DiskFullError(folder).message} Until then nothing can be written.`);
     else log.info("database.disk_freed", "The disk of the database has enough space again");
     await adopt(current());
-    if (isFull) await current().exec("checkpoint");
+    // May make room, but needs some itself.
+    if (isFull && free > SEGMENT_BYTES) await current().exec("checkpoint");
   }
 
   async function shortenLog(): Promise<void> {
+    if (isFull) return;
     const { rows } = await current().query<{ is_long: boolean }>(
       `select pg_current_wal_lsn() - redo_lsn > ${MAX_LOG_BYTES} as is_long from pg_control_checkpoint()`,
     );
