@@ -76,7 +76,9 @@ export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
 }
 
 async function readKeySet(url: string): Promise<JSONWebKeySet> {
-  const answer = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
+  // Reads are minutes apart, and a connection that was kept may have been closed by the other side.
+  const headers = { connection: "close" };
+  const answer = await fetch(url, { redirect: "manual", headers, signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
   if (!answer.ok) {
     await answer.body?.cancel();
     throw new Error(`status ${answer.status}`);
