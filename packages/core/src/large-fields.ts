@@ -14,13 +14,15 @@ export const truncatable = {
 };
 
 /** An object with the names of its shortened fields, which are left out when there are none. */
-export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | undefined): T =>
-  truncated_fields?.length ? { ...value, truncated_fields } : value;
+export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | false | null): T =>
+  truncated_fields && truncated_fields.length > 0 ? { ...value, truncated_fields } : value;
 
 /** How a field of a list can be large, and how the database measures and shortens it. */
-interface LargeField {
+export interface LargeField {
   bytes: (column: SQL) => SQL;
   shorten: (column: SQL, chars: SQL) => SQL;
+  /** For a value that the query computes and that is never null: the same, but null when it has more than `max` bytes. */
+  within?: (max: SQL) => SQL;
   /** The fields of the item that show it; by default the one with the same name. */
   shown_as?: readonly string[];
 }
@@ -47,14 +49,29 @@ export const largeJson: LargeField = {
   shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
 };
 
-/** A JSON object that the query computes. */
-export const computedObject: LargeField = { bytes: (column) => sql`pg_column_size(${column})`, shorten: largeObject.shorten };
+/** A JSON value that a subquery aggregates, as a column and as a large field. The database computes equal aggregates once. */
+function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
+  const otherwise = sql.raw(`'${empty}'`);
+  const bytes = (column: SQL) => sql`pg_column_size(${column})`;
+  return {
+    column: sql<T>`coalesce((select ${value} ${from}), ${otherwise})`,
+    bytes,
+    within: (max: SQL) =>
+      sql`(select case when coalesce(${bytes(value)}, 0) <= ${max} then coalesce(${value}, ${otherwise}) end ${from})`,
+  };
+}
 
-/** A JSON array that the query computes. Its first items are shown. */
-export const computedList: LargeField = {
-  bytes: computedObject.bytes,
-  shorten: (column) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})`,
-};
+/** An aggregated JSON array. Its first items are shown. */
+export const aggregatedList = <T>(value: SQL, from: SQL) => ({
+  ...aggregate<T[]>(value, from, "[]"),
+  shorten: (column: SQL) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})`,
+});
+
+/** An aggregated JSON object, which is emptied. */
+export const aggregatedObject = (value: SQL, from: SQL) => ({
+  ...aggregate<Record<string, unknown>>(value, from, "{}"),
+  shorten: largeObject.shorten,
+});
 
 /** An array of texts. Its first items are shown. */
 export const largeTexts: LargeField = {
@@ -67,36 +84,70 @@ export type LargeFields<Name extends string = string> = Readonly<Partial<Record<
 
 type Fields = Record<string, PgColumn | SQL>;
 /** What the query of a page selects: every field by its own name. */
-export type PageColumns = Record<string, PgColumn | SQL.Aliased>;
+export type PageColumns = Record<string, PgColumn | SQL | SQL.Aliased>;
 /** The query of a page. */
-export interface PageSelect {
+export interface PageSelect extends PromiseLike<Record<string, unknown>[]> {
   as(alias: string): Subquery;
 }
+interface LargeRows<F extends Fields> {
+  fields: F;
+  large: LargeFields<Extract<keyof F, string>>;
+  max_rows: number;
+}
+
+/** A row may always have this much in each field, also in a list of thousands of rows. */
+const MIN_FIELD_BYTES = 4_096;
 
 /**
- * Reads rows, of which the database shortens large fields when all of them together exceed the budget of an answer, so that
- * they are not read. Then every large field of every row has an equal part. One statement, in the order of `select`: a
- * window over all rows keeps it.
+ * Reads at most `max_rows` rows, of which the database shortens large fields when all of them together exceed the budget of
+ * an answer, so that they are not read. A page without large fields takes one statement. Otherwise a second one reads the
+ * whole page and measures it.
  */
 export async function readShortened<F extends Fields>(
   ctx: Context,
-  fields: F,
-  large: LargeFields<Extract<keyof F, string>>,
+  { fields, large, max_rows }: LargeRows<F>,
   select: (columns: PageColumns) => PageSelect,
 ): Promise<ShortenedRow<SelectResultFields<F>>[]> {
+  const field_bytes = Math.max(MIN_FIELD_BYTES, Math.floor(ctx.settings.budgets.answer_max_bytes / max_rows));
+  const rows = await select({ ...fields, ...withoutLargeValues(fields, large, field_bytes) });
+  const computed = Object.keys(large).filter((name) => (large as LargeFields)[name]!.within);
+  const isLarge = rows.some((row) => row["truncated_fields"] === true || computed.some((name) => row[name] === null));
+  return (isLarge ? await readMeasured(ctx, fields, large, select) : rows) as ShortenedRow<SelectResultFields<F>>[];
+}
+
+/** The large fields of a row as null when they have more than `field_bytes`, and whether a stored one has. */
+function withoutLargeValues(fields: Fields, large: LargeFields, field_bytes: number): Fields {
+  const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
+  // A literal in few sizes, because a plan for a parameter is not kept.
+  const max = sql.raw(String(2 ** Math.floor(Math.log2(field_bytes))));
+  const values = measured.map(({ name, column, bytes, within }) => {
+    const value = within ? within(max) : sql`case when ${bytes(column)} <= ${max} then ${column} end`;
+    return [name, value.mapWith(decoderOf(fields[name]!))] as const;
+  });
+  const stored = measured.filter(({ within }) => !within).map(({ column, bytes }) => sql`${bytes(column)} > ${max}`);
+  const isAnyLarge = stored.length === 0 ? sql`false` : sql`(${sql.join(stored, sql` or `)})`;
+  return { ...Object.fromEntries(values), truncated_fields: isAnyLarge };
+}
+
+/** Reads a page with a measure of all its rows. When it is too large, every large field of every row has an equal part. */
+async function readMeasured(
+  ctx: Context,
+  fields: Fields,
+  large: LargeFields,
+  select: (columns: PageColumns) => PageSelect,
+): Promise<Record<string, unknown>[]> {
   const page = select(mapFields(fields, toNamedColumn)).as("page");
   const columnOf = (name: string) => (page as unknown as Record<string, SQL>)[name]!;
-  const measured = Object.entries(large as LargeFields).map(([name, field]) => ({
+  const measured = Object.entries(large).map(([name, field]) => ({
     name,
     field: field!,
     column: columnOf(name),
     bytes: sql`coalesce(${field!.bytes(columnOf(name))}, 0)`,
   }));
   const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
-  const sum = sql`sum(${sql.join(
-    measured.map(({ bytes }) => bytes),
-    sql` + `,
-  )}) over ()`;
+  const sizes = measured.map(({ bytes }) => bytes);
+  // A window over all rows keeps their order.
+  const sum = sql`sum(${sql.join(sizes, sql` + `)}) over ()`;
   const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
   const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;
   const isShortened = (bytes: SQL) => sql`(${sum} > ${max_bytes} and ${bytes} > ${share})`;
@@ -108,14 +159,13 @@ export async function readShortened<F extends Fields>(
     (field.shown_as ?? [name]).map((shown) => sql`case when ${isShortened(bytes)} then ${sql.raw(`'${shown}'`)} end`),
   );
   const truncated_fields = sql<string[]>`array_remove(array[${sql.join(names, sql`, `)}]::text[], null)`;
-  const rows = await ctx.db
+  return ctx.db
     .select({ ...mapFields(fields, (_field, name) => columnOf(name)), ...Object.fromEntries(shortened), truncated_fields })
     .from(page);
-  return rows as ShortenedRow<SelectResultFields<F>>[];
 }
 
-/** A row of `readShortened`, with the names of its shortened fields. */
-export type ShortenedRow<Row> = Row & { truncated_fields: string[] };
+/** A row of `readShortened`, with the names of its shortened fields, or false when the page has no large field. */
+export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
 
 /** The item of a row that `readShortened` returned. */
 export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {

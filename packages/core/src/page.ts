@@ -3,14 +3,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import * as z from "zod";
 import type { Context } from "./context.ts";
-import {
-  type LargeFields,
-  type PageColumns,
-  type PageSelect,
-  readShortened,
-  type ShortenedRow,
-  toShortened,
-} from "./large-fields.ts";
+import { type LargeFields, type PageColumns, type PageSelect, readShortened, withTruncatedFields } from "./large-fields.ts";
 import { MAX_INTEGER, QueryInteger } from "./wire.ts";
 
 export interface PageQuery {
@@ -99,7 +92,7 @@ interface ShortenedPage<F> {
   select: (columns: PageColumns, limit: number, offset: number) => PageSelect;
 }
 
-/** Reads a page and the total in one statement, and shortens large fields when the page would exceed the budget of an answer. */
+/** Reads a page and the total as `readPage` does, and shortens large fields when the page would exceed the budget of an answer. */
 export function readShortenedPage<F extends Record<string, PgColumn | SQL>, T extends object>(
   ctx: Context,
   query: PageQuery,
@@ -107,10 +100,13 @@ export function readShortenedPage<F extends Record<string, PgColumn | SQL>, T ex
   toItem: (row: SelectResultFields<F>) => T,
 ): Promise<Page<T>> {
   const read = async (limit: number, offset: number) => {
-    const rows = await readShortened(ctx, { ...columns, total }, large as LargeFields, (fields) => select(fields, limit, offset));
-    return rows.map(({ total, ...item }) => ({ item: item as ShortenedRow<SelectResultFields<F>>, total: total as number }));
+    const fields: Record<string, PgColumn | SQL> = { ...columns, total };
+    const rows = await readShortened(ctx, { fields, large, max_rows: limit }, (fields) => select(fields, limit, offset));
+    return rows.map((row) => ({ item: row, total: row["total"] as number }));
   };
-  return readPage(query, total, read, (row) => toShortened(row, toItem));
+  return readPage(query, total, read, ({ total: _total, truncated_fields, ...row }) =>
+    withTruncatedFields(toItem(row as SelectResultFields<F>), truncated_fields),
+  );
 }
 
 /**

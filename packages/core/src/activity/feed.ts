@@ -90,7 +90,7 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
       const ids = readsAllBoards
         ? selectAllIds(ctx, actor.active, limit, offset)
         : selectNewestByBoard({ boards: isReadable, events: isFeedComment, limit, offset });
-      return readShortened(ctx, feedColumns, LARGE_FEED_FIELDS, (columns) =>
+      return readShortened(ctx, { fields: feedColumns, large: LARGE_FEED_FIELDS, max_rows: limit }, (columns) =>
         selectFeed(ctx, ids, columns as unknown as typeof feedColumns).orderBy(...newestFirst),
       );
     },

@@ -66,7 +66,7 @@ function createReader(ctx: Context<Member | Agent>): ActivityReader {
     };
   const boardlessEvents = boardless_organization_id === null ? undefined : and(inOrganization, isNull(board_id));
   const rows = (limit: number, offset: number) =>
-    readRows(ctx, selectNewestByBoard({ boards: readableBoards(actor), otherEvents: boardlessEvents, limit, offset }));
+    readRows(ctx, selectNewestByBoard({ boards: readableBoards(actor), otherEvents: boardlessEvents, limit, offset }), limit);
   return { rows, count };
 }
 
@@ -74,17 +74,17 @@ function createReader(ctx: Context<Member | Agent>): ActivityReader {
 const createRowReader = (ctx: Context, where: SQL) => (limit: number, offset: number) => {
   const { db } = ctx;
   if (offset === 0)
-    return selectRows(ctx, (columns) => {
+    return selectRows(ctx, limit, (columns) => {
       const first = db.select(columns).from(activity_events).where(where);
       return first.orderBy(...newestFirst).limit(limit);
     });
   const all = db.select({ id }).from(activity_events).where(where);
   const ids = all.orderBy(...newestFirst).limit(limit);
-  return readRows(ctx, ids.offset(offset));
+  return readRows(ctx, ids.offset(offset), limit);
 };
 
-const readRows = (ctx: Context, ids: SQLWrapper) =>
-  selectRows(ctx, (columns) =>
+const readRows = (ctx: Context, ids: SQLWrapper, limit: number) =>
+  selectRows(ctx, limit, (columns) =>
     ctx.db
       .select(columns)
       .from(activity_events)
@@ -92,8 +92,8 @@ const readRows = (ctx: Context, ids: SQLWrapper) =>
       .orderBy(...newestFirst),
   );
 
-const selectRows = (ctx: Context, select: Parameters<typeof readShortened>[3]): Promise<ShortenedRow<Row>[]> =>
-  readShortened(ctx, columns, LARGE_ACTIVITY_FIELDS, select);
+const selectRows = (ctx: Context, max_rows: number, select: Parameters<typeof readShortened>[2]): Promise<ShortenedRow<Row>[]> =>
+  readShortened(ctx, { fields: columns, large: LARGE_ACTIVITY_FIELDS, max_rows }, select);
 
 function toActivity(row: Row): Activity {
   const { created_at, ...rest } = row;

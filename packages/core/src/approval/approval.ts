@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
-import { computedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
+import { aggregatedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
@@ -40,13 +40,14 @@ interface LinkedTask {
   title: string;
 }
 
-const linked = sql<LinkedTask[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', task.id, 'title', task.title) order by link.position, link.id)
-  from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
-  where link.approval_id = ${approvals}.id), '[]')`;
+const linked = aggregatedList<LinkedTask>(
+  sql`jsonb_agg(jsonb_build_object('id', task.id, 'title', task.title) order by link.position, link.id)`,
+  sql`from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
+    where link.approval_id = ${approvals}.id`,
+);
 
 /** The columns that `toApproval` needs. */
-export const approvalColumns = { ...getTableColumns(approvals), linked };
+export const approvalColumns = { ...getTableColumns(approvals), linked: linked.column };
 
 /** The fields of an approval that are shortened in a list that would be too large. The reason keeps its beginning. */
 const LARGE_APPROVAL_FIELDS = {
@@ -57,7 +58,7 @@ const LARGE_APPROVAL_FIELDS = {
     shown_as: ["payload", "description"],
   },
   rubric_scores: largeObject,
-  linked: { ...computedList, shown_as: ["task_ids", "task_titles"] },
+  linked: { ...linked, shown_as: ["task_ids", "task_titles"] },
 };
 
 /** Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
@@ -73,14 +74,17 @@ export async function readApproval(ctx: Context, board_id: string, approval_id: 
 
 /** Approvals with their linked tasks in one statement, newest first. */
 export async function readApprovals(ctx: Context, condition: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
-  const rows = await readShortened(ctx, approvalColumns, LARGE_APPROVAL_FIELDS, (columns) =>
-    ctx.db
-      .select(columns)
-      .from(approvals)
-      .where(condition)
-      .orderBy(desc(approvals.created_at), desc(approvals.id))
-      .limit(page.limit)
-      .offset(page.offset ?? 0),
+  const rows = await readShortened(
+    ctx,
+    { fields: approvalColumns, large: LARGE_APPROVAL_FIELDS, max_rows: page.limit },
+    (columns) =>
+      ctx.db
+        .select(columns)
+        .from(approvals)
+        .where(condition)
+        .orderBy(desc(approvals.created_at), desc(approvals.id))
+        .limit(page.limit)
+        .offset(page.offset ?? 0),
   );
   return rows.map((row) => toShortened(row, toApproval));
 }

@@ -4,11 +4,11 @@ import { type BoardGroupRow, boardFor, readableBoardsOfUser, groupFor } from "..
 import type { Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
-import { computedList, readShortened, toShortened, truncatable, withTruncatedFields } from "../large-fields.ts";
+import { readShortened, toShortened, truncatable, withTruncatedFields } from "../large-fields.ts";
 import { arrayLimit } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
-import { taskTags } from "../tag/task-tags.ts";
+import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Task } from "../task/task.ts";
 import { QueryBoolean, QueryInteger } from "../wire.ts";
 import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
@@ -18,7 +18,7 @@ import { BoardGroup, toBoardGroup } from "./board-group.ts";
 const MAX_TASKS_PER_BOARD = 100;
 const MIN_BOARD_BYTES = 600;
 const MIN_TASK_BYTES = 400;
-const LARGE_GROUP_TASK_FIELDS = { tags: computedList };
+const LARGE_GROUP_TASK_FIELDS = { tags: largeTaskTags };
 
 export const GroupSnapshotQuery = z.object({
   include_done: QueryBoolean.default(false).describe("List done tasks too; the counts always include them."),
@@ -105,13 +105,17 @@ async function readGroupSnapshot(
   condition: SQL | undefined,
   query: GroupSnapshotQuery,
 ): Promise<GroupSnapshot> {
-  const boardRows = await readShortened(ctx, getTableColumns(boards), LARGE_BOARD_FIELDS, (columns) =>
-    ctx.db
-      .select(columns)
-      .from(boards)
-      .where(and(eq(boards.board_group_id, group.id), condition))
-      .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
-      .limit(arrayLimit(ctx, MIN_BOARD_BYTES)),
+  const max_boards = arrayLimit(ctx, MIN_BOARD_BYTES);
+  const boardRows = await readShortened(
+    ctx,
+    { fields: getTableColumns(boards), large: LARGE_BOARD_FIELDS, max_rows: max_boards },
+    (columns) =>
+      ctx.db
+        .select(columns)
+        .from(boards)
+        .where(and(eq(boards.board_group_id, group.id), condition))
+        .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
+        .limit(max_boards),
   );
   const board_ids = boardRows.map(({ id }) => id);
   const [counts, topTasks] = await Promise.all([countTasks(ctx, board_ids), readTopTasks(ctx, board_ids, query)]);
@@ -121,7 +125,7 @@ async function readGroupSnapshot(
       const task_counts = counts.get(row.id) ?? {};
       const shown = topTasks.get(row.id) ?? [];
       const entry = { board: toShortened(row, toBoard), task_counts, tasks: shown };
-      return withTruncatedFields(entry, shown.length < countListed(task_counts, query) ? ["tasks"] : undefined);
+      return withTruncatedFields(entry, shown.length < countListed(task_counts, query) ? ["tasks"] : null);
     }),
   };
 }
@@ -161,9 +165,10 @@ async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnaps
     .from(tasks)
     .where(and(inArray(tasks.board_id, board_ids), query.include_done ? undefined : ne(tasks.status, "done")))
     .as("ranked");
+  const max_rows = arrayLimit(ctx, MIN_TASK_BYTES);
   const { description: _, ...columns } = getTableColumns(tasks);
   const fields = { ...columns, board_name: boards.name, assignee: agents.name, tags: taskTags };
-  const rows = await readShortened(ctx, fields, LARGE_GROUP_TASK_FIELDS, (columns) =>
+  const rows = await readShortened(ctx, { fields, large: LARGE_GROUP_TASK_FIELDS, max_rows }, (columns) =>
     ctx.db
       .select(columns)
       .from(ranked)
@@ -172,7 +177,7 @@ async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnaps
       .leftJoin(agents, eq(agents.id, tasks.assigned_agent_id))
       .where(lte(ranked.rank, query.per_board_task_limit))
       .orderBy(ranked.rank, tasks.board_id)
-      .limit(arrayLimit(ctx, MIN_TASK_BYTES)),
+      .limit(max_rows),
   );
   return Map.groupBy(
     rows.map((row) => toShortened(row, toGroupTask)),

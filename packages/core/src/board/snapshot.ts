@@ -70,7 +70,7 @@ const approvals_pending_count = sql`(${linkCount} and link.pending)`.mapWith(Num
 
 async function readTasks(ctx: Context, board_id: string): Promise<SnapshotTask[]> {
   const fields = { ...taskColumns, assignee: agents.name, approvals_count, approvals_pending_count };
-  const rows = await readShortened(ctx, fields, LARGE_TASK_FIELDS, (columns) =>
+  const rows = await readShortened(ctx, { fields, large: LARGE_TASK_FIELDS, max_rows: MAX_TASKS }, (columns) =>
     ctx.db
       .select(columns)
       .from(tasks)
@@ -90,25 +90,29 @@ async function readTasks(ctx: Context, board_id: string): Promise<SnapshotTask[]
 }
 
 async function readAgents(ctx: Context, board_id: string): Promise<AgentRead[]> {
-  const rows = await readShortened(ctx, getTableColumns(agents), LARGE_AGENT_FIELDS, (columns) =>
+  const max_rows = arrayLimit(ctx, MIN_AGENT_BYTES);
+  const rows = await readShortened(ctx, { fields: getTableColumns(agents), large: LARGE_AGENT_FIELDS, max_rows }, (columns) =>
     ctx.db
       .select(columns)
       .from(agents)
       .where(eq(agents.board_id, board_id))
       .orderBy(desc(agents.created_at), desc(agents.id))
-      .limit(arrayLimit(ctx, MIN_AGENT_BYTES)),
+      .limit(max_rows),
   );
   return rows.map((row) => toShortened(row, (agent) => toAgent(agent, ctx.now())));
 }
 
 async function readChat(ctx: Context, board_id: string): Promise<MemoryEntry[]> {
-  const rows = await readShortened(ctx, getTableColumns(board_memory), LARGE_MEMORY_FIELDS, (columns) =>
-    ctx.db
-      .select(columns)
-      .from(board_memory)
-      .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), isNotBlank(board_memory.content)))
-      .orderBy(desc(board_memory.created_at), desc(board_memory.id))
-      .limit(MAX_CHAT_MESSAGES),
+  const rows = await readShortened(
+    ctx,
+    { fields: getTableColumns(board_memory), large: LARGE_MEMORY_FIELDS, max_rows: MAX_CHAT_MESSAGES },
+    (columns) =>
+      ctx.db
+        .select(columns)
+        .from(board_memory)
+        .where(and(eq(board_memory.board_id, board_id), eq(board_memory.is_chat, true), isNotBlank(board_memory.content)))
+        .orderBy(desc(board_memory.created_at), desc(board_memory.id))
+        .limit(MAX_CHAT_MESSAGES),
   );
   return rows.toReversed().map((row) => toShortened(row, toMemoryEntry));
 }

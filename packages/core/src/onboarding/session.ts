@@ -53,7 +53,7 @@ const latestSessionQuery = (ctx: Context, board_id: string, columns = sessionCol
 /** The latest session of a board. */
 export async function getOnboarding(ctx: Context<User>, board_id: string): Promise<OnboardingSession> {
   const board = await boardFor(ctx, board_id, "read");
-  const [row] = await readShortened(ctx, sessionColumns, LARGE_SESSION_FIELDS, (columns) =>
+  const [row] = await readShortened(ctx, { fields: sessionColumns, large: LARGE_SESSION_FIELDS, max_rows: 1 }, (columns) =>
     latestSessionQuery(ctx, board.id, columns as unknown as typeof sessionColumns),
   );
   if (!row) throw notFound();

@@ -139,7 +139,7 @@ async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
     const own = byMember.get(row.member.id) ?? [];
     const isWhole = own.length === (own[0]?.of_member ?? 0);
     const granted = own.map(({ rank: _rank, of_member: _of_member, of_all: _of_all, ...access }) => access);
-    return withTruncatedFields(toMember(row, granted), isWhole ? undefined : ["board_access"]);
+    return withTruncatedFields(toMember(row, granted), isWhole ? null : ["board_access"]);
   });
 }
 

@@ -57,7 +57,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
     pack_url === null ? undefined : isInPack(pack_url),
   );
   const read = (limit: number, offset: number) =>
-    readShortened(ctx, skillColumns, LARGE_SKILL_FIELDS, (columns) =>
+    readShortened(ctx, { fields: skillColumns, large: LARGE_SKILL_FIELDS, max_rows: limit }, (columns) =>
       selectSkillCards(ctx, where, gateway_id, columns as unknown as typeof skillColumns)
         .orderBy(asc(sql`lower(${marketplace_skills.name})`), desc(marketplace_skills.created_at), desc(marketplace_skills.id))
         .limit(limit)

@@ -80,13 +80,14 @@ const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
 
 /** The packs of the active organization, newest first. */
 export async function listPacks(ctx: Context<Admin>, query: ArrayQuery): Promise<SkillPack[]> {
-  const rows = await readShortened(ctx, columns, LARGE_PACK_FIELDS, (columns) =>
+  const max_rows = arrayLimit(ctx, MIN_PACK_BYTES, query);
+  const rows = await readShortened(ctx, { fields: columns, large: LARGE_PACK_FIELDS, max_rows }, (columns) =>
     ctx.db
       .select(columns)
       .from(skill_packs)
       .where(eq(skill_packs.organization_id, ctx.actor.active.organization_id))
       .orderBy(desc(skill_packs.created_at), desc(skill_packs.id))
-      .limit(arrayLimit(ctx, MIN_PACK_BYTES, query))
+      .limit(max_rows)
       .offset(query.offset),
   );
   return rows.map((row) => toShortened(row, toPack));

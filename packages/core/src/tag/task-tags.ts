@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { aggregatedList, type LargeField } from "../large-fields.ts";
 import { tasks } from "../task/task.sql.ts";
 import type { TagLabel } from "./tag.ts";
 import { tag_assignments, tags } from "./tag.sql.ts";
@@ -11,6 +12,11 @@ export const taskTagIds = sql<string[]>`coalesce((
   select jsonb_agg(assignment.tag_id ${inOrder}) from ${tag_assignments} as assignment ${ofTask}), '[]')`;
 
 /** The same tags as labels. */
-export const taskTags = sql<TagLabel[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', tag.id, 'name', tag.name, 'slug', tag.slug, 'color', tag.color) ${inOrder})
-  from ${tag_assignments} as assignment join ${tags} as tag on tag.id = assignment.tag_id ${ofTask}), '[]')`;
+const labels = aggregatedList<TagLabel>(
+  sql`jsonb_agg(jsonb_build_object('id', tag.id, 'name', tag.name, 'slug', tag.slug, 'color', tag.color) ${inOrder})`,
+  sql`from ${tag_assignments} as assignment join ${tags} as tag on tag.id = assignment.tag_id ${ofTask}`,
+);
+export const taskTags = labels.column;
+
+/** How `taskTags` is shortened in a list that would be too large. */
+export const largeTaskTags: LargeField = labels;

@@ -8,7 +8,7 @@ import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { computedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
+import { aggregatedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type ArrayQuery, arrayLimit } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import {
@@ -100,11 +100,12 @@ export const UpdateCustomField = z
   .meta({ id: "CustomFieldUpdate" });
 export type UpdateCustomField = z.infer<typeof UpdateCustomField>;
 
-const board_ids = sql<string[]>`coalesce((
-  select jsonb_agg(bound.board_id order by bound.board_id) from ${bindings} as bound
-  where bound.definition_id = ${definitions}.id), '[]')`;
-const columns = { ...getTableColumns(definitions), board_ids };
-const LARGE_FIELD_FIELDS = { description: largeText, default_value: largeJson, board_ids: computedList };
+const boardIds = aggregatedList<string>(
+  sql`jsonb_agg(bound.board_id order by bound.board_id)`,
+  sql`from ${bindings} as bound where bound.definition_id = ${definitions}.id`,
+);
+const columns = { ...getTableColumns(definitions), board_ids: boardIds.column };
+const LARGE_FIELD_FIELDS = { description: largeText, default_value: largeJson, board_ids: boardIds };
 const MIN_FIELD_BYTES = 300;
 type DefinitionRow = typeof definitions.$inferSelect;
 
@@ -113,13 +114,14 @@ const fieldCondition = (ctx: Context<Member>, field_id: string) =>
 
 /** The custom fields of the active organization, by label. */
 export async function listCustomFields(ctx: Context<Member>, query: ArrayQuery): Promise<CustomField[]> {
-  const rows = await readShortened(ctx, columns, LARGE_FIELD_FIELDS, (columns) =>
+  const max_rows = arrayLimit(ctx, MIN_FIELD_BYTES, query);
+  const rows = await readShortened(ctx, { fields: columns, large: LARGE_FIELD_FIELDS, max_rows }, (columns) =>
     ctx.db
       .select(columns)
       .from(definitions)
       .where(eq(definitions.organization_id, ctx.actor.active.organization_id))
       .orderBy(asc(sql`lower(${definitions.label})`), asc(definitions.id))
-      .limit(arrayLimit(ctx, MIN_FIELD_BYTES, query))
+      .limit(max_rows)
       .offset(query.offset),
   );
   return rows.map((row) => toShortened(row, toCustomField));

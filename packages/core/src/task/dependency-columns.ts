@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { computedList } from "../large-fields.ts";
+import { aggregatedList } from "../large-fields.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import type { TaskRow } from "./status-rules.ts";
 import { tasks } from "./task.sql.ts";
@@ -15,17 +15,19 @@ export interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_age
 }
 
 /** The tasks that a task depends on in their order, as a column of a select over `tasks`. */
-export const dependencies = sql<Dependency[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)
-  from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
-  where link.task_id = ${tasks}.id), '[]')`;
+const aggregated = aggregatedList<Dependency>(
+  sql`jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)`,
+  sql`from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
+    where link.task_id = ${tasks}.id`,
+);
+export const dependencies = aggregated.column;
 
 /** How `dependencies` is shortened: open ones come first, so that the task still counts as blocked. */
 export const largeDependencies = {
-  ...computedList,
-  shorten: (column: SQL, chars: SQL) => {
+  ...aggregated,
+  shorten: (column: SQL) => {
     const pick = (open: string) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[*] ? (@.open == ${open})'`)})`;
-    return computedList.shorten(sql`(${pick("true")} || ${pick("false")})`, chars);
+    return aggregated.shorten(sql`(${pick("true")} || ${pick("false")})`);
   },
   shown_as: ["depends_on_task_ids", "blocked_by_task_ids"],
 };

@@ -1,9 +1,9 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
-import { computedList, computedObject, largeText, truncatable } from "../large-fields.ts";
+import { aggregatedObject, largeText, truncatable } from "../large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
-import { taskTags } from "../tag/task-tags.ts";
+import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Id, Instant } from "../wire.ts";
 import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
 import { dependencies, type Dependency, largeDependencies } from "./dependency-columns.ts";
@@ -38,23 +38,29 @@ export const Task = z
 export type Task = z.infer<typeof Task>;
 
 /** A stored null hides the default, so the case asks whether the row exists, not whether its value does. */
-const custom_field_values = sql<Record<string, unknown>>`coalesce((
-  select json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
-    order by lower(field.label), field.id)
-  from ${board_task_custom_fields} as bound
-  join ${task_custom_field_definitions} as field on field.id = bound.definition_id
-  left join ${task_custom_field_values} as stored on stored.definition_id = field.id and stored.task_id = ${tasks}.id
-  where bound.board_id = ${tasks}.board_id), '{}')`;
+const customFieldValues = aggregatedObject(
+  sql`json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
+    order by lower(field.label), field.id)`,
+  sql`from ${board_task_custom_fields} as bound
+    join ${task_custom_field_definitions} as field on field.id = bound.definition_id
+    left join ${task_custom_field_values} as stored on stored.definition_id = field.id and stored.task_id = ${tasks}.id
+    where bound.board_id = ${tasks}.board_id`,
+);
 
 /** The columns that `toTask` needs. They hold all that belongs to a task, so that a list of any length is one statement. */
-export const taskColumns = { ...getTableColumns(tasks), dependencies, tags: taskTags, custom_field_values };
+export const taskColumns = {
+  ...getTableColumns(tasks),
+  dependencies,
+  tags: taskTags,
+  custom_field_values: customFieldValues.column,
+};
 
 /** The fields of a task that are shortened in a list that would be too large. */
 export const LARGE_TASK_FIELDS = {
   description: largeText,
   dependencies: largeDependencies,
-  tags: { ...computedList, shown_as: ["tag_ids", "tags"] },
-  custom_field_values: computedObject,
+  tags: { ...largeTaskTags, shown_as: ["tag_ids", "tags"] },
+  custom_field_values: customFieldValues,
 };
 
 type Row = typeof tasks.$inferSelect & {
