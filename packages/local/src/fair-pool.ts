@@ -12,12 +12,23 @@ export interface FairPool {
   stop(): Promise<void>;
 }
 
+interface Group {
+  waiting: (() => Promise<void>)[];
+  running: number;
+}
+
 /** Groups with waiting work take turns, so that the backlog of one group delays the next work of another by one piece at most. */
 export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
-  const groups = new Map<string, { waiting: (() => Promise<void>)[]; running: number }>();
+  const groups = new Map<string, Group>();
   let running = 0;
   let stopped = false;
   let resolveIdle = () => {};
+
+  /** The map is in the order of the turns. */
+  function moveToEnd(name: string, group: Group): void {
+    groups.delete(name);
+    groups.set(name, group);
+  }
 
   function startNext(): void {
     for (const [name, group] of groups) {
@@ -27,13 +38,13 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
       if (!work) continue;
       group.running++;
       running++;
-      // At the end of the map, the group comes after all others; this loop reaches it once more if slots are left.
-      groups.delete(name);
-      groups.set(name, group);
+      // This loop reaches the group once more, after all others, if slots are left.
+      moveToEnd(name, group);
       void work().then(() => {
         group.running--;
         running--;
         if (group.running === 0 && group.waiting.length === 0) groups.delete(name);
+        else moveToEnd(name, group);
         if (running === 0) resolveIdle();
         startNext();
       });
