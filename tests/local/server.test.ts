@@ -89,6 +89,15 @@ describe("the data folder", () => {
   });
 });
 
+test("a token that the operator set is accepted and not printed", async () => {
+  const token = "operator-".repeat(8);
+  const { stdout, stderr, url } = await start(dataFolder(), { LOCAL_AUTH_TOKEN: token });
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await fetch(`${url}/api/v1/users/me`, { headers })).status).toBe(200);
+  expect(stdout).toMatch(/^ {2}token +as set in LOCAL_AUTH_TOKEN$/m);
+  expect(stdout + stderr).not.toContain("operator-");
+});
+
 describe("a start that fails", () => {
   test.each([
     { name: "PORT", value: "eighty" },

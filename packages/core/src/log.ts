@@ -34,6 +34,7 @@ export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
 
 /** The text of an error for logs and job records. The message of a failed query repeats its parameters, so its cause is used. */
 export function errorText(error: unknown): string {
+  if (typeof error === "object" && error !== null && !(error instanceof Error)) return thrownObjectText(error);
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return errorText(error.cause);
   // Neon's driver rejects with an event instead of an error.
@@ -41,6 +42,15 @@ export function errorText(error: unknown): string {
   // Connecting to a name with several addresses fails with an AggregateError, which has no message.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(errorText).join("; ");
   return error.message;
+}
+
+/** Libraries also throw plain objects. Only fields that describe an error are shown: the others may hold secrets. */
+function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: unknown; errno?: unknown }): string {
+  const { message, name, code, errno } = thrown;
+  if (typeof message === "string" && message !== "") return message;
+  return (
+    [name, code ?? errno].filter((part) => typeof part === "string" || typeof part === "number").join(" ") || "Unknown error"
+  );
 }
 
 /** The stack without its message, since the message of a failed query continues with its parameters over many lines. */

@@ -123,4 +123,4 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-main().catch((error: unknown) => exitWithError(toStartError(error)));
+main().catch((error: unknown) => exitWithError(toStartError(error, tmpdir())));

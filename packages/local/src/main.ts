@@ -1,7 +1,7 @@
 import { createLog } from "@board/api/log";
 import { errorText } from "@board/core/log";
 import { parseSettings } from "@board/core/settings";
-import { withGeneratedSecrets } from "./secrets.ts";
+import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
 import { exitWithError, printLine, toStartError } from "./terminal.ts";
 
 /** Longer than the grace time of everything that is stopped. */
@@ -29,8 +29,13 @@ async function main(): Promise<void> {
   if (stopping) return;
   printLine(`Board coordination is ready at ${server.url} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   printLine(`  reference  ${server.url}/docs`);
-  if (settings.auth.mode === "local") printLine(`  token      ${settings.auth.token}`);
+  if (settings.auth.mode === "local") printLine(`  token      ${tokenToPrint(settings.auth.token)}`);
   printLine(`  data       ${settings.database.driver === "pglite" ? settings.data_dir : settings.database.driver}`);
 }
 
-main().catch((error: unknown) => exitWithError(toStartError(error)));
+/** Output often ends up in logs, so only a token that the service generated, which nobody knows otherwise, is printed. */
+function tokenToPrint(token: string): string {
+  return process.env["LOCAL_AUTH_TOKEN"]?.trim() ? "as set in LOCAL_AUTH_TOKEN" : token;
+}
+
+main().catch((error: unknown) => exitWithError(toStartError(error, dataFolder(process.env))));

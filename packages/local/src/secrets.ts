@@ -32,8 +32,11 @@ export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.Pr
   };
 }
 
+/** The folder of the embedded database and the secrets. */
+export const dataFolder = (environment: NodeJS.ProcessEnv): string => path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
+
 function missingSecrets(environment: NodeJS.ProcessEnv) {
-  const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
+  const folder = dataFolder(environment);
   const isOidc = environment["AUTH_MODE"]?.trim() === "oidc";
   return Object.entries(SECRET_GENERATORS)
     .filter(([name]) => !environment[name]?.trim() && !(name === "LOCAL_AUTH_TOKEN" && isOidc))
