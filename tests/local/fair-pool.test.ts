@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFairPool } from "../../packages/local/src/fair-pool.ts";
 
-/** Work that ends when the test says so, and the order in which it started. */
+/** Work that ends when the test ends it, and the order in which it started. */
 function createWork() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
