@@ -120,7 +120,7 @@ const AGENT_OPERATIONS = [
   "get /agent/boards/b/tasks       | lead worker      | agent_board_task_discovery         | any_agent",
   "post /agent/boards/b/tasks      | lead             | delegate_work                      | board_lead | agent_lead_create_task",
   "patch /agent/boards/b/tasks/t   | lead worker      | agent_task_update                  | any_agent",
-  "delete /agent/boards/b/tasks/t  | lead worker      | agent_task_delete                  | board_lead",
+  "delete /agent/boards/b/tasks/t  | lead             | agent_task_delete                  | board_lead",
   "get /agent/boards/b/tasks/t/comments  | lead worker | agent_task_comment_discovery      | any_agent",
   "post /agent/boards/b/tasks/t/comments | lead worker | agent_task_comment_create         | any_agent",
   "get /agent/boards/b/memory      | lead worker      | agent_board_memory_discovery       | any_agent",

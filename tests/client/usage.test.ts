@@ -1,12 +1,13 @@
-import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { createClient } from "@board/client/client";
 import { ApiError } from "@board/client/error";
 import { renderModule } from "@board/client/generate";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { serve } from "../support/serve.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
@@ -52,6 +53,29 @@ test("client calls that fit the OpenAPI document compile, and other calls do not
     (error: { stdout: string }) => error,
   );
   expect(stdout).toBe("");
+});
+
+test("the example in README.md prints the task that it creates, when it is run as printed", async () => {
+  const readme = readFileSync(path.join(root, "README.md"), "utf8");
+  const [, example] = /```ts\n(.*?)```/s.exec(readme)!;
+  const [, command] = /^ {4}TOKEN=\S+ \S+ (node .*) try\.ts$/m.exec(readme)!;
+  const folder = path.join(root, ".cache");
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `try-${process.pid}.ts`);
+  writeFileSync(file, example!.replace("http://127.0.0.1:8000", server.url));
+  const env = { ...process.env, TOKEN: (await world.tenant("newcomer")).owner.token };
+  const program = spawn("sh", ["-c", `exec ${command} ${file}`], { cwd: root, env });
+  try {
+    let output = "";
+    for (const stream of [program.stdout, program.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+    await vi.waitUntil(() => output.includes("Count the lamps") || program.exitCode !== null, { timeout: 20_000 });
+    expect(output).toContain("task.created");
+    expect(program.exitCode).toBeNull();
+  } finally {
+    const exited = once(program, "exit");
+    if (program.exitCode === null && program.kill()) await exited;
+    rmSync(file);
+  }
 });
 
 test("the example in docs/client.md is compiled by the tests", () => {

@@ -20,7 +20,7 @@ test.each([
   ["text", "text"],
   [undefined, "undefined"],
   [null, "null"],
-])("a start that fails with %j is explained in words", (error, text) => {
+])("a start that fails with %j names the cause in words", (error, text) => {
   expect(toStartError(error, tmpdir())).toBe(`The service cannot start: ${text}`);
   expect(toStartError(error, "/does/not/exist")).toBe(`The service cannot start: ${text}`);
 });

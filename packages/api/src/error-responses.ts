@@ -69,6 +69,11 @@ export const ERROR_RESPONSES: Readonly<Record<number, ZodOpenApiResponseObject>>
   410: errorResponse("Gone", "The webhook is disabled."),
   413: errorResponse("TooLarge", "The body is too large."),
   422: errorResponse("InvalidInput", "The input is not valid.", InvalidInput),
-  429: errorResponse("TooManyRequests", "Too many failed attempts, posts or open streams; see Retry-After.", Refusal, true),
+  429: errorResponse(
+    "TooManyRequests",
+    "Too many requests, failed attempts, posts or open streams; see Retry-After.",
+    Refusal,
+    true,
+  ),
   502: errorResponse("GatewayFailed", "A host or server that the operation needs is unreachable or returned an error."),
 };

@@ -28,7 +28,7 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
       title: "Board coordination",
       version: "1",
       description:
-        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents use the operations that are tagged with their role: agent-main, agent-lead or agent-worker.",
+        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them.",
     },
     servers: [{ url: base_url ?? "/" }],
     components: {
@@ -39,10 +39,19 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
     },
     paths,
   };
-  return createDocument(table, { override: ({ jsonSchema }) => simplifySchema(jsonSchema) }) as unknown as OpenApiDocument;
+  const document = createDocument(table, { override: ({ jsonSchema }) => simplifySchema(jsonSchema) });
+  openSchemas(document);
+  return document as unknown as OpenApiDocument;
 }
 
 const UTC_TIMESTAMP_PATTERN = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
+
+/** Lets answers have other fields, because a client must accept those that a later version adds. */
+function openSchemas(node: unknown): void {
+  if (typeof node !== "object" || node === null) return;
+  if ("additionalProperties" in node && node.additionalProperties === false) delete node.additionalProperties;
+  for (const child of Object.values(node)) openSchemas(child);
+}
 
 /** Removes keywords without information for a client: patterns of formats, the safe-integer bounds, string keys. */
 function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
@@ -66,7 +75,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
     operationId: operationIdOf(endpoint, path),
     summary: spec.summary,
     description: spec.description ?? `${spec.summary}.`,
-    tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path)],
+    tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path), ...roleTags(AGENT_ROLES[spec.as.name])],
     security,
     requestParams: {
       ...(placeholderNames(path).length > 0 ? { path: params as z.ZodObject } : {}),
@@ -100,11 +109,13 @@ function errorsOf({ method, spec }: Endpoint, path: string): number[] {
   const isIngestion = spec.lenient_params === true;
   const writes = method !== "GET";
   const errors = [
-    ...(secured ? [401, 429] : []),
+    ...(secured ? [401] : []),
     ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
     // The target of a write may be deleted concurrently.
     ...(hasId || (secured && writes) ? [404] : []),
-    ...(isIngestion ? [410, 429] : []),
+    ...(isIngestion ? [410] : []),
+    // Also public operations: API Gateway limits the requests to all of them.
+    429,
     ...(spec.body || isIngestion ? [413] : []),
     ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
     ...(spec.errors ?? []),
@@ -120,6 +131,23 @@ function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: s
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
   return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
 }
+
+const ALL_AGENTS = ["main", "lead", "worker"] as const;
+
+/** The agents that may call an operation without hints, which people call as well, by the role that it needs. */
+const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
+  PUBLIC: [],
+  USER: [],
+  MEMBER: [],
+  ADMIN: [],
+  AGENT: ALL_AGENTS,
+  LEAD: ["lead"],
+  MAIN: ["main"],
+  "USER or AGENT": ALL_AGENTS,
+  "ADMIN or AGENT": ALL_AGENTS,
+  "ADMIN or LEAD": ["lead"],
+  READER: ALL_AGENTS,
+};
 
 /** Tags that agents filter by: their role, and tags of operations that several roles share. */
 function roleTags(roles: AgentHints["roles"]): string[] {

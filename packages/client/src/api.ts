@@ -3040,15 +3040,15 @@ export interface components {
             /** @description Display name. The key is used when it is absent. */
             label?: string;
             /**
-             * @description Type of the values.
+             * @description Type of the values. Also accepted: `text (long)`, `long_text`, `true/false`, `date & time`, `datetime`.
              * @enum {string}
              */
-            field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json" | "text (long)" | "long_text" | "true/false" | "date & time" | "datetime";
+            field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json";
             /**
-             * @description When the field is shown.
+             * @description When the field is shown. Also accepted: `if set`.
              * @enum {string}
              */
-            ui_visibility?: "always" | "if_set" | "hidden" | "if set";
+            ui_visibility?: "always" | "if_set" | "hidden";
             /** @description RE2 pattern that a value must match as a whole. Only for text, text_long, date, date_time and url. */
             validation_regex?: string | null;
             /** @description What the field is for. */
@@ -3075,12 +3075,12 @@ export interface components {
              * @description Type of the values. Stored values must fit.
              * @enum {string}
              */
-            field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json" | "text (long)" | "long_text" | "true/false" | "date & time" | "datetime";
+            field_type?: "text" | "text_long" | "integer" | "decimal" | "boolean" | "date" | "date_time" | "url" | "json";
             /**
-             * @description When the field is shown.
+             * @description When the field is shown. Also accepted: `if set`.
              * @enum {string}
              */
-            ui_visibility?: "always" | "if_set" | "hidden" | "if set";
+            ui_visibility?: "always" | "if_set" | "hidden";
             /** @description RE2 pattern that a value must match as a whole. Stored values must fit. */
             validation_regex?: string | null;
             /** @description What the field is for. */
@@ -3244,7 +3244,7 @@ export interface components {
              * @description Kind of board; blank leaves it.
              * @enum {string}
              */
-            board_type?: "goal" | "project" | "ops" | "general" | "";
+            board_type?: "goal" | "project" | "ops" | "general";
             /** @description What success looks like. */
             objective?: string | null;
             /** @description Measurable criteria. */
@@ -3819,6 +3819,28 @@ export interface components {
             /** @description Whether the service works. */
             ok: boolean;
         };
+        /** @description Why a request was rejected. */
+        Refusal: {
+            /** @description What went wrong, as text or as an object with a message and further fields. */
+            detail: string | ({
+                /** @description What went wrong. */
+                message: string;
+                /** @description Machine-readable code, for rules that have one. */
+                code?: string;
+            } & {
+                [key: string]: unknown;
+            });
+            /**
+             * @description Present in a 403 to an agent.
+             * @constant
+             */
+            code?: "forbidden";
+            /**
+             * @description Present in a 403 to an agent: repeating the request does not help.
+             * @constant
+             */
+            retryable?: false;
+        };
         /** @description An OpenAPI 3.1 document. */
         OpenApiDocument: {
             [key: string]: unknown;
@@ -3851,28 +3873,6 @@ export interface components {
              * @constant
              */
             is_super_admin: false;
-        };
-        /** @description Why a request was rejected. */
-        Refusal: {
-            /** @description What went wrong, as text or as an object with a message and further fields. */
-            detail: string | ({
-                /** @description What went wrong. */
-                message: string;
-                /** @description Machine-readable code, for rules that have one. */
-                code?: string;
-            } & {
-                [key: string]: unknown;
-            });
-            /**
-             * @description Present in a 403 to an agent.
-             * @constant
-             */
-            code?: "forbidden";
-            /**
-             * @description Present in a 403 to an agent: repeating the request does not help.
-             * @constant
-             */
-            retryable?: false;
         };
         /** @description The input is not valid. */
         InvalidInput: {
@@ -4129,7 +4129,7 @@ export interface components {
             /** @description Whether a task must have a value that is not null. */
             required: boolean;
             /** @description Value of tasks that store no value for the field. */
-            default_value: unknown | null;
+            default_value: unknown;
             /** @description Boards whose tasks have the field, ordered by id. */
             board_ids: string[];
             /**
@@ -4725,8 +4725,8 @@ export interface components {
             board_id: string;
             /** @description Key that the value is stored under. */
             key: string | null;
-            /** @description The stored value: any JSON. */
-            value: unknown | null;
+            /** @description The stored value: any JSON, or null. */
+            value: unknown;
             /** @description The entry as text. */
             content: string;
             /** @description Labels; `chat` makes it a chat message. */
@@ -6134,24 +6134,24 @@ export interface components {
         };
     };
     responses: {
-        /** @description The credential is missing or not valid. */
-        Unauthenticated: {
-            headers: {
-                /** @description Id of the request in the service's log. */
-                "X-Request-Id": string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Refusal"];
-            };
-        };
-        /** @description Too many failed attempts, posts or open streams; see Retry-After. */
+        /** @description Too many requests, failed attempts, posts or open streams; see Retry-After. */
         TooManyRequests: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 /** @description Seconds after which the request may be repeated, as a whole number. */
                 "Retry-After": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
+        /** @description The credential is missing or not valid. */
+        Unauthenticated: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
                 [name: string]: unknown;
             };
             content: {
@@ -6292,9 +6292,9 @@ export type MarketplaceSkillCreate = components['schemas']['MarketplaceSkillCrea
 export type SkillPackCreate = components['schemas']['SkillPackCreate'];
 export type SkillPackUpdate = components['schemas']['SkillPackUpdate'];
 export type Health = components['schemas']['Health'];
+export type Refusal = components['schemas']['Refusal'];
 export type OpenApiDocument = components['schemas']['OpenApiDocument'];
 export type User = components['schemas']['User'];
-export type Refusal = components['schemas']['Refusal'];
 export type InvalidInput = components['schemas']['InvalidInput'];
 export type FieldProblem = components['schemas']['FieldProblem'];
 export type Ok = components['schemas']['Ok'];
@@ -6387,8 +6387,8 @@ export type SkillPackSyncRun = components['schemas']['SkillPackSyncRun'];
 export type SoulsFound = components['schemas']['SoulsFound'];
 export type SoulEntry = components['schemas']['SoulEntry'];
 export type Soul = components['schemas']['Soul'];
-export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
+export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseInvalidInput = components['responses']['InvalidInput'];
@@ -6416,6 +6416,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
         };
     };
     get_healthz: {
@@ -6436,6 +6437,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
         };
     };
     get_readyz: {
@@ -6456,6 +6458,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description The service is not ready. */
             503: {
                 headers: {
@@ -6485,6 +6488,7 @@ export interface operations {
                     "application/json": components["schemas"]["OpenApiDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
         };
     };
     get_user: {

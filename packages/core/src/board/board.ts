@@ -119,7 +119,7 @@ export type CreateBoard = z.infer<typeof CreateBoard>;
 /** Forms send a blank type for "leave it as it is". */
 const BoardTypeOrBlank = z
   .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
-  .meta({ override: { type: "string", enum: [...BoardType.options, ""] } })
+  .meta({ override: { type: "string", enum: BoardType.options } })
   .describe("Kind of board; blank leaves it.");
 
 export const UpdateBoard = z

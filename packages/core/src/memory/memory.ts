@@ -20,7 +20,7 @@ export const MemoryEntry = z
     id: Id.describe("Id of the entry."),
     board_id: Id.describe("Board that the memory belongs to."),
     key: z.string().nullable().describe("Key that the value is stored under."),
-    value: z.unknown().nullable().describe("The stored value: any JSON."),
+    value: z.unknown().describe("The stored value: any JSON, or null."),
     content: z.string().describe("The entry as text."),
     tags: z.array(z.string()).nullable().describe("Labels; `chat` makes it a chat message."),
     source: z.string().nullable().describe("Where the entry comes from."),

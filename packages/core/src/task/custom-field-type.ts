@@ -9,7 +9,10 @@ export type FieldType = (typeof FIELD_TYPES)[number];
 export const FieldType = z.enum(FIELD_TYPES);
 export const Visibility = z.enum(VISIBILITIES);
 
-/** Accepts a name or one of its aliases in any case, and returns the name. */
+/**
+ * Accepts a name or one of its aliases in any case, and returns the name. The OpenAPI document has the names only, because
+ * generators would make the same constant of a name and its alias.
+ */
 const enumWithAliases = <const Name extends string>(names: readonly [Name, ...Name[]], aliases: Readonly<Record<string, Name>>) =>
   z
     .string()
@@ -17,7 +20,7 @@ const enumWithAliases = <const Name extends string>(names: readonly [Name, ...Na
     .toLowerCase()
     .transform((text) => (Object.hasOwn(aliases, text) ? aliases[text]! : text))
     .pipe(z.enum(names))
-    .meta({ override: { type: "string", enum: [...names, ...Object.keys(aliases)] } });
+    .meta({ override: { type: "string", enum: [...names] } });
 
 export const FieldTypeIn = enumWithAliases(FIELD_TYPES, {
   "text (long)": "text_long",

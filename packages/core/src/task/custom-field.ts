@@ -35,7 +35,7 @@ export const CustomField = z
     validation_regex: z.string().nullable().describe("RE2 pattern that a text value must match as a whole."),
     description: z.string().nullable().describe("What the field is for."),
     required: z.boolean().describe("Whether a task must have a value that is not null."),
-    default_value: z.unknown().nullable().describe("Value of tasks that store no value for the field."),
+    default_value: z.unknown().describe("Value of tasks that store no value for the field."),
     board_ids: z.array(Id).describe("Boards whose tasks have the field, ordered by id."),
     created_at: Instant.describe("When the field was created."),
     updated_at: Instant.describe("When the field last changed."),
@@ -59,8 +59,10 @@ const Pattern = z
   .describe("RE2 pattern that a value must match as a whole. Only for text, text_long, date, date_time and url.");
 
 const fields = {
-  field_type: FieldTypeIn.describe("Type of the values."),
-  ui_visibility: VisibilityIn.describe("When the field is shown."),
+  field_type: FieldTypeIn.describe(
+    "Type of the values. Also accepted: `text (long)`, `long_text`, `true/false`, `date & time`, `datetime`.",
+  ),
+  ui_visibility: VisibilityIn.describe("When the field is shown. Also accepted: `if set`."),
   description: TextOrNull(MAX_TEXT).describe("What the field is for."),
   required: z.boolean().describe("Whether a task must have a value that is not null."),
   default_value: z.unknown().describe("Value of tasks that store no value for the field; null means no default."),

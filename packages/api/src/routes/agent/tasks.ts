@@ -95,7 +95,7 @@ export const agentTasks = [
       operation_id: "agent_task_delete",
       returns: Ok,
       agent: agentHints({
-        roles: ["lead", "worker"],
+        roles: ["lead"],
         required_actor: "board_lead",
         intent: "agent_task_delete",
         when_to_use: ["A task was created by mistake or is a duplicate"],

@@ -10,7 +10,7 @@ export const API = `api() { curl -fsS -m 30 -H "X-Agent-Token: $(get AUTH_TOKEN)
 
 /** jq program that lists the operations of a role: method, path, operationId, intent, when to use, routing policy. */
 export const INDEX = `.paths | to_entries[] | .key as $path | .value | to_entries[]
-  | .key as $method | .value | objects | select((.tags // []) | index($tag))
+  | .key as $method | .value | objects | select((.tags // []) | index("agent") and index($tag))
   | [($method | ascii_upcase), $path, .operationId, .["x-llm-intent"],
      ((.["x-when-to-use"] // []) | join("; ")), ((.["x-routing-policy"] // []) | join("; "))]
   | @tsv`;
