@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, lte, or, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
@@ -41,7 +41,11 @@ export async function openCircuit(
         failures: sql`${gateway_circuits.failures} + 1`,
         retry_at: sql`${ctx.now().toISOString()}::timestamptz + make_interval(secs => ${wait} / 1000)`,
       },
-      setWhere: lte(gateway_circuits.changed_at, started_at),
+      // Of attempts that ran at the same time, only the first one lengthens the wait.
+      setWhere: and(
+        lte(gateway_circuits.changed_at, started_at),
+        or(gateway_circuits.half_open, lte(gateway_circuits.retry_at, ctx.now())),
+      )!,
     })
     .returning({ failures: gateway_circuits.failures });
   if (circuit?.failures !== 1) return;
