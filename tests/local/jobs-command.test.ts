@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { Db } from "@board/core/context";
 import { openPglite } from "@board/core/db/pglite";
@@ -6,7 +6,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/db/schema";
 import { silentLog } from "@board/core/log";
 import { asc } from "drizzle-orm";
-import { afterEach, describe, expect, inject, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { startPostgres } from "../support/postgres.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
@@ -53,14 +53,8 @@ async function withFolder<T>(folder: string, work: (db: Db) => Promise<T>): Prom
 }
 
 async function filledFolder(): Promise<{ folder: string; stored: Stored }> {
-  const folder = temporaryFolder();
-  const database = await openPglite({
-    folder: path.join(folder, "database"),
-    dump: new Blob([readFileSync(inject("template"))]),
-  });
-  const stored = await addJobs(database.db);
-  await database.close();
-  return { folder, stored };
+  const folder = dataFolder();
+  return { folder, stored: await withFolder(folder, addJobs) };
 }
 
 describe("the jobs command on the embedded database", () => {

@@ -24,12 +24,12 @@ afterAll(async () => {
   await surroundings.close();
 });
 
-test("a post to a webhook survives a lost connection at each of its statements", { timeout: 60_000 }, async () => {
+test("a post to a webhook survives a lost connection at each of its statements", { timeout: 120_000 }, async () => {
   await cutAtEachStatement(surroundings, server, prepared, operations["a post to a webhook"]!);
   expect(server.isAlive()).toBe(true);
 });
 
-test("a restart of the database loses nothing, and the service recovers", { timeout: 60_000 }, async () => {
+test("a restart of the database loses nothing, and the service recovers", { timeout: 120_000 }, async () => {
   const name = "database restarted";
   const run = await runFault(surroundings, server, prepared, { name, fault: databaseFaults[name]!, database, seed: SEED });
   expect(run.alive).toBe(true);

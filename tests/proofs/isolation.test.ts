@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
-import { createTenants, expectUnharmed, type Outside, runAttack, startOutside, type Tenants } from "./isolation/run.ts";
+import { createTenants, expectCorrect, type Outside, runAttack, startOutside, type Tenants } from "./isolation/run.ts";
 
 // These are a few of the attacks of `npm run test:isolation`.
 const ATTACKS: [name: string, seconds: number][] = [
@@ -26,10 +26,11 @@ afterAll(async () => {
 
 test.each(ATTACKS)(
   "an organization works as usual while another one attacks with %s",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (name, seconds) => {
     const outcome = await runAttack(server, outside, tenants, { name, seed: SEED, seconds });
     expect(outcome.alive).toBe(true);
-    expectUnharmed(outcome);
+    // Other tests run at the same time, so that only the whole proof limits how long the work may take.
+    expectCorrect(outcome);
   },
 );

@@ -171,11 +171,17 @@ const failuresOf = (samples: readonly Sample[]) =>
   samples.filter(({ status }) => typeof status === "string" || status >= 300).map(({ kind, status }) => `${kind}: ${status}`);
 
 /** The promise of the proof. */
-export function expectUnharmed({ samples, tally, alive, obeyed, summary }: Outcome): void {
+export function expectUnharmed(outcome: Outcome): void {
+  expectCorrect(outcome);
+  expect(failuresOf(outcome.samples)).toEqual([]);
+  expect(outcome.summary["p99"]).toBeLessThanOrEqual(MAX_P99_MS);
+}
+
+/** The part of the promise that does not depend on the speed of the machine. */
+export function expectCorrect({ samples, tally, alive, obeyed }: Outcome): void {
   expect(alive).toBe(true);
   expect(samples.length).toBeGreaterThan(0);
-  expect(failuresOf(samples)).toEqual([]);
-  expect(summary["p99"]).toBeLessThanOrEqual(MAX_P99_MS);
+  expect(samples.filter(({ status }) => typeof status === "number" && status >= 300)).toEqual([]);
   expect(obeyed).toEqual([]);
   expect(Object.keys(tally).filter((status) => status === "500" || status.startsWith("error"))).toEqual([]);
 }
