@@ -97,10 +97,12 @@ describe("the failure of one agent is an error entry, and the other agents are s
     const old = await createWorld({ environment: { GATEWAY_MIN_VERSION: "2026.2.1" } } satisfies WorldOptions);
     onTestFinished(() => old.close());
     const { fake, home, lead, worker, main } = await start("2026.2.9", old);
-    const strict = await createWorld({ environment: { GATEWAY_MIN_VERSION: "2026.5.1" }, database: databaseOf(old) });
+    const { issuer } = old.identities;
+    const environment = { GATEWAY_MIN_VERSION: "2026.5.1", OIDC_ISSUER: issuer, OIDC_JWKS_URL: `${issuer}keys` };
+    const strict = await createWorld({ environment, database: databaseOf(old) });
     onTestFinished(() => strict.close());
     const path = `/api/v1/gateways/${home.gateway_id}/templates/sync`;
-    const { status, body } = await strict.call("POST", path, { token: await strict.identities.token(home.owner.subject) });
+    const { status, body } = await strict.call("POST", path, { token: home.owner.token });
     expect(status).toBe(200);
     expect(body.errors).toEqual([entry(lead, home.board_id, "Gateway rejected required lead workspace files as unsupported")]);
     expect([ids(body), body.agents_skipped, body.warnings]).toEqual([[worker.id, main.id], 1, []]);
