@@ -8,16 +8,22 @@ export default $config({
     return appSettings(stage);
   },
   async run() {
-    const { api } = await import("./infra/api.ts");
-    const { domainTarget } = await import("./infra/api-gateway.ts");
+    await import("./infra/api.ts");
+    const { apiUrl, domainTarget } = await import("./infra/api-gateway.ts");
     const { eventBus } = await import("./infra/event-bus.ts");
-    const { streamFunction } = await import("./infra/stream.ts");
+    const { streamDomainTarget, streamUrl } = await import("./infra/stream.ts");
     await import("./infra/deliveries.ts");
     await import("./infra/syncs.ts");
     await import("./infra/probes.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
     await import("./infra/dashboard.ts");
-    return { url: api.url, streams: streamFunction.url, bus: eventBus.name, ...(domainTarget ? { domainTarget } : {}) };
+    return {
+      url: apiUrl,
+      streams: streamUrl,
+      bus: eventBus.name,
+      ...(domainTarget ? { domainTarget } : {}),
+      ...(streamDomainTarget ? { streamDomainTarget } : {}),
+    };
   },
 });

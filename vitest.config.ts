@@ -1,9 +1,19 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/support/sequencer.ts";
 
+/** Take minutes in all, because they fill disks, answers or connections, or wait for hosts: `npm run test:slow`. */
+export const SLOW_FILES = [
+  "tests/api/answer-size.test.ts",
+  "tests/local/{full-disk,unfinished-bodies}.test.ts",
+  "tests/provisioning/{heartbeat-config,lost-files}.test.ts",
+  "tests/gateway/session-operations.test.ts",
+  "tests/subscription/silent-receivers.test.ts",
+];
+
 export default defineConfig({
   test: {
     include: ["tests/*/*.test.ts"],
+    exclude: SLOW_FILES,
     globalSetup: ["tests/support/database-template.ts"],
     pool: "forks",
     // Workers are kept, since loading the service and warming up the embedded database take longer than most files.

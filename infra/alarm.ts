@@ -12,10 +12,14 @@ type RunbookSection =
   | "Dead letters"
   | "A queue is late"
   | "Jobs wait"
+  | "Deliveries take long"
+  | "Schedules have stopped"
   | "Errors"
   | "Throttles"
+  | "Concurrency of the account"
   | "Streams are full"
   | "Streams are late"
+  | "The container of streams"
   | "A schedule fails";
 
 interface AlarmSpec {
@@ -24,31 +28,40 @@ interface AlarmSpec {
   section: RunbookSection;
   /** The alarm is raised above this value. */
   threshold: number;
+  /** How many periods the alarm looks at, and how many of them must be above the threshold: one of one by default. */
+  periods?: { of: number; breaching: number };
+  /** Raises the alarm below the threshold instead, also when there is no data. */
+  when_missing?: boolean;
 }
 
 export interface Metric {
   namespace: string;
   metricName: string;
   dimensions?: Record<string, $util.Input<string>>;
-  statistic: "Maximum" | "Sum";
+  statistic: "Maximum" | "Sum" | "SampleCount" | "p99";
   /** Seconds. */
   period: number;
 }
 
-const commonArgs = (name: string, { summary, section, threshold }: AlarmSpec) => ({
+const commonArgs = (name: string, { summary, section, threshold, periods, when_missing = false }: AlarmSpec) => ({
   name: resourceName(name),
   alarmDescription: `${summary}. See "${section}" in docs/operating.md.`,
   threshold,
-  comparisonOperator: "GreaterThanThreshold",
-  // One period is enough, and no data means no problem.
-  evaluationPeriods: 1,
-  treatMissingData: "notBreaching",
+  comparisonOperator: when_missing ? "LessThanThreshold" : "GreaterThanThreshold",
+  evaluationPeriods: periods?.of ?? 1,
+  ...(periods ? { datapointsToAlarm: periods.breaching } : {}),
+  treatMissingData: when_missing ? "breaching" : "notBreaching",
   alarmActions: [topic.arn],
   okActions: [topic.arn],
 });
 
-export const alarm = (name: string, metric: Metric, spec: AlarmSpec) =>
-  new aws.cloudwatch.MetricAlarm(name, { ...metric, ...commonArgs(name, spec) });
+export const alarm = (name: string, { statistic, ...metric }: Metric, spec: AlarmSpec) =>
+  new aws.cloudwatch.MetricAlarm(name, {
+    ...metric,
+    // CloudWatch has a separate field for percentiles.
+    ...(statistic === "p99" ? { extendedStatistic: statistic } : { statistic }),
+    ...commonArgs(name, spec),
+  });
 
 /** CloudWatch's limit for an alarm on an expression. */
 export const MAX_METRICS_PER_ALARM = 10;

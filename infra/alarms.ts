@@ -1,9 +1,18 @@
 import { deliveries, probes, type Queue, stream, syncs } from "../packages/functions/src/manifest.ts";
+import { accountConcurrency } from "./account.ts";
 import { alarm, expressionAlarm, MAX_METRICS_PER_ALARM } from "./alarm.ts";
 import { apiFunctions } from "./api.ts";
 import { deliveriesConsumer } from "./deliveries.ts";
 import { deadJobsMetric } from "./dead-jobs.ts";
-import { apiMetric, functionMetric, queueMetric, serviceMetric } from "./metrics.ts";
+import {
+  accountMetric,
+  apiMetric,
+  FIVE_MINUTES,
+  functionMetric,
+  queueMetric,
+  serviceMetric,
+  containerMetric,
+} from "./metrics.ts";
 import {
   deliveryDeadLetters,
   deliveryQueue,
@@ -15,7 +24,7 @@ import {
 } from "./queue.ts";
 import { probesConsumer } from "./probes.ts";
 import { stageSettings } from "./stage.ts";
-import { streamFunction } from "./stream.ts";
+import { streamFunction, streamService } from "./stream.ts";
 import { syncsConsumer } from "./syncs.ts";
 import { tickMinutes } from "./tick.ts";
 
@@ -65,6 +74,23 @@ alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
   threshold: (tickMinutes + 10) * 60,
 });
 
+// A period may be empty because a run was late, so that only several in a row mean that no run takes place.
+alarm("SchedulesStopped", serviceMetric("JobAge", "SampleCount", tickMinutes * 60), {
+  summary: "No scheduled run has reported for three intervals: lost wake-ups, due syncs and silent agents go unnoticed",
+  section: "Schedules have stopped",
+  threshold: 1,
+  periods: { of: 3, breaching: 3 },
+  when_missing: true,
+});
+
+// Two periods, because the posts that waited for a host raise the percentile once when it comes back.
+alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
+  summary: "One in a hundred webhook posts, or the only ones, reached the agent later than the target of five seconds",
+  section: "Deliveries take long",
+  threshold: 5_000,
+  periods: { of: 3, breaching: 2 },
+});
+
 // Recorded by the same runs. Sessions of the service end a transaction without statements after a minute.
 alarm("StreamsLate", serviceMetric("StreamHorizonAge", "Maximum", tickMinutes * 60), {
   summary: "A transaction has been open in the database for more than a minute: all streams wait for it to end",
@@ -100,7 +126,9 @@ expressionAlarm(
 );
 
 // Not the 429 responses of API Gateway, which are its configured limit: here a request reached Lambda but got no sandbox.
-const throttles = [...apiFunctions, streamFunction].map(({ name }) => functionMetric(name, "Throttles"));
+const throttles = [...apiFunctions, ...(streamFunction ? [streamFunction] : [])].map(({ name }) =>
+  functionMetric(name, "Throttles"),
+);
 for (let part = 0; part * MAX_METRICS_PER_ALARM < throttles.length; part += 1)
   expressionAlarm(
     `FunctionsThrottled${part + 1}`,
@@ -117,9 +145,33 @@ for (let part = 0; part * MAX_METRICS_PER_ALARM < throttles.length; part += 1)
     },
   );
 
-if (stageSettings($app.stage).reserve_concurrency)
+// Includes what is reserved for single functions. Other programs of the account use it up too.
+alarm("AccountConcurrencyHigh", accountMetric("ClaimedAccountConcurrency"), {
+  summary: `More than 80 % of the ${accountConcurrency} concurrent executions of the account are in use: soon requests are throttled`,
+  section: "Concurrency of the account",
+  threshold: 0.8 * accountConcurrency,
+});
+
+if (streamFunction && stageSettings($app.stage).reserve_concurrency)
   alarm("StreamsNearlyFull", functionMetric(streamFunction.name, "ConcurrentExecutions", "Maximum"), {
     summary: `More than 80 % of the ${stream.max_concurrency} possible concurrent streams are open`,
     section: "Streams are full",
     threshold: 0.8 * stream.max_concurrency,
   });
+
+if (streamService) {
+  alarm("StreamsDown", containerMetric(streamService.dimensions, "CPUUtilization", "SampleCount"), {
+    summary: "No container of streams has been running for three minutes: pages do not update by themselves",
+    section: "The container of streams",
+    threshold: 1,
+    periods: { of: 3, breaching: 3 },
+    when_missing: true,
+  });
+  for (const metricName of ["CPUUtilization", "MemoryUtilization"])
+    alarm(`Streams${metricName}`, containerMetric(streamService.dimensions, metricName, "Maximum"), {
+      summary: "The container of streams is nearly at its limit: streams become late or break",
+      section: "The container of streams",
+      threshold: 80,
+      periods: { of: 3, breaching: 3 },
+    });
+}

@@ -1,11 +1,11 @@
-import { type ApiGroup, groups } from "../packages/functions/src/manifest.ts";
-import { apiGateway } from "./api-gateway.ts";
+import { type ApiGroup, groups, webhookRoutes } from "../packages/functions/src/manifest.ts";
+import { apiGateway, throttleAfter } from "./api-gateway.ts";
 import { environment } from "./environment.ts";
 import { commonFunctionArgs, toSizeArgs } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
 import { enqueuePermissions } from "./queue.ts";
 import { stageSettings } from "./stage.ts";
-import { streamFunction } from "./stream.ts";
+import { streamUrl } from "./stream.ts";
 
 const { reserve_concurrency } = stageSettings($app.stage);
 
@@ -13,6 +13,7 @@ const { reserve_concurrency } = stageSettings($app.stage);
 const componentName = (group: string) => group.replaceAll(/(?:^|-)(.)/g, (_match, first: string) => first.toUpperCase());
 
 export const apiFunctions: sst.aws.Function[] = [];
+const throttled: $util.Output<$util.Resource>[] = [];
 
 // With an inline handler, route() would create a function per route. With an ARN, the routes of a group share one.
 for (const [name, group] of Object.entries<ApiGroup>(groups)) {
@@ -21,13 +22,15 @@ for (const [name, group] of Object.entries<ApiGroup>(groups)) {
     ...toSizeArgs(group),
     handler: `packages/functions/src/api/${name}.handler`,
     description: `API: ${name}`,
-    environment: { ...environment, STREAM_URL: streamFunction.url },
+    environment: { ...environment, STREAM_URL: streamUrl },
     permissions: group.enqueues === false ? [] : enqueuePermissions,
     ...(reserve_concurrency && group.max_concurrency ? { concurrency: { reserved: group.max_concurrency } } : {}),
     transform: afterMigration,
   });
   apiFunctions.push(fn);
-  for (const route of group.routes) apiGateway.route(route, fn.arn);
+  for (const route of group.routes) {
+    const { nodes } = apiGateway.route(route, fn.arn);
+    if (webhookRoutes.includes(route)) throttled.push(nodes.route);
+  }
 }
-
-export const api = apiGateway;
+throttleAfter(throttled);

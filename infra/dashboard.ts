@@ -2,7 +2,16 @@
 import type { Metric } from "./alarm.ts";
 import { deadJobsMetric } from "./dead-jobs.ts";
 import { deliveriesConsumer } from "./deliveries.ts";
-import { apiMetric, functionMetric, queueMetric, serviceMetric, SERVICE_NAMESPACE } from "./metrics.ts";
+import {
+  accountMetric,
+  apiMetric,
+  FIVE_MINUTES,
+  functionMetric,
+  queueMetric,
+  serviceMetric,
+  containerMetric,
+  SERVICE_NAMESPACE,
+} from "./metrics.ts";
 import { probesConsumer } from "./probes.ts";
 import {
   deliveryDeadLetters,
@@ -14,10 +23,8 @@ import {
   syncQueue,
 } from "./queue.ts";
 import { scheduler } from "./schedules.ts";
-import { streamFunction } from "./stream.ts";
+import { streamFunction, streamService } from "./stream.ts";
 import { syncsConsumer } from "./syncs.ts";
-
-const FIVE_MINUTES = 300;
 
 type ChartLine = (Omit<Metric, "statistic"> & { statistic: string }) | { expression: string };
 
@@ -60,7 +67,15 @@ const charts: Record<string, ChartLine[]> = {
   "Background errors": [deliveriesConsumer.name, syncsConsumer.name, probesConsumer.name, scheduler.name].map((name) =>
     functionMetric(name, "Errors"),
   ),
-  "Open streams": [functionMetric(streamFunction.name, "ConcurrentExecutions", "Maximum")],
+  "Concurrency of the account": [accountMetric("ClaimedAccountConcurrency")],
+  ...(streamFunction ? { "Open streams": [functionMetric(streamFunction.name, "ConcurrentExecutions", "Maximum")] } : {}),
+  ...(streamService
+    ? {
+        "Container of streams, %": ["CPUUtilization", "MemoryUtilization"].map((metricName) =>
+          containerMetric(streamService!.dimensions, metricName, "Maximum"),
+        ),
+      }
+    : {}),
 };
 
 /** Places three charts in a row of 24 columns. */

@@ -1,5 +1,5 @@
 import { budgetVariables } from "../packages/core/src/budgets.ts";
-import { apiGateway } from "./api-gateway.ts";
+import { apiUrl } from "./api-gateway.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
 import { deliveryQueue, probeQueue, syncQueue } from "./queue.ts";
@@ -13,6 +13,9 @@ const OPTIONAL = [
   "AUTH_MODE",
   "BASE_URL",
   "BOARD_EVENTS",
+  "CONSOLE_OIDC_CLIENT_ID",
+  "CONSOLE_OIDC_ORIGINS",
+  "CONSOLE_OIDC_SCOPE",
   "CORS_ORIGINS",
   "DATABASE_CONNECT_TIMEOUT_SECONDS",
   "DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS",
@@ -36,7 +39,7 @@ const OPTIONAL = [
 
 /** Environment variables of all functions except the migration. */
 export const environment = {
-  BASE_URL: apiGateway.url,
+  BASE_URL: apiUrl,
   DELIVERIES_QUEUE_URL: deliveryQueue.url,
   SYNCS_QUEUE_URL: syncQueue.url,
   PROBES_QUEUE_URL: probeQueue.url,

@@ -2,7 +2,7 @@
 import type { Metric } from "./alarm.ts";
 import { apiGateway } from "./api-gateway.ts";
 
-const FIVE_MINUTES = 300;
+export const FIVE_MINUTES = 300;
 
 type Name = $util.Input<string>;
 
@@ -22,6 +22,14 @@ export const functionMetric = (name: Name, metricName: string, statistic: Metric
   period: FIVE_MINUTES,
 });
 
+/** A metric of all functions of the account in this region. */
+export const accountMetric = (metricName: string): Metric => ({
+  namespace: "AWS/Lambda",
+  metricName,
+  statistic: "Maximum",
+  period: 60,
+});
+
 export const apiMetric = (metricName: string): Metric => ({
   namespace: "AWS/ApiGateway",
   metricName,
@@ -29,6 +37,13 @@ export const apiMetric = (metricName: string): Metric => ({
   statistic: "Sum",
   period: FIVE_MINUTES,
 });
+
+/** A metric of the containers of a service. */
+export const containerMetric = (
+  dimensions: NonNullable<Metric["dimensions"]>,
+  metricName: string,
+  statistic: Metric["statistic"],
+): Metric => ({ namespace: "AWS/ECS", metricName, dimensions, statistic, period: 60 });
 
 /** The namespace of the metrics that the functions record. Their names are in packages/core/src/meter.ts. */
 export const SERVICE_NAMESPACE = "BoardCoordination";

@@ -1,6 +1,6 @@
 import { migrate } from "../packages/functions/src/manifest.ts";
 import { directConnection } from "./database.ts";
-import { commonFunctionArgs, lambdaOnlyRole, toSizeArgs } from "./function.ts";
+import { commonFunctionArgs, commonTransform, toSizeArgs } from "./function.ts";
 
 const migrateFunction = new sst.aws.Function("Migrate", {
   ...commonFunctionArgs,
@@ -10,11 +10,11 @@ const migrateFunction = new sst.aws.Function("Migrate", {
   environment: { ...directConnection, ...(process.env.LOG_LEVEL ? { LOG_LEVEL: process.env.LOG_LEVEL } : {}) },
   // In a live session, the invocation by the deployment would go to a local process that is not running yet.
   dev: false,
-  transform: lambdaOnlyRole,
+  transform: commonTransform,
 });
 
 /** Invoked by every deployment, even without new migrations: it takes a second, and the database may have been replaced. */
-const migration = new aws.lambda.Invocation("Migration", {
+export const migration = new aws.lambda.Invocation("Migration", {
   functionName: migrateFunction.name,
   input: JSON.stringify({}),
   triggers: { deployedAt: new Date().toISOString() },
@@ -25,8 +25,9 @@ const migration = new aws.lambda.Invocation("Migration", {
  * code runs on the new schema, so a migration may only add; columns in use are dropped by a later deployment.
  */
 export const afterMigration = {
-  ...lambdaOnlyRole,
-  function: (_args, options) => {
+  ...commonTransform,
+  function: (args, options) => {
+    commonTransform.function(args);
     options.dependsOn = migration;
   },
 } satisfies sst.aws.FunctionArgs["transform"];

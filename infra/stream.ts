@@ -1,21 +1,13 @@
-import { stream } from "../packages/functions/src/manifest.ts";
-import { environment } from "./environment.ts";
-import { commonFunctionArgs, toSizeArgs } from "./function.ts";
-import { afterMigration } from "./migrate.ts";
-import { stageSettings } from "./stage.ts";
+import { createStreamFunction } from "./stream-function.ts";
+import { createStreamService } from "./stream-service.ts";
 
-const { reserve_concurrency } = stageSettings($app.stage);
-const { STREAM_MAX_SECONDS } = process.env;
+const { STREAM_DOMAIN: domain } = process.env;
 
-/** The service handles authentication and CORS itself: the CORS of the function URL would allow every origin. */
-export const streamFunction = new sst.aws.Function("Stream", {
-  ...commonFunctionArgs,
-  ...toSizeArgs(stream),
-  handler: "packages/functions/src/stream.handler",
-  description: "Streams",
-  environment: { ...environment, ...(STREAM_MAX_SECONDS ? { STREAM_MAX_SECONDS } : {}) },
-  streaming: true,
-  url: { authorization: "none", cors: false },
-  ...(reserve_concurrency ? { concurrency: { reserved: stream.max_concurrency } } : {}),
-  transform: afterMigration,
-});
+/** Streams are served by a container if they have a domain, which a function URL cannot have, else by a function. */
+export const streamFunction = domain ? null : createStreamFunction();
+export const streamService = domain ? createStreamService(domain) : null;
+
+export const streamUrl = domain ? `https://${domain}` : streamFunction!.url;
+
+/** The target for a DNS record of STREAM_DOMAIN that is created by hand. */
+export const streamDomainTarget = streamService?.address;

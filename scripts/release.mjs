@@ -1,11 +1,11 @@
 // Makes a release: npm run release -- patch|minor|major [--dry-run]. Writes the version and the changelog, commits, tags,
-// and packs the client. It pushes nothing, so that the release can still be inspected and undone.
+// and packs the client and the command line. It pushes nothing, so that the release can still be inspected and undone.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
-const CLIENT = "packages/client";
+const PUBLISHED = ["client", "cli"].map((name) => `packages/${name}`);
 const UNRELEASED = "## [Unreleased]";
 const LEVELS = ["major", "minor", "patch"];
 
@@ -73,7 +73,10 @@ const written = [...manifests, "package-lock.json", "CHANGELOG.md"];
 console.log(`${current} -> ${version}\n\n${changelog.notes}\n`);
 if (isDry) {
   console.log(`Dry run: nothing was written. A release would change ${written.join(", ")}.`);
-  console.log(run("npm", "pack", "--dry-run", "--json", "--workspace", CLIENT) && `${CLIENT} can be packed.`);
+  for (const folder of PUBLISHED) {
+    run("npm", "run", "--silent", "build", "--workspace", folder);
+    console.log(run("npm", "pack", "--dry-run", "--json", `./${folder}/dist`) && `${folder} can be packed.`);
+  }
   process.exit(0);
 }
 
@@ -93,6 +96,10 @@ run("git", "add", "--", ...written);
 run("git", "commit", "--message", `Release ${version}`);
 run("git", "tag", "--annotate", tag, "--message", `Release ${version}`);
 mkdirSync(path.join(root, "dist"), { recursive: true });
-const packed = run("npm", "pack", "--silent", "--workspace", CLIENT, "--pack-destination", "dist");
-console.log(`Committed and tagged ${tag}; the client is packed as dist/${packed}. Publish the release with:\n`);
+const packed = PUBLISHED.map((folder) => {
+  run("npm", "run", "--silent", "build", "--workspace", folder);
+  return `dist/${run("npm", "pack", "--silent", `./${folder}/dist`, "--pack-destination", "dist")}`;
+});
+console.log(`Committed and tagged ${tag}; the packages are ${packed.join(" and ")}. Publish the release with:\n`);
 console.log(`  git push origin main ${tag}`);
+for (const archive of packed) console.log(`  npm publish ${archive}`);

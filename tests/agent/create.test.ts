@@ -46,6 +46,7 @@ describe("creating an agent", () => {
       identity_template: null,
       soul_template: null,
       last_provision_error: null,
+      requests_per_minute: null,
       created_at: expect.any(String),
       updated_at: agent.created_at,
     });

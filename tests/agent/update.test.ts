@@ -99,6 +99,8 @@ describe("changing an agent's fields", () => {
       { kind: "config.heartbeat", payload: { gateway_id: home.gateway_id, agent_ids: [ann.id] }, lane: home.gateway_id },
     ]);
     expect(await jobsOf(() => patch({ heartbeat_config: { every: "16m" }, name: "Anna" }))).toMatchObject([updateJob(ann.id)]);
+    expect(await jobsOf(() => patch({ requests_per_minute: 60 }))).toEqual([]);
+    expect((await rowOf()).requests_per_minute).toBe(60);
   });
 
   test("force rewrites all files, whether or not a field changes", async () => {

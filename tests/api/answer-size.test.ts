@@ -31,6 +31,7 @@ const ARRAYS = [
 
 function toQuery(path: string, { spec }: Endpoint, board_id: string): string {
   if (path.includes("/gateway/") || /gateways\/(status|sessions|commands)/.test(path)) return `?board_id=${board_id}`;
+  if (path === "/api/v1/agent/inbox") return "?limit=50";
   if (path.endsWith("snapshot")) return "?include_done=true&include_self=true&per_board_task_limit=100";
   const takesLimit = JSON.stringify(spec.query?.def ?? {}).includes('"limit"');
   if (!takesLimit || ARRAYS.includes(path)) return "";

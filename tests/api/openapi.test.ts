@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { runInNewContext } from "node:vm";
 import { endpoints } from "@board/api/groups";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,6 +11,7 @@ interface Operation {
   description: string;
   tags: string[];
   parameters?: unknown[];
+  deprecated?: boolean;
   requestBody?: unknown;
   responses: Record<string, unknown>;
   [extension: `x-${string}`]: unknown;
@@ -18,6 +20,7 @@ interface Operation {
 let world: World;
 let document: {
   openapi: string;
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, unknown>; responses: Record<string, unknown> };
 };
@@ -65,15 +68,17 @@ const forAgents = () => operations().filter(({ operation }) => operation.tags.in
 
 test("an operation documents exactly the statuses that it can answer with", () => {
   const statuses = (method: string, path: string) => Object.keys(document.paths[path]![method]!.responses).join(" ");
-  expect(statuses("get", "/api/v1/users/me")).toBe("200 401 429");
-  expect(statuses("get", "/api/v1/tags")).toBe("200 401 422 429");
-  expect(statuses("post", "/api/v1/tags")).toBe("200 401 403 404 409 413 422 429");
-  expect(statuses("delete", "/api/v1/tags/{tag_id}")).toBe("200 401 403 404 422 429");
-  expect(statuses("get", "/api/v1/boards/{board_id}")).toBe("200 401 404 422 429");
-  expect(statuses("get", "/api/v1/boards/{board_id}/tasks")).toBe("200 401 403 404 422 429");
-  expect(statuses("get", "/api/v1/gateways/sessions")).toBe("200 401 403 404 422 429 502");
-  expect(statuses("delete", "/api/v1/users/me")).toBe("200 401 403 404 422 429");
-  expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("202 403 404 410 413 429");
+  expect(statuses("get", "/api/v1/users/me")).toBe("200 304 401 429 503");
+  expect(statuses("get", "/api/v1/tags")).toBe("200 304 401 422 429 503");
+  expect(statuses("post", "/api/v1/tags")).toBe("200 400 401 403 404 408 409 413 422 429 503");
+  expect(statuses("delete", "/api/v1/tags/{tag_id}")).toBe("200 401 403 404 412 422 429 503");
+  expect(statuses("get", "/api/v1/boards/{board_id}")).toBe("200 304 401 404 422 429 503");
+  expect(statuses("get", "/api/v1/boards/{board_id}/tasks")).toBe("200 304 401 403 404 422 429 503");
+  expect(statuses("get", "/api/v1/gateways/sessions")).toBe("200 304 401 403 404 422 429 502 503");
+  expect(statuses("delete", "/api/v1/users/me")).toBe("200 401 403 404 422 429 503");
+  expect(statuses("get", "/api/v1/boards/{board_id}/tasks/stream")).toBe("200 401 403 404 422 429 503");
+  expect(statuses("get", "/healthz")).toBe("200 304 429");
+  expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("200 202 400 403 404 408 410 413 429 503");
 });
 
 test("work that may continue after the answer is documented as 202, with the operation that shows its progress", () => {
@@ -113,12 +118,19 @@ test("every operation for agents documents when and how to use it", () => {
 /** Method, path below the prefix, tags, intent, required caller, and the operation id where agents rely on it. */
 const AGENT_OPERATIONS = [
   "get /agent/healthz              | main lead worker | agent_auth_health                  | any_agent",
+  "get /agent/inbox                | main lead worker | agent_inbox                        | any_agent",
+  "get /agent/instructions         | main lead worker | agent_instructions                 | any_agent",
+  "post /agent/inbox/ack           | main lead worker | agent_inbox_acknowledge            | any_agent",
   "get /agent/boards               | main lead worker | agent_board_discovery              | any_agent",
   "get /agent/boards/b             | main lead worker | agent_board_lookup                 | any_agent",
   "get /agent/agents               | main lead worker | agent_roster_discovery             | any_agent",
   "post /agent/heartbeat           | main lead worker | agent_heartbeat                    | any_agent",
   "get /agent/boards/b/tasks       | lead worker      | agent_board_task_discovery         | any_agent",
   "post /agent/boards/b/tasks      | lead             | delegate_work                      | board_lead | agent_lead_create_task",
+  "post /agent/tasks/next          | main lead worker | agent_task_next                    | any_agent",
+  "get /agent/boards/b/tasks/t     | lead worker      | agent_task_read                    | any_agent",
+  "put /agent/boards/b/tasks/t/lease    | lead worker | agent_task_lease_take              | any_agent",
+  "delete /agent/boards/b/tasks/t/lease | lead worker | agent_task_lease_return            | any_agent",
   "patch /agent/boards/b/tasks/t   | lead worker      | agent_task_update                  | any_agent",
   "delete /agent/boards/b/tasks/t  | lead             | agent_task_delete                  | board_lead",
   "get /agent/boards/b/tasks/t/comments  | lead worker | agent_task_comment_discovery      | any_agent",
@@ -244,6 +256,33 @@ test("the same path under another prefix documents the same operation", () => {
   expect(others.length).toBeGreaterThan(30);
   for (const [id, path] of others)
     expect(ids.get(id.replace("_unversioned", "")), id).toBe(`/api/v1${path.replace(/^\/api/, "")}`);
+});
+
+test("the unversioned twins are deprecated in favour of the versioned ones, and nothing else is", () => {
+  for (const { path, operation } of operations())
+    expect([path, operation.deprecated ?? false]).toEqual([path, operation.operationId.endsWith("_unversioned")]);
+});
+
+test("the API reference page hides deprecated operations", async () => {
+  const script = (await world.call("GET", "/docs/start.js")).text;
+  let shown: typeof document | undefined;
+  const page = {
+    fetch: async () => ({ json: async () => structuredClone(document) }),
+    SwaggerUIBundle: ({ spec }: { spec: typeof document }) => (shown = spec),
+  };
+  await runInNewContext(`(async () => { ${script} })()`, page);
+  const paths = Object.entries(shown!.paths);
+  expect(paths.flatMap(([, item]) => Object.values(item)).some(({ deprecated }) => deprecated)).toBe(false);
+  expect(paths.every(([, item]) => Object.keys(item).length > 0)).toBe(true);
+  expect(paths.length).toBeGreaterThan(80);
+});
+
+test("every tag that operations have is described, and resources come before roles", () => {
+  const used = new Set(operations().flatMap(({ operation }) => operation.tags));
+  const names = document.tags.map(({ name }) => name);
+  expect(names.toSorted()).toEqual([...used].toSorted());
+  expect(document.tags.filter(({ description }) => description.trim() === "")).toEqual([]);
+  expect([names[0], names.indexOf("agent-main") > names.indexOf("service")]).toEqual(["boards", true]);
 });
 
 test("stream operations document how to resume them", () => {

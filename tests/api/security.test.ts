@@ -3,6 +3,7 @@ import { endpoints } from "@board/api/groups";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
+import { seedSubscription } from "../support/seed-subscription.ts";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
 
 /** Generated from the route table: every operation against callers who must not get through. */
@@ -43,6 +44,8 @@ beforeAll(async () => {
     agent_id: home.worker.id,
     webhook_id: webhook.id,
     payload_id: posted.payload_id,
+    job_id: (await world.call("GET", "/api/v1/jobs?kind=webhook.notify", { token })).body.items[0].id,
+    ...(await seedSubscription(world, home)),
     member_id,
     invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } }))
       .body.id,

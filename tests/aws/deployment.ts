@@ -4,7 +4,7 @@ import path from "node:path";
 import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/db/schema";
 import { silentLog } from "@board/core/log";
-import { deliveries, probes, syncs } from "@board/functions/manifest";
+import { deliveries, probes, stream, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { eq } from "drizzle-orm";
 import { type Bundle, bundleFunctions } from "../support/bundle.ts";
@@ -104,7 +104,11 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
       folder: (await getBundle(name)).folder,
       nodeOptions: `--require ${path.join(import.meta.dirname, "../support/clock.cjs")}`,
       ...more,
-      env: { ...environment, ...more.env },
+      env: {
+        ...environment,
+        ...(name === "stream" ? { DATABASE_CONNECTIONS: String(stream.connections) } : {}),
+        ...more.env,
+      },
     });
 
   const cloud: AwsDeployment = {

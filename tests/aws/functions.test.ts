@@ -1,7 +1,10 @@
 import { createHmac } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { brotliDecompressSync } from "node:zlib";
 import { startFakeGateway, type FakeGateway } from "@board/local/fake-gateway/server";
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
-import { listJobs, redriveJobs } from "@board/core/job/job";
+import { listJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { backoff, RETRY_POLICIES } from "@board/core/job/kinds";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -187,15 +190,32 @@ test("a notification to a failing host is retried on schedule, then dead and lis
   await cloud.deliverAll();
 }, 60_000);
 
-test("a stream behind API Gateway sends the stored events and ends, and its client resumes there", async () => {
+test("a function compresses a long answer, which API Gateway gets in Base64, and answers 304 to its ETag", async () => {
+  const document = await cloud.request("reference", "GET", "/openapi.json", { headers: { "accept-encoding": "gzip, br" } });
+  expect(document.headers.get("content-encoding")).toBe("br");
+  const text = brotliDecompressSync(Buffer.from(await document.arrayBuffer())).toString();
+  expect(JSON.parse(text)).toMatchObject({ openapi: "3.1.0" });
+  const tag = document.headers.get("etag")!;
+  const again = await cloud.request("reference", "GET", "/openapi.json", { headers: { "if-none-match": tag } });
+  expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
+});
+
+test("a stream behind API Gateway waits for an event and ends with it, and its client resumes there", async () => {
   const path = `/api/v1/boards/${home.board_id}/memory`;
-  const ask = (last?: string) =>
-    cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner(), ...(last ? { "last-event-id": last } : {}) } });
-  const first = await ask();
-  expect(first.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  const [, id] = /^id: ([\w-]+)\nretry: 2000\n\n$/.exec(await first.text())!;
-  const entry = (await cloud.world.call("POST", path, { token: home.owner.token, body: { content: "Grüße" } })).body;
-  expect(await (await ask(id)).text()).toContain(`event: memory\ndata: ${JSON.stringify({ memory: entry })}\n\nid: `);
+  const ask = (last: string) =>
+    cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner(), "last-event-id": last } });
+  const write = async (content: string) =>
+    (await cloud.world.call("POST", path, { token: home.owner.token, body: { content } })).body;
+  const before = await write("before");
+  const stored = await cloud.request("memory", "GET", `${path}/stream?since=${before.created_at}`, { headers: asOwner() });
+  expect(stored.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const [, id] = /\n\nid: ([\w-]+)\nretry: 2000\n\n$/.exec(await stored.text())!;
+  const waiting = ask(id!);
+  await pause(1_000);
+  const entry = await write("Grüße");
+  const text = await (await waiting).text();
+  expect(parseEvents(text).map(({ data }) => data.memory)).toEqual([entry]);
+  expect(text).toMatch(/\n\nid: [\w-]+\nretry: 2000\n\n$/);
 });
 
 test("the stream function sends events as they happen and ends at its limit, and a client that resumes misses nothing", async () => {

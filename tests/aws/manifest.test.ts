@@ -1,7 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type Endpoint, isStream } from "@board/api/endpoint";
 import { endpoints, groups } from "@board/api/groups";
-import { groups as deployed, schedules } from "@board/functions/manifest";
+import { streamRoutes } from "@board/api/stream-routes";
+import { type ApiGroup, groups as deployed, schedules, stream } from "@board/functions/manifest";
 import { scheduled } from "@board/core/schedule";
 import { expect, test } from "vitest";
+import { bundleFunctions } from "../support/bundle.ts";
 import { routeOf } from "../support/api-gateway.ts";
 
 test("every operation is routed to the function of its group", () => {
@@ -16,6 +22,20 @@ test("every operation is routed to the function of its group", () => {
   expect(misrouted).toEqual([]);
 });
 
+test("the stream function serves every stream and nothing else", () => {
+  const ids = (list: readonly Endpoint[]) => list.map(({ method, paths }) => `${method} ${paths.join(" ")}`).toSorted();
+  expect(ids(streamRoutes)).toEqual(ids(endpoints.filter(isStream)));
+});
+
+test("the bundle of the stream function holds no operation that is not a stream", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "stream-bundle-"));
+  const { stream } = await bundleFunctions(["stream"], folder);
+  rmSync(folder, { recursive: true });
+  const loaded = stream!.modules.filter((module) => /api\/src\/routes\/(?!agent\/hints)/.test(module));
+  expect(loaded.length).toBeGreaterThan(0);
+  expect(loaded.filter((module) => !/-streams?\.ts$/.test(module))).toEqual([]);
+});
+
 test("every function except the fallback has a group of operations", () => {
   const expected = Object.keys(groups).filter((group) => group !== "health");
   expect(
@@ -23,6 +43,17 @@ test("every function except the fallback has a group of operations", () => {
       .filter((name) => name !== "fallback")
       .toSorted(),
   ).toEqual(expected.toSorted());
+});
+
+/** For a cold start, the reads before the wait and the answer. */
+const MARGIN_SECONDS = 5;
+
+test("a function behind API Gateway does not time out while the answer of a stream waits for its first event", () => {
+  const tooShort = Object.entries<ApiGroup>(deployed).filter(
+    ([name, { timeout_seconds }]) =>
+      groups[name as keyof typeof groups]?.some(isStream) && timeout_seconds < stream.hold_seconds + MARGIN_SECONDS,
+  );
+  expect(tooShort).toEqual([]);
 });
 
 test("no operation is declared twice", () => {

@@ -1,13 +1,18 @@
 import { benchActivity } from "./activity.ts";
 import { benchAuthentication } from "./authentication.ts";
 import { benchFeed } from "./feed.ts";
+import { benchInbox } from "./inbox.ts";
 import { benchIngestion, benchNotification } from "./ingestion.ts";
 import { benchMetrics } from "./metrics.ts";
 import { openBenchEnvironment, type BenchEnvironment } from "./environment.ts";
+import { benchNext } from "./next.ts";
+import { benchPages } from "./pages.ts";
 import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
+import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
+import { benchSubscriptions } from "./subscriptions.ts";
 import { benchSync } from "./sync.ts";
 import { benchTasks } from "./tasks.ts";
 
@@ -18,14 +23,19 @@ import { benchTasks } from "./tasks.ts";
 const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   authentication: benchAuthentication,
   reads: benchReads,
+  pages: benchPages,
   tasks: benchTasks,
+  inbox: benchInbox,
+  next: benchNext,
   ingestion: benchIngestion,
   notification: benchNotification,
+  subscriptions: benchSubscriptions,
   sync: benchSync,
   activity: benchActivity,
   feed: benchFeed,
   metrics: benchMetrics,
   streams: benchStreams,
+  start: benchStart,
 };
 
 const given = process.argv.slice(2);

@@ -32,7 +32,7 @@ const IMPORT = `
 `;
 
 /** Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms. */
-const COSTLY = ["@aws-sdk/", "@smithy/", "@aws-lambda-powertools/", "zod-openapi/", "swagger-ui-dist/"];
+const COSTLY = ["@aws-sdk/", "@smithy/", "@aws-lambda-powertools/", "zod-openapi/", "swagger-ui-dist/", "@modelcontextprotocol/"];
 const forbidden = ({ modules }: Bundle): string[] =>
   COSTLY.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));
 

@@ -10,8 +10,8 @@ export interface Load {
   requests: number;
   /** The status that counts as success. */
   status?: number;
-  /** The path and body of the n-th request, when requests differ. */
-  nth?: (n: number) => { path: string; body?: string };
+  /** The path, body and further headers of the n-th request, when requests differ. */
+  nth?: (n: number) => { path: string; body?: string; headers?: Record<string, string> };
 }
 
 export interface Figures {
@@ -37,14 +37,14 @@ export async function load({
   let sent = 0;
   let failed = 0;
   const target = new URL(url);
-  const same = { path: target.pathname + target.search, body };
+  const same = { path: target.pathname + target.search, body, headers: {} };
   const { hostname: host, port } = target;
 
   const one = (n: number) =>
     new Promise<void>((resolve) => {
-      const { path, body } = nth?.(n) ?? same;
+      const { path, body, headers: own = {} } = nth?.(n) ?? same;
       const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-      const options = { agent, method, host, port, path, headers: { ...headers, ...length } };
+      const options = { agent, method, host, port, path, headers: { ...headers, ...own, ...length } };
       const start = performance.now();
       const end = (good: boolean) => {
         if (!good) failed++;

@@ -20,7 +20,7 @@ export const KEYS = {
 export async function startService(environment: Record<string, string>): Promise<Service> {
   const folder = mkdtempSync(path.join(tmpdir(), "bench-"));
   const token = "bench-".padEnd(64, "x");
-  const child: ChildProcess = spawn(process.execPath, [path.resolve(import.meta.dirname, "../../packages/local/src/main.ts")], {
+  const child: ChildProcess = spawn(process.execPath, [path.resolve(import.meta.dirname, "../../scripts/start.mjs"), "main"], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       PATH: process.env.PATH,

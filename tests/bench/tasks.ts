@@ -47,14 +47,14 @@ export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
   await read(`list tasks, 50 of ${TASKS.toLocaleString("en")}`, "1,200/s", `${all}?limit=50`);
   await read("the same at offset 4,000", "", `${all}?limit=50&offset=4000`);
   await read("one task", "", `${all}/${ids[0]}`);
-  await patch(service, "change a task's priority", "", (n) => ({ priority: `p${n}` }));
+  await patch(service, "change a task's priority", "800/s", (n) => ({ priority: `p${n}` }));
   await patch(service, "move a task", "", () => ({ status: "in_progress" }));
-  const still = await startSecondService({ BOARD_EVENTS: "off" });
+  const publishing = await startSecondService({ BOARD_EVENTS: "on" });
   try {
-    await patch(still, "change a task's priority, no board events", "800/s", (n) => ({ priority: `q${n}` }));
-    await patch(still, "move a task, no board events", "", () => ({ status: "review" }));
+    await patch(publishing, "change a task's priority, with board events", "", (n) => ({ priority: `q${n}` }));
+    await patch(publishing, "move a task, with board events", "", () => ({ status: "review" }));
   } finally {
-    await still.stop();
+    await publishing.stop();
   }
   await db.delete(tasks);
   return rows;

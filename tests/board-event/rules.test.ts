@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { BoardEvent } from "@board/core/event-bus/board-event";
-import { redriveJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { listPublishJobs, deliverPublishJobs } from "../support/board-events.ts";

@@ -99,6 +99,7 @@ test("a snapshot task has all its stored and computed fields", async () => {
     tag_ids: [first!.id, second!.id],
     tags: [label(first!), label(second!)],
     custom_field_values: {},
+    lease: null,
     created_at: task!.created_at.toISOString(),
     updated_at: task!.updated_at.toISOString(),
     assignee: "Records agent",

@@ -1,6 +1,4 @@
-import type { Task } from "@board/client/api";
-import { type Client, createClient } from "@board/client/client";
-import { ApiError } from "@board/client/error";
+import { ApiError, type Client, createClient, type Task } from "@board/client";
 
 const url = "http://127.0.0.1:8000";
 const you = createClient({ url, token: process.env["TOKEN"]! });

@@ -28,8 +28,8 @@ afterAll(async () => {
   await world.close();
 });
 
-const person = (fetch?: (request: Request) => Promise<Response>) =>
-  createClient({ url: server.url, token: home.owner.token, ...(fetch ? { fetch } : {}) });
+const person = (fetch?: (request: Request) => Promise<Response>, retries = 3) =>
+  createClient({ url: server.url, token: home.owner.token, retries, ...(fetch ? { fetch } : {}) });
 const agent = (agent_token: string) => createClient({ url: server.url, agent_token });
 const board = () => ({ path: { board_id: home.board_id } });
 const memory = "/api/v1/boards/{board_id}/memory";
@@ -78,11 +78,6 @@ test("the example in README.md prints the task that it creates, when it is run a
   }
 });
 
-test("the example in docs/client.md is compiled by the tests", () => {
-  const [, example] = /```ts\n(.*?)```/s.exec(readFileSync(path.join(root, "docs/client.md"), "utf8")) ?? [];
-  expect(example).toBe(readFileSync(path.join(root, "tests/client/story.ts"), "utf8"));
-});
-
 test("the client authenticates people and agents with their own headers", async () => {
   const created = await person().post("/api/v1/boards/{board_id}/tasks", { params: board(), body: { title: "Count & pack" } });
   const lead = agent(home.lead.token);
@@ -114,16 +109,17 @@ test("the client throws a refusal with its status, detail, code and request id",
 });
 
 test("an answer that is not the service's is also thrown, with the time to retry after", async () => {
-  const busy = person(async () => new Response("busy", { status: 503, headers: { "retry-after": "7" } }));
+  const busy = person(async () => new Response("busy", { status: 503, headers: { "retry-after": "7" } }), 0);
   const error = await refusal(busy.get("/api/v1/boards"));
   expect(error).toMatchObject({ status: 503, message: "busy", code: undefined, request_id: null, retry_after_seconds: 7 });
   expect(() => createClient({ url: "localhost" })).toThrow("Invalid URL");
 });
 
 /** A network that cuts each connection after its first event. The service asks for an immediate retry. */
-function cutting(ids: (string | null)[]) {
+function cutting(ids: (string | null)[], clients: (string | null)[] = []) {
   return async (request: Request) => {
     ids.push(request.headers.get("last-event-id"));
+    clients.push(new URL(request.url).searchParams.get("client_id"));
     const response = await fetch(request);
     return new Response(ReadableStream.from(cut(response.body!)), response);
   };
@@ -155,6 +151,20 @@ test("the client resumes a stream after a broken connection, with no event missi
   }
   expect(contents).toEqual(["one", "two", "three"]);
   expect(ids).toEqual([null, seen[0], seen[1]]);
+});
+
+test("the connections of one stream of the client have the same client id, and another stream has its own", async () => {
+  const clients: (string | null)[] = [];
+  const params = { ...board(), query: { since: "2000-01-01" } };
+  const first = person(cutting([], clients)).stream(`${memory}/stream`, { params });
+  while (clients.length < 2) {
+    await write("again");
+    await first.next();
+  }
+  await first.return(undefined);
+  await person(cutting([], clients)).stream(`${memory}/stream`, { params }).next();
+  expect(clients).toEqual([expect.stringMatching(/^[\w-]{1,64}$/), clients[0], expect.stringMatching(/^[\w-]{1,64}$/)]);
+  expect(clients[2]).not.toBe(clients[0]);
 });
 
 test("the client's stream ends on abort, break or refusal, but not while the service is starting", async () => {

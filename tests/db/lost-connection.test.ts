@@ -171,7 +171,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     const consumer = startConsumer(() => world.context());
     await duringOutage(async () => {
       consumer.requestRelay(createPendingWakeups(true));
-      await expect.poll(() => world.log.some(({ event }) => event === "jobs.relay_failed")).toBe(true);
+      await expect.poll(() => world.log.some(({ event }) => event === "jobs.relay_failed"), { timeout: 8_000 }).toBe(true);
     });
     await expect.poll(async () => (await getJob(world, id)).status, { timeout: 8_000 }).toBe("done");
     await consumer.stop();

@@ -41,6 +41,7 @@ describe("a new gateway", () => {
         id: expect.any(String),
         organization_id: home.organization_id,
         name: "Host",
+        kind: "openclaw",
         url: DOWN,
         workspace_root: "~/agents",
         disable_device_pairing: false,

@@ -16,7 +16,7 @@ afterAll(() => service?.close());
  * mostly wait.
  */
 describe.concurrent.each(Object.keys(dialects) as DialectName[])("the host stand-in of release %s", (release) => {
-  hostContract({ release, stage: () => service, start: () => start(release), timeout_ms: 60_000 });
+  hostContract({ release, stage: () => service, start: () => start(release), timeout_ms: 60_000, max_wakes: 1 });
 });
 
 async function start(dialect: DialectName): Promise<ContractHost> {

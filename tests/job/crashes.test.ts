@@ -1,6 +1,7 @@
 import { activity_events, gateways, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { listJobs, redriveJobs } from "@board/core/job/job";
+import { listJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

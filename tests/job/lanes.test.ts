@@ -1,6 +1,7 @@
 import { jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { redriveJobs, relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { createPendingWakeups, addPendingWakeup } from "@board/core/pending-wakeups";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,6 +1,7 @@
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { redriveJobs, relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

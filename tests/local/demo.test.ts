@@ -1,9 +1,10 @@
 import { readdirSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { cleanUpPrograms, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
 // The demo pauses between its steps, so that people can follow it.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 afterEach(cleanUpPrograms);
 
 /** Expects that the output has a line for each milestone, in this order. */
@@ -58,6 +59,17 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /you +approve #2$/,
     /Iris +moves #2 to done$/,
   ]);
+  // On the second board, a lease of a minute ends.
+  expectInOrder(stdout, [
+    /you +create the board Workshop without a host/,
+    /Rex +takes Sand the table for 60 s, and crashes$/,
+    /Nova +takes Oil the chairs$/,
+    /Nova +submits Oil the chairs$/,
+    /Nova +takes Fix the drawer$/,
+    /Nova +finds no free task, and asks again in 60 s$/,
+    /Nova +takes Sand the table, which Rex lost with its lease$/,
+    /Nova +submits Sand the table$/,
+  ]);
   expectInOrder(stdout, [
     /gateway +receives the workspace files of each agent$/,
     /Iris +has its files and its token, and is online$/,
@@ -102,6 +114,34 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops the running demo cleanly", a
   await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
   expect(readdirSync(TMPDIR)).toEqual([]);
 });
+
+test("the demo takes its port, its token and the origin of a dashboard from the environment", async () => {
+  const [token, origin, PORT] = [
+    "operator's own token ".repeat(3).replaceAll(" ", "-"),
+    "http://localhost:3000",
+    String(await findFreePort()),
+  ];
+  const demo = startProgram("demo", { TMPDIR: temporaryFolder(), PORT, LOCAL_AUTH_TOKEN: token, CORS_ORIGINS: origin });
+  const [, url] = await demo.waitForOutput(/service {4}(\S+)/);
+  expect(new URL(url!).port).toBe(PORT);
+  await demo.waitForOutput(/token {6}as set in LOCAL_AUTH_TOKEN$/m);
+  const askFrom = (from: string) =>
+    fetch(`${url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}`, origin: from } });
+  const answer = await askFrom(origin);
+  expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
+  await askFrom("http://elsewhere.example");
+  await demo.waitForOutput(/http:\/\/elsewhere\.example .*CORS_ORIGINS/);
+  expect(await demo.stop()).toEqual({ code: 0, signal: null });
+  expect(demo.stdout + demo.stderr).not.toContain(token);
+});
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 test("a signal stops the demo while it is starting", async () => {
   const TMPDIR = temporaryFolder();

@@ -91,13 +91,46 @@ describe("the jobs command on the embedded database", () => {
     });
   });
 
-  test("the jobs command asks to stop a running service and changes nothing", async () => {
+  test("the jobs command asks a running service for its jobs and lets it redrive them", async () => {
+    const folder = dataFolder();
+    const LOCAL_AUTH_TOKEN = "local-token-".repeat(5);
+    const environment = { DATA_DIR: folder, PORT: "0", LOCAL_AUTH_TOKEN };
+    const first = startProgram("main", environment);
+    const [, first_url] = await first.waitForOutput(/ready at (\S+)/);
+    const headers = { authorization: `Bearer ${LOCAL_AUTH_TOKEN}` };
+    const mine = (await (await fetch(`${first_url}/api/v1/organizations/me`, { headers })).json()) as { id: string };
+    await first.stop();
+    const id = await withFolder(folder, async (db) => {
+      const dead = { kind: "webhook.notify", payload: {}, run_at: new Date(), max_attempts: 12, status: "dead" as const };
+      const [row] = await db
+        .insert(jobs)
+        .values({ ...dead, attempts: 12, organization_id: mine.id, last_error: "refused" })
+        .returning();
+      return row!.id;
+    });
+
+    const server = startProgram("main", environment);
+    await server.waitForOutput(/ready at (\S+)/);
+    const status = await runProgram("jobs", environment);
+    expect(status).toMatchObject({ code: 0, stderr: "" });
+    expect(status.stdout).toMatch(new RegExp(`^dead 1\n\n.+\n${id} +webhook\\.notify +12/12 .+ refused\n`));
+    const missing = "00000000-0000-4000-8000-000000000000";
+    expect(await runProgram("jobs", environment, ["redrive", id, missing])).toMatchObject({
+      code: 1,
+      stdout: "Redriven: 1. They run now.\n",
+      stderr: `${missing} is not a dead job\n`,
+    });
+    expect(await runProgram("jobs", environment, ["redrive"])).toMatchObject({ code: 0, stdout: expect.any(String) });
+    await server.stop();
+  });
+
+  test("the jobs command is refused, and changes nothing, when it cannot sign in to the running service", async () => {
     const folder = dataFolder();
     const server = startProgram("main", { DATA_DIR: folder, PORT: "0" });
     const [, url] = await server.waitForOutput(/ready at (\S+)/);
-    const refused = await runProgram("jobs", { DATA_DIR: folder });
+    const refused = await runProgram("jobs", { DATA_DIR: folder, AUTH_MODE: "oidc" });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^The service is running on .+ \(process \d+\)\. Stop it first.+\n$/);
+    expect(refused.stderr).toMatch(/^The service is running on .+ \(process \d+\), and this command cannot sign in to it\..+\n$/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await server.stop();
     expect(await runProgram("jobs", { DATA_DIR: folder })).toMatchObject({

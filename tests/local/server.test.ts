@@ -3,30 +3,12 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { call, type CallOptions } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, type Program, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
+import { type LocalService, startLocalService as start } from "../support/local-service.ts";
+import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
 // Each test starts one or several servers.
 vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
-
-interface Server extends Program {
-  url: string;
-  token: string;
-  call(method: string, path: string, options?: CallOptions): ReturnType<typeof call>;
-}
-
-async function start(folder: string, environment: Record<string, string> = {}): Promise<Server> {
-  const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", ...environment });
-  const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
-  return Object.assign(program, {
-    url: url!,
-    token: token!,
-    call: (method: string, target: string, options?: CallOptions) =>
-      call((at, init) => fetch(url + at, init), method, target, { token: token!, ...options }),
-  });
-}
 
 const lines = (text: string) => text.trimEnd().split("\n");
 
@@ -84,7 +66,7 @@ describe("the data folder", () => {
     const cut = startProgram("main", { DATA_DIR: folder, PORT: "0" });
     await vi.waitUntil(() => readdirSync(folder).includes("database"), { timeout: 20_000 });
     expect(await cut.stop("SIGTERM")).toEqual({ code: 0, signal: null });
-    expect(cut.stdout + cut.stderr).toBe("");
+    expect(cut.stdout + cut.stderr).toMatch(/^Starting at http:\S+ with a new database …\n$/);
     expect((await (await start(folder)).call("GET", "/readyz")).status).toBe(200);
   });
 });
@@ -98,38 +80,6 @@ test("a token that the operator set is accepted and not printed", async () => {
   expect(stdout + stderr).not.toContain("operator-");
 });
 
-describe("a start that fails", () => {
-  test.each([
-    { name: "PORT", value: "eighty" },
-    { name: "LOCAL_AUTH_TOKEN", value: "short-secret" },
-    { name: "DATABASE_URL", value: "mysql://user:secret@host/db" },
-    { name: "ENCRYPTION_KEY", value: "not-a-key" },
-  ])("an invalid $name is reported in one line without its value", async ({ name, value }) => {
-    const refused = await runProgram("main", { DATA_DIR: temporaryFolder(), PORT: "0", [name]: value });
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(lines(refused.stderr)).toEqual([expect.stringContaining(name)]);
-    expect(refused.stderr).not.toContain(value);
-  });
-
-  test("a port in use is reported in one line, and the folder is released", async () => {
-    const { url } = await start(dataFolder());
-    const folder = temporaryFolder();
-    const { port } = new URL(url);
-    const refused = await runProgram("main", { DATA_DIR: folder, PORT: port });
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(lines(refused.stderr)).toEqual([expect.stringContaining(`Port ${port} is used by another process`)]);
-    await start(folder);
-  });
-
-  test("a DATA_DIR that is not a folder is reported in one line", async () => {
-    const file = path.join(temporaryFolder(), "file");
-    writeFileSync(file, "");
-    const refused = await runProgram("main", { DATA_DIR: file, PORT: "0" });
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(lines(refused.stderr)).toHaveLength(1);
-  });
-});
-
 describe("a crash of the server", () => {
   const TOKEN = "gateway-token-0815";
   let gateway: FakeGateway;
@@ -139,7 +89,7 @@ describe("a crash of the server", () => {
 
   interface Setup {
     folder: string;
-    server: Server;
+    server: LocalService;
     board_id: string;
     webhook_path: string;
   }
@@ -206,7 +156,7 @@ describe("a crash of the server", () => {
     expect(new Set(calls().map(({ params }) => (params as { idempotencyKey: string }).idempotencyKey)).size).toBe(1);
   });
 
-  test("of twenty posts during five kill -9, each accepted one is stored and delivered once", async () => {
+  test("of twenty posts during four kill -9, each accepted one is stored and delivered once", async () => {
     const setup = await startWithWebhook();
     // These delays make some kills interrupt a delivery and let other deliveries finish.
     gateway.faults.delays_ms = { "sessions.patch": 20, "chat.send": 40 };
@@ -217,8 +167,9 @@ describe("a crash of the server", () => {
       expect(status).toBe(202);
       accepted.push(body.payload_id);
     };
-    for (let round = 0; round < 5; round += 1) {
-      const posts = [1, 2, 3, 4].map((number) => post(round * 4 + number).catch(() => (unanswered += 1)));
+    // One fewer than the crashes after which a job is dead, since all of them may interrupt the same delivery.
+    for (let round = 0; round < 4; round += 1) {
+      const posts = [1, 2, 3, 4, 5].map((number) => post(round * 5 + number).catch(() => (unanswered += 1)));
       await pause(Math.random() * 500);
       await setup.server.stop("SIGKILL");
       await Promise.all(posts);

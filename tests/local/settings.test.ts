@@ -1,4 +1,5 @@
 import { DEFAULT_BUDGETS } from "@board/core/budgets";
+import { findMisspelt } from "@board/core/misspelt-settings";
 import { parseSettings, type Settings, SettingsError } from "@board/core/settings";
 import { describe, expect, test } from "vitest";
 import { TEST_KEYS } from "../support/world.ts";
@@ -37,7 +38,7 @@ test("a local server needs only its secrets as settings", () => {
     souls_directory_url: null,
     activity_readers: "admin",
     activity_retention_days: 0,
-    board_events: true,
+    board_events: false,
     prepared_statements: true,
     database_timeouts: { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 },
     events_endpoint: null,
@@ -74,9 +75,9 @@ test.each<[string, string, Partial<Settings>]>([
   ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
   ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
   ["WEBHOOK_PAYLOAD_RETENTION_DAYS", "0", { webhook_payload_retention_days: 0 }],
-  ["BOARD_EVENTS", "off", { board_events: false }],
+  ["BOARD_EVENTS", "on", { board_events: true }],
   ["PREPARED_STATEMENTS", "off", { prepared_statements: false }],
-  ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010" }],
+  ["EVENTS_ENDPOINT", "http://127.0.0.1:4010/", { events_endpoint: "http://127.0.0.1:4010", board_events: true }],
   ["LOG_LEVEL", "trace", { log_level: "trace" }],
   ["AUTH_MODE", "", { auth: { mode: "local", token: TOKEN } }],
 ])("the setting %s=%j is accepted", (name, value, settings) => {
@@ -129,8 +130,32 @@ test.each([
   expect(message).not.toContain("s3cret");
 });
 
-test("of several invalid settings, one is reported in one line", () => {
-  expect(refusal({ ...local, PORT: "s3cret", LOG_LEVEL: "s3cret", ENCRYPTION_KEY: "s3cret" })).toMatch(/^[A-Z_]+ [^\n]+$/);
+test("all wrong settings are named at once, one in a line, also those that depend on each other", () => {
+  const wrong = { PORT: "s3cret", LOG_LEVEL: "s3cret", ENCRYPTION_KEY: "s3cret", DATABASE_DRIVER: "neon", LOCAL_AUTH_TOKEN: "" };
+  expect(refusal({ ...local, ...wrong }).split("\n")).toEqual([
+    "PORT must be a whole number from 0 to 65535",
+    "ENCRYPTION_KEY must be 32 bytes in Base64",
+    "LOG_LEVEL must be one of trace, debug, info, warn, error",
+    "DATABASE_URL is required with DATABASE_DRIVER=neon",
+    "LOCAL_AUTH_TOKEN is required with AUTH_MODE=local",
+  ]);
+});
+
+test.each([
+  ["DATABASE_ULR", "DATABASE_URL"],
+  ["DATABSE_URL", "DATABASE_URL"],
+  ["LOG_LEVL", "LOG_LEVEL"],
+  ["CORS_ORIGIN", "CORS_ORIGINS"],
+  ["WEBHOOK_RATE_PER_MINUTES", "WEBHOOK_RATE_PER_MINUTE"],
+])("the misspelt setting %s is recognized as %s", (name, meant) => {
+  expect(findMisspelt({ ...local, [name]: "s3cret" })).toEqual([{ name, meant }]);
+});
+
+test("variables of other programs and settings that are set correctly are not taken for misspelt ones", () => {
+  const others = { PATH: "/bin", HOME: "/", HOSTNAME: "box", PORTS: "1", HOSTS: "a", LOG_FORMAT: "json", PG_DATABASE_URL: "x" };
+  expect(findMisspelt({ ...local, ...others })).toEqual([]);
+  expect(findMisspelt({ ...local, CORS_ORIGINS: "https://a.example", CORS_ORIGIN: "https://b.example" })).toEqual([]);
+  expect(findMisspelt({ [`${"X".repeat(100_000)}`]: "1", CORS_ORIGIN: " " })).toEqual([]);
 });
 
 describe("security headers", () => {
@@ -161,7 +186,15 @@ describe("settings that depend on each other", () => {
       jwks_url: "https://id.example/.well-known/jwks.json",
       audience: null,
       authorized_parties: [],
+      console: { client_id: null, scope: "openid profile email", origins: [] },
     });
+    const origins = "https://login.example, https://token.example:8443";
+    const signIn = { CONSOLE_OIDC_CLIENT_ID: "console", CONSOLE_OIDC_SCOPE: "openid", CONSOLE_OIDC_ORIGINS: origins };
+    expect(parseSettings({ ...oidc, ...signIn }, "local").auth).toMatchObject({
+      console: { client_id: "console", scope: "openid", origins: origins.split(", ") },
+    });
+    const hostile = { ...oidc, CONSOLE_OIDC_ORIGINS: "https://a.example; script-src *" };
+    expect(() => parseSettings(hostile, "local")).toThrow("CONSOLE_OIDC_ORIGINS must be origins such as");
     const all = { OIDC_JWKS_URL: "https://keys.example/jwks", OIDC_AUDIENCE: "board", OIDC_AUTHORIZED_PARTIES: "web, cli" };
     expect(parseSettings({ ...oidc, ...all }, "local").auth).toMatchObject({
       jwks_url: "https://keys.example/jwks",

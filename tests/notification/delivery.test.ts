@@ -27,6 +27,8 @@ beforeEach(async () => {
 type Name = "lead" | "worker";
 const recipient = (name: Name) => ({
   agent_id: home[name].id,
+  gateway_kind: "openclaw" as const,
+  board_id: home.board_id,
   name: name === "lead" ? "Lead" : "Worker",
   gateway_id: home.gateway_id,
   organization_id: home.organization_id,

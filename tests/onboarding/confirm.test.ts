@@ -199,9 +199,9 @@ test("a name that another agent of the board has is a conflict, and nothing is c
   expect((await world.call("GET", "/api/v1/users/me", { token })).body.preferred_name).not.toBe("Nobody");
 });
 
-test("a confirmation that creates a lead takes 11 statements", async () => {
+test("a confirmation that creates a lead takes 13 statements", async () => {
   await draft({ user_profile: { preferred_name: "Sam" }, lead_agent: { name: "Ada" } });
   world.statements.length = 0;
   await board.confirm(GOAL);
-  expect(world.statements).toHaveLength(11);
+  expect(world.statements).toHaveLength(13);
 });

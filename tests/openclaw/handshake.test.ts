@@ -94,8 +94,8 @@ test.each([
 test("an unapproved device is refused with a pairing error, and connects after its approval", async () => {
   const { gateway, gateways, target } = await startHostWithClient({ remote: true });
   const error = await expectGatewayError(gateways.hello(target));
-  expect(error).toMatchObject({ message: "pairing required", failure: { code: "NOT_PAIRED" } });
   const { requestId } = error.failure.details as { requestId: string };
+  expect(error).toMatchObject({ message: `pairing required (request ${requestId})`, failure: { code: "NOT_PAIRED" } });
   await gateways.request({ ...target, disable_device_pairing: true }, "device.pair.approve", { requestId });
   expect((await gateways.hello(target)).protocol).toBe(3);
   expect(gateway.host.devices.paired.has(device.id)).toBe(true);

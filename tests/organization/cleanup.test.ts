@@ -1,6 +1,6 @@
 import * as schema from "@board/core/db/schema";
 import { hostAgentId } from "@board/core/session-key";
-import { redriveJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { unseal } from "@board/core/seal";
 import { and, count, eq, getTableName, is, isNull } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
@@ -16,7 +16,7 @@ const HOST_TOKEN = "test-token-123";
  * All tables except those that do not belong to an organization, host locks, which outlive their gateways, and leases of
  * streams, which end with the next poll.
  */
-const OTHER_TABLES = ["rate_counters", "service_keys", "host_turns", "activity_counted", "stream_leases"];
+const OTHER_TABLES = ["rate_counters", "service_keys", "host_turns", "activity_counted", "changes_removed", "stream_leases"];
 const tables = Object.values(schema as Record<string, unknown>)
   .filter((value): value is PgTable => is(value, PgTable))
   .filter((table) => !OTHER_TABLES.includes(getTableName(table)));
@@ -81,6 +81,8 @@ describe("cleanup of a deleted organization", () => {
     const deleted = await world.tenant("deleted", host.url);
     const removedIds = await createOnHost(deleted.gateway_id);
     await seedFullOrganization(world, deleted);
+    const headers = { "Idempotency-Key": "stored" };
+    await world.call("POST", "/api/v1/tags", { token: deleted.owner.token, body: { name: "Stored" }, headers });
     const full = await countRows();
     const empty = tables.map(getTableName).filter((name) => name !== "users" && full[name]! <= before[name]!);
     expect(empty, "tables that this test leaves empty").toEqual([]);

@@ -1,6 +1,7 @@
 import * as schema from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
 import { addJob } from "../support/jobs.ts";
+import { seedSubscription } from "../support/seed-subscription.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import type { Tenant, World } from "../support/world.ts";
 
@@ -15,7 +16,8 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   };
   const { db } = world;
   const [owner] = await db.select().from(schema.users).where(eq(schema.users.auth_subject, tenant.owner.subject));
-  await postPayload(world, await createWebhook(world, tenant, { agent_id: worker.id }));
+  await postPayload(world, await createWebhook(world, tenant, { agent_id: worker.id }), "{}", { "idempotency-key": "filled" });
+  await seedSubscription(world, { organization_id, board_id });
   await addJob(world, tenant, { gateway_id, lane: "some lane" });
   const tag = await post("/api/v1/tags", { name: "Tag" });
   await post("/organizations/me/invites", { invited_email: "guest@example.com", board_access: [{ board_id }] });
@@ -24,6 +26,8 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   await db.update(schema.boards).set({ board_group_id: group!.id }).where(eq(schema.boards.id, board_id));
   await db.insert(schema.board_group_memory).values({ board_group_id: group!.id, content: "Remember" });
   await db.insert(schema.board_memory).values({ board_id, content: "Remember" });
+  await db.insert(schema.inbox_messages).values({ organization_id, agent_id: worker.id, kind: "board.chat", text: "Hello" });
+  await db.insert(schema.inbox_acknowledgements).values({ agent_id: worker.id, acknowledged_at: new Date() });
   await db.insert(schema.board_onboarding_sessions).values({ board_id, session_key: "agent:main:main" });
 
   const own = { board_id, assigned_agent_id: worker.id, created_by_user_id: owner!.id };

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const files = globSync(["packages/*/src/**/*.ts", "infra/*.ts"], { cwd: root }).map((file) => file.replaceAll("\\", "/"));
+const files = globSync(["packages/*/src/**/*.{ts,tsx}", "infra/*.ts"], { cwd: root }).map((file) => file.replaceAll("\\", "/"));
 
 interface Import {
   file: string;
@@ -28,22 +28,27 @@ const offenders = (list: Import[], isForbidden: (entry: Import) => boolean) =>
 /** Which package may import which. */
 const ALLOWED: Record<string, RegExp> = {
   core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
-  api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|zod$|zod-openapi$|jose$|pino$)/,
+  api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|@modelcontextprotocol\/server$|zod$|zod-openapi$|jose$|pino$)/,
   functions:
-    /^(packages\/functions\/|node:|@board\/(core|api)\/|hono\/aws-lambda$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
-  client: /^(packages\/client\/|openapi-fetch$|openapi-typescript$)/,
+    /^(packages\/functions\/|node:|@board\/(core|api)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
+  cli: /^(packages\/cli\/|node:|@board\/client$|commander$)/,
+  client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|api|client)\/|@board\/functions\/(manifest|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
+  /** The console is a client like any other: nothing of the service itself. */
+  console: /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|@board\/client\/)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/budgets\.ts$)/,
 };
 
-test("functions and local import api, api imports core, the client imports none of them, and infra only plain data", () => {
+test("functions and local import api, api imports core, client, cli and console import none of them, and infra only plain data", () => {
   expect(offenders(imports, ({ file, target }) => !ALLOWED[packageOf(file)]!.test(target))).toEqual([]);
 });
 
-test("the client loads openapi-fetch and no other package", () => {
+test("the client loads openapi-fetch and eventsource-parser and no other package, so that it runs in browsers", () => {
   const used = under("packages/client/").filter(({ file }) => file !== "packages/client/src/generate.ts");
-  expect(offenders(used, ({ target }) => !/^packages\/client\/src\/(?!generate)|^openapi-fetch$/.test(target))).toEqual([]);
+  expect(
+    offenders(used, ({ target }) => !/^packages\/client\/src\/(?!generate)|^(openapi-fetch|eventsource-parser)$/.test(target)),
+  ).toEqual([]);
 });
 
 test("the manifest imports nothing, so that it can be loaded anywhere", () => {
@@ -59,7 +64,9 @@ test("one function of core sends messages to hosts, so that no text evades its c
 
 test("a table file imports only columns and other tables", () => {
   const tables = imports.filter(({ file }) => file.endsWith(".sql.ts"));
-  expect(offenders(tables, ({ target }) => !/^drizzle-orm|\.sql\.ts$|core\/src\/db\/columns\.ts$/.test(target))).toEqual([]);
+  expect(
+    offenders(tables, ({ target }) => !/^drizzle-orm|\.sql\.ts$|core\/src\/db\/(?:columns|search-vector)\.ts$/.test(target)),
+  ).toEqual([]);
 });
 
 test("core and api never open a database driver", () => {
@@ -67,9 +74,9 @@ test("core and api never open a database driver", () => {
   expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);
 });
 
-test("only functions, local and infra read the environment", () => {
+test("only functions, local, the command line and infra read the environment", () => {
   const reading = files.filter((file) => /process\.env/.test(readFileSync(path.join(root, file), "utf8"))).map(packageOf);
-  expect(new Set(reading)).toEqual(new Set(["functions", "infra", "local"]));
+  expect(new Set(reading)).toEqual(new Set(["cli", "functions", "infra", "local"]));
 });
 
 test("zod is imported as a namespace, which bundlers can tree-shake", () => {

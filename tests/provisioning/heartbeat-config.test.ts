@@ -75,7 +75,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
   const unknown = dialects[dialect].refused_heartbeat_keys;
   const heartbeat = (every: string) => ({
     every,
-    target: "last",
+    target: dialects[dialect].routes_heartbeats ? "none" : "last",
     ...(unknown.includes("includeReasoning") ? {} : { includeReasoning: false }),
   });
   const settings = (id: string, every: string) => ({ workspace: `/srv/agents/workspace-${id}`, heartbeat: heartbeat(every) });

@@ -92,7 +92,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
     expect(entryOf(agent)).toMatchObject({
       name: agent.name,
       workspace: `/srv/agents/workspace-${folder}`,
-      heartbeat: { every: role === "lead" ? "5m" : "10m", target: "last" },
+      heartbeat: { every: role === "lead" ? "5m" : "10m", target: dialects[dialect].routes_heartbeats ? "none" : "last" },
     });
   });
 

@@ -1,7 +1,7 @@
 import { tokenLookup } from "@board/core/agent/token";
 import { activity_events, agents, gateways, users } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
-import { redriveJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -11,6 +11,7 @@ import {
   interceptHostCalls,
   callsOf,
   createHostedWorld,
+  filesOf,
   type HostedWorld,
   getAgentJob,
   listAgentJobs,
@@ -90,6 +91,26 @@ test("an agent that does not answer is woken three times with the same text, and
   world.elapse(ANSWER_MS);
   await world.drain();
   expect(receivedMessages()).toHaveLength(WAKES);
+});
+
+test("an agent that is woken twice has one session, its files and its token, and one answer ends both wakes", async () => {
+  await provision();
+  const session = host.host.sessions.get(ann.openclaw_session_id)!.sessionId;
+  const files = filesOf(host, ann);
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect(receivedMessages()).toHaveLength(2);
+  expect((await answer()).body).toMatchObject({ agent_id: ann.id });
+  expect(await row()).toMatchObject({
+    status: "online",
+    wake_attempts: 0,
+    checkin_deadline_at: null,
+    last_provision_error: null,
+  });
+  expect([host.host.sessions.get(ann.openclaw_session_id)!.sessionId, filesOf(host, ann)]).toEqual([session, files]);
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect([receivedMessages().length, (await row()).status, await waiting()]).toEqual([2, "online", []]);
 });
 
 test("waking an agent again is not a change that people see", async () => {

@@ -32,10 +32,15 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     home = await world.tenant(`${count_in} ${++tenants}`);
   });
 
-  async function follow(who: { token?: string; agent?: string } = home.owner, tenant = home, last?: string): Promise<Listener> {
+  async function follow(
+    who: { token?: string; agent?: string } = home.owner,
+    tenant = home,
+    last?: string,
+    query = "",
+  ): Promise<Listener> {
     const app = apps[opened.length % apps.length]!;
     const credential = who.agent ? { agent: who.agent } : { token: who.token! };
-    const listener = await listen((target, init) => app.request(target, init), streamPath(tenant.board_id), {
+    const listener = await listen((target, init) => app.request(target, init), streamPath(tenant.board_id) + query, {
       ...credential,
       last,
     });
@@ -65,6 +70,38 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     await resumed.waitForEvents(1);
     expect(contentsOf(resumed)).toEqual(["one"]);
   });
+
+  const followAs = (client_id: string, more = "", who = home.owner) =>
+    follow(who, home, undefined, `?client_id=${client_id}${more}`);
+
+  test("a client's next stream of the same rows takes the place of the one before, which misses nothing", async () => {
+    const before = await followAs("tab-1", "&since=2026-01-01T00:00:00Z");
+    const after = await followAs("tab-1");
+    await before.waitForEnd();
+    expect(before.text).toMatch(EVICTED);
+    await write("one");
+    await after.waitForEvents(1);
+    const resumed = await follow(home.owner, home, before.lastId(), "?client_id=tab-2");
+    await resumed.waitForEvents(1);
+    expect([contentsOf(resumed), after.ended]).toEqual([["one"], false]);
+  });
+
+  test("a client's next stream ends no stream of other rows, other clients or other people", async () => {
+    const person = await colleague("same client");
+    const others = [await followAs("tab-1", "&is_chat=true"), await followAs("tab-2"), await followAs("tab-1", "", person)];
+    await followAs("tab-1");
+    await write("one");
+    for (const listener of others.slice(1)) await listener.waitForEvents(1);
+    expect(others.some(({ ended }) => ended)).toBe(false);
+  });
+
+  test.each(["", "a b", "x".repeat(65)])(
+    "a client id that is empty, long or not plain text is refused: %j",
+    async (client_id) => {
+      const path = `${streamPath(home.board_id)}?client_id=${encodeURIComponent(client_id)}`;
+      expect((await world.call("GET", path, { token: home.owner.token })).status).toBe(422);
+    },
+  );
 
   test("a hundred reloads of a page leave a caller's budget of streams, and a colleague's stream opens", async () => {
     const streams: Listener[] = [];

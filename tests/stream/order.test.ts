@@ -7,7 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { listen, type Listener } from "../support/sse.ts";
+import { listen, type Listener, parseEvents } from "../support/sse.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 /** Uses a PostgreSQL server, since transactions do not overlap in the embedded database. */
@@ -18,11 +18,14 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 const opened: { world: World; database: Database }[] = [];
-async function open(name: string, options: { connections: number; poll_ms: number }) {
+async function open(
+  name: string,
+  options: { connections: number; poll_ms: number; max_seconds?: number; hold_seconds?: number },
+) {
   const url = await postgres.createDatabase(name);
-  const database = openPostgres(url, { max: options.connections, log: silentLog });
+  const { connections, ...streams } = options;
+  const database = openPostgres(url, { max: connections, log: silentLog });
   await database.migrate();
-  const streams = { poll_ms: options.poll_ms };
   const world = await createWorld({ database, streams, environment: { STREAMS_PER_CALLER: "0" } });
   opened.push({ world, database });
   return { url, world, home: await world.tenant("home") };
@@ -158,6 +161,15 @@ describe("the database connections of streams", () => {
     );
     expect((result as unknown as { rows: { open: number }[] }).rows).toEqual([{ open: 0 }]);
     await Promise.all(listeners.map((listener) => listener.close()));
+  });
+
+  test("one database connection serves many answers that wait for their first event and also requests", async () => {
+    const { world, home } = await open("waiting", { connections: 1, poll_ms: 10, max_seconds: 0, hold_seconds: 60 });
+    const path = `/api/v1/boards/${home.board_id}/memory`;
+    const answers = Array.from({ length: 20 }, () => world.call("GET", `${path}/stream`, { token: home.owner.token }));
+    await pause(200);
+    const entry = (await world.call("POST", path, { token: home.owner.token, body: { content: "1" } })).body;
+    for (const { text } of await Promise.all(answers)) expect(parseEvents(text).map(({ data }) => data.memory)).toEqual([entry]);
   });
 
   test("open streams continue after the database was unreachable for a while", async () => {

@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { openPglite } from "@board/core/db/pglite";
+import { promisify } from "node:util";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
+import { createDatabaseFolder } from "@board/local/template-database";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";
 
@@ -17,10 +19,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const root = mkdtempSync(path.join(tmpdir(), "board-template-"));
   const folder = path.join(root, "database");
   const workers = Math.min(project.vitest.config.maxWorkers, project.config.maxWorkers);
-  const [servers] = await Promise.all([
-    Promise.all(Array.from({ length: workers }, () => startTemplate())),
-    migrateFolder(folder),
-  ]);
+  const [servers] = await Promise.all([Promise.all(Array.from({ length: workers }, () => startTemplate())), buildPrograms()]);
+  await createDatabaseFolder(folder);
   project.provide(
     "servers",
     servers.map((server) => server.url("").slice(0, -1)),
@@ -41,12 +41,9 @@ async function startTemplate() {
   return server;
 }
 
-/** Creates a folder of the embedded database. Programs start from a copy. */
-async function migrateFolder(folder: string): Promise<void> {
-  mkdirSync(folder);
-  const database = await openPglite({ folder });
-  await database.migrate();
-  await database.close();
+/** Programs are started from the bundle, as `npm start` does. */
+async function buildPrograms(): Promise<void> {
+  await promisify(execFile)(process.execPath, [path.resolve(import.meta.dirname, "../../scripts/build.mjs"), "service"]);
 }
 
 declare module "vitest" {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { inject, vi } from "vitest";
 
-const SOURCES = path.resolve(import.meta.dirname, "../../packages/local/src");
+const LAUNCHER = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
 /** A start may create a database, which is slow on a busy machine. */
 const OUTPUT_TIMEOUT_MS = 45_000;
 
@@ -26,14 +26,16 @@ export interface Program {
 
 const running = new Set<Program>();
 
-/** Starts a program of packages/local without the settings of the developer's environment. */
+/** Starts a program of packages/local without the settings of the developer's environment. `node` is what runs the launcher. */
 export function startProgram(
-  name: "main" | "demo" | "jobs" | "doctor",
+  name: "main" | "demo" | "gateway" | "jobs" | "doctor",
   environment: Record<string, string>,
   args: string[] = [],
+  node: readonly [string, ...string[]] = [process.execPath],
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: tmpdir(), NO_COLOR: "1", ...environment };
-  const child = spawn(process.execPath, [path.join(SOURCES, `${name}.ts`), ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const [command, ...before] = node;
+  const child = spawn(command, [...before, LAUNCHER, name, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let hasExited = false;
   const program: Program = {
     stdout: "",

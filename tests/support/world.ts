@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { readConsoleFile } from "@board/local/console-files";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
@@ -17,7 +18,8 @@ import { createScopedLog, type Log } from "@board/core/log";
 import type { Dimensions, Meter, MetricName } from "@board/core/meter";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { parseSettings, type Settings } from "@board/core/settings";
-import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
+import { toAddressRules } from "@board/core/gateway/address-rules";
+import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 import type { HttpClient } from "@board/core/http/client";
 import { eq } from "drizzle-orm";
 import { type Answer, type CallOptions, call } from "./http.ts";
@@ -139,13 +141,18 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const gateways = createGateways({
     resolve,
     device: () => getOrCreateDevice({ db, settings }),
-    settings: { allowed_hosts: settings.gateway_allowed_hosts, private_addresses_allowed: settings.private_gateways_allowed },
+    settings: toAddressRules(settings),
     timeouts: { challenge: 300 },
   });
   const bus = options.bus ?? createLocalBus();
-  const http = options.web ?? createHttpClient({ locate: locatePublicHost(resolve) });
+  const http =
+    options.web ??
+    createHttpClient({
+      locate: locatePublicHost(resolve),
+      locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+    });
   const base = { db, gateways, http, bus, settings, now, meter, trace_id: null };
-  const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups() });
+  const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });
   const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();
   const runtime: Runtime = {
@@ -153,6 +160,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     createContext: () => ({ ...forUnitOfWork(), actor: { type: "public" } }),
     relay: async () => {},
     peerAddress: options.socketAddress ?? (() => "127.0.0.1"),
+    readConsoleFile,
     readAsset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),
     streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: closing.signal, ...options.streams },
   };

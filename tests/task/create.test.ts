@@ -58,6 +58,7 @@ describe("creating a task", () => {
           depends_on_task_ids: [],
           blocked_by_task_ids: [],
           is_blocked: false,
+          lease: null,
           tag_ids: [],
           tags: [],
           custom_field_values: {},

@@ -10,7 +10,7 @@ let other: Tenant;
 let count = 0;
 
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld({ environment: { CALLER_RUNNING_REQUESTS: "0" } });
   home = await world.tenant("home");
   other = await world.tenant("other");
 });

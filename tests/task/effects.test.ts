@@ -1,6 +1,7 @@
 import type { Agent, User } from "@board/core/actor";
 import type { boards, tasks } from "@board/core/db/schema";
 import type { BoardAgent } from "@board/core/notification/board-agents";
+import type { Notification } from "@board/core/notification/notification";
 import { type TaskEffects, type TaskUpdate, toUpdateEffects } from "@board/core/task/effects";
 import { expect, test } from "vitest";
 
@@ -20,9 +21,11 @@ const boardAgent = (agent_id: string, is_board_lead = false): BoardAgent & Agent
   name: agent_id,
   organization_id: board.organization_id,
   gateway_id: board.gateway_id,
+  gateway_kind: "openclaw",
   board_id: board.id,
   is_board_lead,
   openclaw_session_id: `session-${agent_id}`,
+  requests_per_minute: null,
   newly_seen: false,
 });
 const lead = boardAgent("lead", true);
@@ -47,10 +50,12 @@ function effects(fields: Partial<TaskUpdate> & Pick<TaskUpdate, "before" | "afte
   });
 }
 
+const toPayload = (notification: Notification) => (notification.kind === "notice" ? notification.payload : []);
+
 const summary = ({ transitions, events, notifications, board_events }: TaskEffects) => ({
   transitions: transitions.map(({ task_id, from_status, to_status }) => `${task_id}: ${from_status} -> ${to_status}`),
   events: events.map(({ task_id, event_type }) => `${task_id}: ${event_type}`),
-  notifications: notifications.map(({ payload }) => `${payload.label}: ${payload.message?.split("\n")[0]}`),
+  notifications: notifications.flatMap(toPayload).map(({ label, message }) => `${label}: ${message?.split("\n")[0]}`),
   board_events: board_events.map(({ subject, type }) => `${subject.id}: ${type}`),
 });
 
@@ -90,8 +95,9 @@ test("a move to review notifies the lead", () => {
 test("work sent back from review notifies the worker with the lead's comment", () => {
   const after = task({ status: "inbox", assigned_agent_id: worker.agent_id });
   const { notifications } = effects({ actor: lead, before: inReview, after, review_comment: "Add tests" });
-  expect(notifications.map(({ payload }) => payload.label)).toEqual(["worker"]);
-  expect(notifications[0]!.payload.message).toMatch(/^CHANGES REQUESTED[^]*Add tests/);
+  const payloads = notifications.flatMap(toPayload);
+  expect(payloads.map(({ label }) => label)).toEqual(["worker"]);
+  expect(payloads[0]!.message).toMatch(/^CHANGES REQUESTED[^]*Add tests/);
 });
 
 test("a finished task unblocks its dependents that are still open", () => {

@@ -63,7 +63,7 @@ describe.skipIf(!hasTools).each(HOSTS)("with sh, curl and jq, on a host that %s,
       shellBlocksOf(fixture.files.main["TOOLS.md"])[5]!,
     );
     expect([code, stderr]).toEqual([0, ""]);
-    expect(JSON.parse(stdout)).toMatchObject({ id: fixture.actors.main.id, board_id: null, status: "online" });
+    expect(JSON.parse(stdout)).toMatchObject({ agent: { id: fixture.actors.main.id, board_id: null, status: "online" } });
   });
 
   test.each(["lead", "worker"] as const)("a %s completes BOOTSTRAP.md without help", async (role) => {
@@ -87,8 +87,8 @@ describe.skipIf(!hasTools).each(HOSTS)("with sh, curl and jq, on a host that %s,
   });
 });
 
-/** The requests of a heartbeat, in this order. */
-const CALLS = ["/heartbeat", "/healthz", "/boards", "/tasks"];
+/** The requests of a heartbeat with work, in this order. */
+const CALLS = ["/inbox", "/healthz", "/boards", "/tasks"];
 
 describe.skipIf(!hasTools)("with sh, curl and jq", () => {
   test("a repeated start creates MEMORY.md once and keeps the note of the day", async () => {
@@ -128,7 +128,7 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
       expect(code).not.toBe(0);
       expect(stdout).toBe("");
       expect(stderr).toContain("401");
-      expect(requests).toEqual(["/api/v1/agent/heartbeat"]);
+      expect(requests).toEqual(["/api/v1/agent/inbox"]);
     },
   );
 
@@ -137,7 +137,9 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
     const host = await serve((request) => {
       const call = new URL(request.url).pathname.replace(/^.*(?=\/)/, "");
       requests.push(call);
-      return call === failing ? Response.json({ detail: "no" }, { status: 503 }) : Response.json({ items: [] });
+      return call === failing
+        ? Response.json({ detail: "no" }, { status: 503 })
+        : Response.json({ items: [], has_work: true, messages: [], tasks: [], counts: {} });
     });
     const tools = fixture.files.worker["TOOLS.md"].replace(fixture.url, host.url);
     const { code, stderr } = await runCommand(
@@ -148,6 +150,19 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
     expect(code).not.toBe(0);
     expect(stderr).toContain("503");
     expect(requests).toEqual(CALLS.slice(0, CALLS.indexOf(failing) + 1));
+  });
+
+  test.each(["lead", "worker"] as const)("an idle %s makes one request and prints HEARTBEAT_OK", async (role) => {
+    const requests: string[] = [];
+    const watched = await serve((request) => {
+      requests.push(new URL(request.url).pathname);
+      return fixture.world.app.fetch(request);
+    });
+    const tools = fixture.files[role]["TOOLS.md"].replace(fixture.url, watched.url);
+    const workspace = createWorkspace({ ...fixture.files[role], "TOOLS.md": tools });
+    const { code, stdout, stderr } = await runCommand(workspace, shellBlocksOf(fixture.files[role]["HEARTBEAT.md"])[0]!);
+    await watched.close();
+    expect([code, stdout, stderr, requests]).toEqual([0, "HEARTBEAT_OK\n", "", ["/api/v1/agent/inbox"]]);
   });
 
   const hasTasks = endpoints.some(({ paths }) => paths.includes("/api/v1/agent/boards/{board_id}/tasks"));
@@ -170,7 +185,8 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
       expect([code, stderr]).toEqual([0, ""]);
       return stdout.trimEnd().split("\n");
     };
-    const [lead = "", board = "", ...tasks] = await runHeartbeat("lead");
+    const [lead = "", inbox = "", board = "", ...tasks] = await runHeartbeat("lead");
+    expect(JSON.parse(inbox)).toMatchObject({ messages: [], counts: { free: 1 } });
     expect(JSON.parse(lead)).toEqual({ agent_id: fixture.home.lead.id, status: "online" });
     expect(JSON.parse(board)).toEqual({
       id: fixture.home.board_id,
@@ -189,7 +205,7 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
         `inbox\thigh\t-\t${own_task}\t${fixture.home.worker.id}\t-\tMine`,
       ].toSorted(),
     );
-    const [, , ...lines] = await runHeartbeat("worker");
+    const [, , , ...lines] = await runHeartbeat("worker");
     expect(lines).toEqual(["Yours:", `inbox\thigh\t-\t${own_task}\t-\tMine`, "Free:", `inbox\thigh\t-\t${free_task}\t-\tFree`]);
   });
 });

@@ -77,7 +77,7 @@ const FACTS: [AgentRole[], FileName, RegExp[]][] = [
     ["lead", "worker"],
     "HEARTBEAT.md",
     [
-      /## 1\. Check in, then read[^]*\/heartbeat"[^]*\/healthz"[^]*\/boards"[^]*\/tasks\?/,
+      /## 1\. Check in, then read[^]*\/inbox"[^]*HEARTBEAT_OK[^]*\/healthz"[^]*\/boards"[^]*\/tasks\?/,
       /Any failure ends the turn/,
       /after a 5xx nothing is written/,
       /Update: .*\n.*Evidence: .*\n.*Next: /,

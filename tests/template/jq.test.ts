@@ -47,7 +47,7 @@ test("the lookup of one operation shows its parameters, limits, and the resolved
   expect(JSON.parse(await runJq(show!, fixture.document))).toMatchObject(expectedBoardLookup(fixture.document));
   const flags = show!.flags.map((flag) => (flag === "agent_board_lookup" ? "agent_board_memory_record" : flag));
   expect(JSON.parse(await runJq({ ...show!, flags }, fixture.document))).toMatchObject({
-    parameters: [{ name: "board_id" }],
+    parameters: [{ name: "board_id" }, { name: "Idempotency-Key" }],
     body: { type: "object", properties: { content: {}, tags: {} } },
   });
 });

@@ -63,7 +63,7 @@ test("API paths appear only where a command needs them", () => {
     "lead BOOTSTRAP.md": ["/api/v1/agent/heartbeat"],
     "worker HEARTBEAT.md": ["/api/v1/agent"],
     "worker BOOTSTRAP.md": ["/api/v1/agent/heartbeat"],
-    "main TOOLS.md": ["/api/v1/agent/heartbeat"],
+    "main TOOLS.md": ["/api/v1/agent/inbox"],
   });
 });
 
@@ -73,6 +73,9 @@ const OF_ALL = [
   "agent_board_lookup",
   "agent_roster_discovery",
   "agent_heartbeat",
+  "agent_inbox",
+  "agent_instructions",
+  "agent_inbox_acknowledge",
   "agent_board_onboarding_update",
 ];
 const OF_BOARD_AGENTS = [

@@ -41,12 +41,15 @@ const writes = () =>
     ["GET", all(), undefined],
     ["POST", all(), { description: "d" }],
     ["PATCH", webhook.endpoint_path, {}],
+    ["POST", `${webhook.endpoint_path}/redeliver`, { status: "failed" }],
+    ["POST", `${payload}/redeliver`, undefined],
     ["DELETE", webhook.endpoint_path, undefined],
   ] as const;
 const invalid = () =>
   [
     ["POST", all(), { description: 5 }],
     ["PATCH", webhook.endpoint_path, { description: null }],
+    ["POST", `${webhook.endpoint_path}/redeliver`, { status: "delivered" }],
     ["GET", `${all()}?limit=0`, undefined],
   ] as const;
 

@@ -1,24 +1,36 @@
-import { as } from "@board/core/context";
-import { InvalidInput, notFound } from "@board/core/errors";
+import { limitRequests } from "@board/core/agent/request-limit";
+import { as, type Context } from "@board/core/context";
+import { DomainError, InvalidInput, notFound } from "@board/core/errors";
 import { createScopedLog } from "@board/core/log";
+import { noteLimit } from "@board/core/noted-limits";
 import { hasPendingWakeups } from "@board/core/pending-wakeups";
 import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { toCounterKey } from "@board/core/rate-limit";
+import type { StoredAnswer } from "@board/core/idempotency/idempotency";
 import { Answer, serialize } from "./answer.ts";
 import { createClientAddressResolver } from "./client-address.ts";
 import { authenticate, resumeOrganization } from "./authenticate.ts";
 import { createRequestBody, findUnstorable, readJson } from "./body.ts";
 import { createBodyBudget } from "./body-budget.ts";
+import { limitRequestsOfCaller } from "./caller-turns.ts";
 import { cors } from "./cors.ts";
 import { type Endpoint, type HttpExchange, isStream, type Method } from "./endpoint.ts";
 import { json, toErrorResponse } from "./errors.ts";
+import { toEntityTag } from "./etag.ts";
+import { runOnce, toRepeatableRequest } from "./idempotency.ts";
+import { linkHeaders } from "./link.ts";
 import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders } from "./middleware.ts";
 import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./path.ts";
+import { withPrecondition } from "./precondition.ts";
+import { problemDetails } from "./problem-details.ts";
 import { toProblems } from "./problems.ts";
 import type { App, DocumentCache, Env, OpenApiDocument, Runtime } from "./runtime.ts";
+import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import { jsonResponse, representation } from "./representation.ts";
 import { createStreamOpener } from "./streams.ts";
+import { confirmStrictness, findUnknownFields, findUnknownParameters, isStrict, NO_KEYS } from "./strictness.ts";
 import { traceIdOf } from "./trace-id.ts";
 import { createUserVerifier } from "./user-verifier.ts";
 
@@ -34,6 +46,8 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const openStream = createStreamOpener(runtime, verifyUser);
   const openApiDocument = createDocumentCache();
   const bodyBudget = createBodyBudget(settings.budgets);
+  const limitCaller = limitRequestsOfCaller(settings.budgets);
+  const running = new Set<string>();
 
   app.use(requestId, async (c, next) => {
     c.set("runtime", runtime);
@@ -50,14 +64,29 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     await next();
     body.release();
   });
-  app.use(requestLog, securityHeaders(settings.security_headers), cors(settings.cors_origins));
-  app.onError((error, c) => toErrorResponse(error, c.var.ctx.actor.type === "agent", c.var.ctx.log));
+  app.use(
+    requestLog,
+    securityHeaders(settings.security_headers),
+    cors(settings, log),
+    representation,
+    rateLimitHeaders,
+    problemDetails,
+  );
+  app.onError((error, c) => {
+    if (error instanceof DomainError && error.extra.limit) noteLimit(c.var.ctx.limits, error.extra.limit);
+    const response = toErrorResponse(error, c.var.ctx.actor.type === "agent", c.var.ctx.log);
+    const { resource_metadata } = c.var;
+    if (response.status === 401 && resource_metadata) response.headers.set("WWW-Authenticate", resource_metadata);
+    return response;
+  });
   app.notFound((c) => methodNotAllowed(endpoints, c) ?? toErrorResponse(notFound(), false, c.var.ctx.log));
 
   const authenticateRequest =
     (endpoint: Endpoint): MiddlewareHandler<Env> =>
     async (c, next) => {
-      const role = endpoint.spec.as;
+      const { as: role, resource_metadata } = endpoint.spec;
+      if (resource_metadata)
+        c.set("resource_metadata", `Bearer resource_metadata="${c.var.ctx.settings.service_url}${resource_metadata}"`);
       c.var.ctx.log.addFields(pathLogFields(c));
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       // Stored before the role is checked: the form of a 403 response depends on whether the caller is an agent.
@@ -65,22 +94,38 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
       // The board of the path wins over the agent's own: a main agent works on other boards.
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
+      if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
       c.set("ctx", as(c.var.ctx, role));
       await next();
     };
 
+  // An answer that is held until its first event counts as an open stream.
+  const isHeld = (endpoint: Endpoint) => isStream(endpoint) && (runtime.streams.hold_seconds ?? 0) > 0;
   for (const endpoint of sortFixedSegmentsFirst(endpoints)) {
+    const takeTurns = isHeld(endpoint) ? proceed : limitCaller(endpoint.spec.as);
     for (const path of endpoint.paths)
-      app.on(endpoint.method, toHonoPath(path), authenticateRequest(endpoint), ...validators(endpoint), (c) =>
-        runEndpoint(endpoint, c),
+      app.on(
+        endpoint.method,
+        toHonoPath(path),
+        takeTurns,
+        authenticateRequest(endpoint),
+        confirmStrictness(endpoint),
+        ...validators(endpoint),
+        (c) => runEndpoint(endpoint, c, running),
       );
   }
   return app;
 }
 
+const proceed: MiddlewareHandler<Env> = (_, next) => next();
+
 function createDocumentCache(): DocumentCache {
-  let document: Promise<OpenApiDocument> | undefined;
-  return (build) => (document ??= build());
+  const documents = new Map<string, Promise<OpenApiDocument>>();
+  return (name, build) => {
+    const document = documents.get(name) ?? build();
+    documents.set(name, document);
+    return document;
+  };
 }
 
 /** Checks path ids, then access to the resource, then the query (docs/reference/conventions.md#order-of-checks). */
@@ -89,11 +134,15 @@ function validators(endpoint: Endpoint): MiddlewareHandler<Env>[] {
   const params = createValidator("param", endpoint.params, async (c, issues) => {
     throw new InvalidInput(toProblems(issues, "path", c.req.param()));
   });
-  if (!query) return [params];
+  const strictness = rejectUnknownParameters(endpoint);
+  if (!query) return [params, strictness];
   return [
     params,
     rejectUnstorableQuery(endpoint),
-    createValidator("query", query, (c, issues) => rejectInput(endpoint, c, toProblems(issues, "query", c.req.query()))),
+    createValidator("query", query, (c, issues) =>
+      rejectInput(endpoint, c, [...toProblems(issues, "query", c.req.query()), ...findUnknownParameters(endpoint, c.req)]),
+    ),
+    strictness,
   ];
 }
 
@@ -105,6 +154,14 @@ function createValidator(target: "param" | "query", schema: z.ZodType, onInvalid
     if (!result.success) await onInvalid(c as unknown as AppContext, result.error.issues as z.core.$ZodIssue[]);
   }) as unknown as MiddlewareHandler<Env>;
 }
+
+const rejectUnknownParameters =
+  (endpoint: Endpoint): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const problems = findUnknownParameters(endpoint, c.req);
+    if (problems.length > 0) await rejectInput(endpoint, c, problems);
+    await next();
+  };
 
 const rejectUnstorableQuery =
   (endpoint: Endpoint): MiddlewareHandler<Env> =>
@@ -123,35 +180,51 @@ async function rejectInput(endpoint: Endpoint, c: AppContext, problems: InvalidI
 const validInput = (c: AppContext, target: "param" | "query") => (c.req.valid as (target: string) => object | undefined)(target);
 const paramsOf = (c: AppContext) => validInput(c, "param") ?? {};
 
-async function runEndpoint(endpoint: Endpoint, c: AppContext): Promise<Response> {
+/** `running` has the keys of the requests with an Idempotency-Key that this process is working on. */
+async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
   const { spec } = endpoint;
-  const body = spec.body ? await parseBody(endpoint, spec.body, c) : undefined;
+  // An operation without a body has none to refuse, unless the client wants unknown keys refused.
+  const schema = spec.body ?? (endpoint.method !== "GET" && isStrict(endpoint, c.req) ? NO_KEYS : undefined);
+  const { sent, body } = schema ? await parseBody(endpoint, schema, c) : { sent: null, body: undefined };
   const { ctx, runtime, openStream, openApiDocument } = c.var;
+  const { headers } = c.req.raw;
   const http: HttpExchange = {
-    headers: c.req.raw.headers,
+    headers,
     source_ip: c.var.client_address,
     read: (max_bytes) => c.var.body.read(max_bytes),
     readAsset: (name) => runtime.readAsset(name),
+    readConsoleFile: (name) => runtime.readConsoleFile(name),
     openApiDocument,
-    stream: (since, follow) => openStream(c, spec.as, since, follow),
+    shutdown_signal: runtime.streams.shutdown_signal,
+    stream: (since, follow, after) => openStream(c, spec.as, since, follow, after),
   };
+  const params = paramsOf(c);
+  const run = (ctx: Context) => endpoint.run(ctx, { params, query: validInput(c, "query"), body, http });
+  const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   try {
-    const result = await endpoint.run(ctx, { params: paramsOf(c), query: validInput(c, "query"), body, http });
-    return result instanceof Response ? result : toResponse(endpoint, result, ctx.settings.budgets.answer_max_bytes);
+    const request = toRepeatableRequest(endpoint, ctx, headers, [params, c.req.queries(), sent]);
+    if (request) return toResponse(await runOnce(ctx, request, { running, calls_out: spec.calls_out ?? false, toAnswer }, run));
+    const result = await run(withPrecondition(ctx, endpoint, headers, params));
+    if (result instanceof Response) return result;
+    return toResponse(toAnswer(result), linkHeaders(result, c.req.url, ctx.settings.base_url));
   } finally {
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
   }
 }
 
-function toResponse({ spec }: Endpoint, result: unknown, max_bytes: number): Response {
+function toStoredAnswer({ method, spec }: Endpoint, result: unknown, max_bytes: number): StoredAnswer {
   const { value, status, headers } = result instanceof Answer ? result : new Answer(result, spec.status ?? 200, {});
   const schema = status === 202 && spec.accepted ? spec.accepted : spec.returns;
   const { text, shown } = serialize(schema, value, max_bytes);
   const ended = shown === null ? {} : { "X-Limit": String(shown) };
-  return new Response(text, { status, headers: { "content-type": "application/json", ...headers, ...ended } });
+  const tag = method === "PATCH" && spec.conditional ? { ETag: toEntityTag(text) } : {};
+  return { status, headers: { ...headers, ...ended, ...tag }, text };
 }
 
-async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): Promise<unknown> {
+const toResponse = ({ text, status, headers }: StoredAnswer, links: Record<string, string> = {}): Response =>
+  jsonResponse(text, status, { ...links, ...headers });
+
+async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): Promise<{ sent: unknown; body: unknown }> {
   let input: unknown;
   try {
     input = await readJson(c.var.body);
@@ -160,7 +233,9 @@ async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): 
     throw error;
   }
   const result = await schema.safeParseAsync(input);
-  return result.success ? result.data : rejectInput(endpoint, c, toProblems(result.error.issues, "body", input));
+  const unknown = isStrict(endpoint, c.req) ? findUnknownFields(schema, input) : [];
+  if (result.success && unknown.length === 0) return { sent: input, body: result.data };
+  return rejectInput(endpoint, c, [...toProblems(result.error?.issues ?? [], "body", input), ...unknown]);
 }
 
 function methodNotAllowed(endpoints: readonly Endpoint[], c: AppContext): Response | null {

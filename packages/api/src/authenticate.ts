@@ -1,11 +1,11 @@
 import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import type { Context } from "@board/core/context";
-import { identityProviderUnavailable, notFound, unauthenticated } from "@board/core/errors";
+import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/errors";
 import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/active-organization";
 import { parseEventId } from "@board/core/stream/cursor";
-import { decrementCounter, incrementCounter, rateLimited, toCounterKey } from "@board/core/rate-limit";
+import { countRequest, decrementCounter, toCounterKey } from "@board/core/rate-limit";
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**
@@ -36,9 +36,11 @@ export async function authenticate(
   return rejectCredential(ctx, role.agents ? bearer : null);
 }
 
-/** The organization that a stream of this caller belongs to; null when its role needs none, or for an agent. */
-export const organizationOf = (role: Role, actor: Actor): string | null =>
-  role.organization && actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
+/** The organization that a stream of this caller belongs to; null when its role needs none. */
+export function organizationOf(role: Role, actor: Actor): string | null {
+  if (!role.organization) return null;
+  return actor.type === "agent" ? actor.organization_id : actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
+}
 
 /** A resumed stream stays with the organization that its Last-Event-ID names, even if another one is active now. */
 export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
@@ -116,6 +118,13 @@ async function reverifyUser(
   return signedIn;
 }
 
+/** The credential by which `authenticate` knows the caller, if one was sent and the role accepts it. */
+export function credentialOf(role: Role, headers: Headers): string | null {
+  if (!role.users && !role.agents) return null;
+  const { agentToken, bearer } = readCredentials(role, headers);
+  return agentToken || bearer || null;
+}
+
 /** Reads the credentials that the role accepts. A blank or malformed header counts as absent. */
 function readCredentials(role: Role, headers: Headers): { agentToken: string | undefined; bearer: string | undefined } {
   return {
@@ -150,10 +159,12 @@ async function authenticateAgent(ctx: Context, token: string, address: string): 
 }
 
 async function countFailure(ctx: Context, address: string): Promise<void> {
-  const limit = ctx.settings.budgets.auth_failures_per_minute;
-  if (limit === 0 || (await incrementCounter(ctx, "auth", toCounterKey(address))) <= limit) return;
-  ctx.meter.record("AuthFailures", 1);
-  throw rateLimited(ctx);
+  try {
+    await countRequest(ctx, "auth_failures_per_minute", "auth", toCounterKey(address));
+  } catch (error) {
+    if (error instanceof DomainError) ctx.meter.record("AuthFailures", 1);
+    throw error;
+  }
 }
 
 const TOKEN_PREFIX_CHARS = 6;

@@ -1,5 +1,6 @@
 import type { Budgets } from "@board/core/budgets";
 import { DomainError } from "@board/core/errors";
+import { usedUp } from "@board/core/noted-limits";
 
 /** A request body, from its first byte until its request is answered. */
 export interface HeldBody {
@@ -23,9 +24,10 @@ const SWEEP_MS = 1_000;
 const PACE_WINDOW_MS = 5_000;
 const RETRY_AFTER = 5;
 
-const tooManyOfAddress = () =>
+const tooManyOfAddress = (quota: number) =>
   new DomainError("limited", "Too many request bodies from this address are being received. Try again in a few seconds.", {
     retry_after_seconds: RETRY_AFTER,
+    limit: usedUp("request_body_bytes_per_address", quota, RETRY_AFTER, "content-bytes"),
   });
 const tooManyInAll = () =>
   new DomainError("overloaded", "Too many request bodies are being received. Try again in a few seconds.", {
@@ -103,7 +105,10 @@ export function createBodyBudget(limits: Limits) {
     add(body: HeldBody, bytes: number): void {
       change(body, bytes);
       while (exceeds(bytesOf(body.address), limits.request_body_bytes_per_address) && bodies.has(body))
-        refuse(unfinished().find(({ address }) => address === body.address) ?? body, tooManyOfAddress());
+        refuse(
+          unfinished().find(({ address }) => address === body.address) ?? body,
+          tooManyOfAddress(limits.request_body_bytes_per_address),
+        );
       while (exceeds(total, limits.request_body_bytes) && bodies.has(body)) refuse(findLargest() ?? body, tooManyInAll());
     },
     release,

@@ -1,5 +1,7 @@
 import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
+import type { LockableTable } from "@board/core/lock-row";
+import type { Cursor } from "@board/core/stream/cursor";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
 import type { Answer } from "./answer.ts";
@@ -7,6 +9,9 @@ import { placeholderNames } from "./path.ts";
 import type { BatchFollow, DocumentCache, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** The guidance that holds for most operations of agents. */
+export const ID_GUIDANCE = "Do not guess ids: take them from an earlier response or from TOOLS.md";
 
 /** Guidance for agents in the OpenAPI document (docs/reference/agents.md#openapi-hints). */
 export interface AgentHints {
@@ -31,9 +36,22 @@ export interface HttpExchange<A extends Actor = Actor> {
   read(max_bytes: number): Promise<Uint8Array>;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
+  /** Reads a file of the built console. */
+  readConsoleFile(name: string): Promise<Uint8Array>;
   openApiDocument: DocumentCache;
-  /** Responds with a stream of the events of the source that `follow` returns, starting at `since`. */
-  stream(since: Date | null, follow: Follow<A> | BatchFollow<A>): Promise<Response>;
+  /** Aborted when the process stops: what waits must end. */
+  shutdown_signal: AbortSignal;
+  /** Responds with a stream of the events of the source that `follow` returns, starting after `after`, else at `since`. */
+  stream(since: Date | null, follow: Follow<A> | BatchFollow<A>, after?: Cursor | null): Promise<Response>;
+}
+
+/** The resource of a write that may be conditional. */
+export interface Conditional<A extends Actor, P> {
+  table: LockableTable;
+  /** The parameter of the path with the id of its row. */
+  id: keyof P & string;
+  /** What reads of the resource answer, the one at the address of the write first. */
+  representations: readonly { schema: z.ZodType; read: (ctx: Context<A>, params: P) => Promise<unknown> }[];
 }
 
 type ParamNames<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | ParamNames<Rest> : never;
@@ -44,7 +62,7 @@ export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** The statuses that an operation declares. All others follow from its role, its path and its schemas. */
-type OperationErrorStatus = 403 | 404 | 409 | 422 | 502;
+type OperationErrorStatus = 403 | 404 | 409 | 410 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
   /** The callers that are allowed. Checked before any input is read. */
@@ -66,6 +84,14 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   authorize?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
   /** Path parameters are not validated: a malformed id leads to 404 instead of 422. */
   lenient_params?: boolean;
+  /** The write may name the fence of a lease, which is shown in the OpenAPI document. */
+  fenced?: true;
+  /** The write may name the ETag that it changes, by If-Match. */
+  conditional?: Conditional<A, Params<Path>>;
+  /** Calls a host or another server while the caller waits, so that no transaction may stay open meanwhile. */
+  calls_out?: true;
+  /** Path of the sign-in metadata that a 401 response names. */
+  resource_metadata?: string;
   agent?: AgentHints;
   operation_id?: string;
   /** Media type of the response if it is not JSON. */

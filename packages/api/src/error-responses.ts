@@ -48,25 +48,37 @@ const InvalidInput = z
 const REQUEST_ID = z.string().describe("Id of the request in the service's log.");
 const RETRY_AFTER = z.string().describe("Seconds after which the request may be repeated, as a whole number.");
 
+const RATE_LIMIT_POLICY = z.string().optional().describe("The limits that the request counted toward, by the IETF draft.");
+const RATE_LIMIT = z.string().optional().describe("What is left of them, and the seconds until more is.");
+
 const errorResponse = (
   id: string,
   description: string,
   schema: z.ZodType = Refusal,
   retry = false,
+  more: Record<string, z.ZodType> = {},
 ): ZodOpenApiResponseObject => ({
   id,
   description,
-  headers: z.object({ "X-Request-Id": REQUEST_ID, ...(retry ? { "Retry-After": RETRY_AFTER } : {}) }),
+  headers: z.object({ "X-Request-Id": REQUEST_ID, ...(retry ? { "Retry-After": RETRY_AFTER } : {}), ...more }),
   content: { "application/json": { schema } },
 });
 
 /** The responses by status. Each is one component that all operations share. */
 export const ERROR_RESPONSES: Readonly<Record<number, ZodOpenApiResponseObject>> = {
+  304: {
+    id: "NotModified",
+    description: "Nothing has changed since the answer whose ETag the client sent as If-None-Match.",
+    headers: z.object({ ETag: z.string().describe("The tag that was sent.") }),
+  },
+  400: errorResponse("BadRequest", "The request cannot be read, or ended before its body was complete."),
   401: errorResponse("Unauthenticated", "The credential is missing or not valid."),
   403: errorResponse("Forbidden", "The caller lacks the permission."),
   404: errorResponse("NotFound", "The resource does not exist or is not visible to the caller."),
+  408: errorResponse("BodyTimeout", "The body did not arrive in time."),
   409: errorResponse("Conflict", "The request conflicts with the current state."),
   410: errorResponse("Gone", "The webhook is disabled."),
+  412: errorResponse("PreconditionFailed", "The resource has changed since the ETag in If-Match; see ETag."),
   413: errorResponse("TooLarge", "The body is too large."),
   422: errorResponse("InvalidInput", "The input is not valid.", InvalidInput),
   429: errorResponse(
@@ -74,6 +86,13 @@ export const ERROR_RESPONSES: Readonly<Record<number, ZodOpenApiResponseObject>>
     "Too many requests, failed attempts, posts or open streams; see Retry-After.",
     Refusal,
     true,
+    { "RateLimit-Policy": RATE_LIMIT_POLICY, RateLimit: RATE_LIMIT },
   ),
   502: errorResponse("GatewayFailed", "A host or server that the operation needs is unreachable or returned an error."),
+  503: errorResponse(
+    "Unavailable",
+    "The database or the identity provider cannot be reached, or the service is overloaded; see Retry-After.",
+    Refusal,
+    true,
+  ),
 };

@@ -4,6 +4,7 @@ import type { Log } from "@board/core/log";
 import { errorText, stackFrames } from "@board/core/log";
 import { toJson } from "@board/core/json";
 import { HTTPException } from "hono/http-exception";
+import { jsonResponse } from "./representation.ts";
 
 /** The HTTP status of each kind of error (docs/reference/conventions.md#errors). Core knows no statuses. */
 const STATUS: Readonly<Record<ErrorKind, number>> = {
@@ -12,6 +13,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   not_found: 404,
   conflict: 409,
   gone: 410,
+  precondition_failed: 412,
   incomplete_body: 400,
   body_timeout: 408,
   too_large: 413,
@@ -24,7 +26,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
 };
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return new Response(toJson(value), { status, headers: { "content-type": "application/json", ...headers } });
+  return jsonResponse(toJson(value), status, headers);
 }
 
 /** Converts a thrown error to a response. `toAgent` selects the form of a 403 that agents get. */
@@ -55,6 +57,7 @@ function toDomainErrorResponse(error: DomainError, toAgent: boolean): Response {
   const detail = extra.fields ? { message, ...extra.fields } : message;
   const headers: Record<string, string> = {};
   if (extra.retry_after_seconds !== undefined) headers["Retry-After"] = String(extra.retry_after_seconds);
+  if (extra.entity_tag !== undefined) headers["ETag"] = extra.entity_tag;
   if (kind === "unauthenticated") headers["WWW-Authenticate"] = "Bearer";
   return json({ detail }, status, headers);
 }

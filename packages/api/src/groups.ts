@@ -1,10 +1,15 @@
 import type { Endpoint } from "./endpoint.ts";
 import { activity } from "./routes/activity.ts";
+import { agentStream } from "./routes/agent-stream.ts";
 import { agentRoutes } from "./routes/agent/routes.ts";
 import { agents } from "./routes/agents.ts";
+import { approvalStream } from "./routes/approval-stream.ts";
 import { approvals } from "./routes/approvals.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
+import { consolePage } from "./routes/console.ts";
+import { changes } from "./routes/changes.ts";
+import { changesStream } from "./routes/changes-stream.ts";
 import { customFields } from "./routes/custom-fields.ts";
 import { gatewaySessions } from "./routes/gateway-sessions.ts";
 import { templateSync } from "./routes/template-sync.ts";
@@ -12,6 +17,9 @@ import { gateways } from "./routes/gateways.ts";
 import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
 import { ingest } from "./routes/ingest.ts";
+import { jobs } from "./routes/jobs.ts";
+import { mcp } from "./routes/mcp.ts";
+import { memoryStreams } from "./routes/memory-streams.ts";
 import { memory } from "./routes/memory.ts";
 import { metrics } from "./routes/metrics.ts";
 import { onboarding } from "./routes/onboarding.ts";
@@ -20,9 +28,12 @@ import { reference } from "./routes/reference.ts";
 import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
 import { souls } from "./routes/souls.ts";
+import { subscriptions } from "./routes/subscriptions.ts";
 import { tags } from "./routes/tags.ts";
 import { taskCommentFeed } from "./routes/task-comment-feed.ts";
+import { taskCommentStream } from "./routes/task-comment-stream.ts";
 import { taskComments } from "./routes/task-comments.ts";
+import { taskStream } from "./routes/task-stream.ts";
 import { tasks } from "./routes/tasks.ts";
 import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
@@ -34,6 +45,7 @@ import { webhooks } from "./routes/webhooks.ts";
 export const groups = {
   health,
   reference,
+  console: consolePage,
   users,
   organizations,
   "custom-fields": customFields,
@@ -42,15 +54,19 @@ export const groups = {
   templates: templateSync,
   boards,
   "board-groups": boardGroups,
-  memory: [...memory, ...groupMemory],
+  memory: [...memory, ...groupMemory, ...memoryStreams],
   onboarding,
-  tasks: [...tasks, ...taskComments],
-  approvals,
+  tasks: [...tasks, ...taskComments, ...taskStream],
+  approvals: [...approvals, ...approvalStream],
   webhooks,
+  subscriptions,
   ingest,
-  agents,
+  jobs,
+  agents: [...agents, ...agentStream],
   agent: agentRoutes,
-  activity: [...activity, ...taskCommentFeed],
+  mcp,
+  activity: [...activity, ...taskCommentFeed, ...taskCommentStream],
+  changes: [...changes, ...changesStream],
   metrics,
   skills: [...skills, ...skillPacks],
   souls,

@@ -53,7 +53,10 @@ export const requestLog: MiddlewareHandler<Env> = async (c, next) => {
   const fields = { status, duration_ms, client_ip: client_address, actor: actorLabel };
   const level = status >= 500 ? "error" : status >= 400 ? "warn" : "debug";
   ctx.log[level]("http.request", `${c.req.method} ${c.req.path} ${status}`, fields);
-  if (duration_ms > SLOW_REQUEST_MS) ctx.log.info("http.slow", `${c.req.method} ${c.req.path} took ${duration_ms} ms`, fields);
+  // Where answers cannot be streamed, that of a stream waits for an event.
+  const isStreamAnswer = c.res.headers.get("content-type")?.startsWith("text/event-stream");
+  if (duration_ms > SLOW_REQUEST_MS && !isStreamAnswer)
+    ctx.log.info("http.slow", `${c.req.method} ${c.req.path} took ${duration_ms} ms`, fields);
 };
 
 /** Adds the headers to every response, including errors, unless a handler has set them already. */

@@ -1,23 +1,30 @@
 import type { RoleName } from "@board/core/actor";
+import { isPageSchema } from "@board/core/page";
 import type { Settings } from "@board/core/settings";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
 import { type AgentHints, type Endpoint, isStream } from "./endpoint.ts";
 import { ERROR_RESPONSES } from "./error-responses.ts";
-import { operationIdOf } from "./operation-id.ts";
+import { FenceHeader } from "./fence.ts";
+import { IdempotencyKeyHeader, isRepeatable, REPLAYED } from "./idempotency.ts";
+import { describeTags, tagsOf } from "./openapi-tags.ts";
+import { isUnversionedTwin, operationIdOf } from "./operation-id.ts";
 import { placeholderNames } from "./path.ts";
+import { IfMatchHeader } from "./precondition.ts";
 import type { OpenApiDocument } from "./runtime.ts";
 
 /** `base_url` is null if the API is served where the document is; `stream_url` is null if streams are as well. */
-type Addresses = Pick<Settings, "base_url" | "stream_url">;
+export type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
 /** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
 export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
+  const tags = new Set<string>();
   for (const endpoint of endpoints) {
     if (endpoint.spec.hidden) continue;
     for (const path of endpoint.paths) {
       const item = (paths[path] ??= {});
+      for (const tag of tagsOf(endpoint, path)) tags.add(tag);
       const streamServers = stream_url !== null && isStream(endpoint) ? { servers: [{ url: stream_url }] } : {};
       item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...streamServers };
     }
@@ -28,9 +35,12 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
       title: "Board coordination",
       version: "1",
       description:
-        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them.",
+        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them. Reads answer with an ETag; a client that sends it as If-None-Match gets 304 while nothing has changed. `Prefer: handling=strict` refuses unknown parameters and body keys, and `Accept: application/problem+json` gets errors as RFC 9457 has them. `/openapi.json?role=` returns the part of one role: agent-lead, agent-worker, agent-main or user.",
+      contact: { name: "Operator of this service", ...(base_url === null ? {} : { url: base_url }) },
+      license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: base_url ?? "/" }],
+    tags: describeTags(tags),
     components: {
       securitySchemes: {
         user: { type: "http", scheme: "bearer", description: "A person's access token." },
@@ -59,11 +69,27 @@ function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  // A field that tells alternatives apart, but has a default, does not exclude the others.
+  if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
+    schema.anyOf = schema.oneOf;
+    delete schema.oneOf;
+  }
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
 }
 
+const requiresItsConstants = (option: z.core.JSONSchema.BaseSchema): boolean =>
+  Object.entries(option.properties ?? {}).every(
+    ([name, property]) => typeof property === "boolean" || property.const === undefined || option.required?.includes(name),
+  );
+
+const DEPRECATION = " Deprecated: use the same path under `/api/v1`.";
+
 const LastEventIdHeader = z.object({
   "Last-Event-ID": z.string().optional().describe("Id of the last event received; the stream resumes after it."),
+});
+
+const LinkHeader = z.object({
+  Link: z.string().optional().describe('Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`.'),
 });
 
 function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObject {
@@ -74,18 +100,24 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   return {
     operationId: operationIdOf(endpoint, path),
     summary: spec.summary,
-    description: spec.description ?? `${spec.summary}.`,
-    tags: spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path), ...roleTags(AGENT_ROLES[spec.as.name])],
+    description: `${spec.description ?? `${spec.summary}.`}${isUnversionedTwin(endpoint, path) ? DEPRECATION : ""}`,
+    tags: tagsOf(endpoint, path),
+    ...(isUnversionedTwin(endpoint, path) ? { deprecated: true } : {}),
     security,
     requestParams: {
       ...(placeholderNames(path).length > 0 ? { path: params as z.ZodObject } : {}),
       ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
-      ...(isStream(endpoint) ? { header: LastEventIdHeader } : {}),
+      ...headersOf(endpoint),
     },
     ...(spec.body ? { requestBody: { required: true, content: { "application/json": { schema: spec.body } } } } : {}),
     ...(endpoint.spec.lenient_params ? { requestBody: { content: { "*/*": {} } } } : {}),
     responses: {
-      [String(spec.status ?? 200) as "200"]: { description: "Success.", content: { [media]: { schema: spec.returns } } },
+      [String(spec.status ?? 200) as "200"]: {
+        description: "Success.",
+        ...answerHeadersOf(endpoint),
+        ...(isPageSchema(spec.returns) ? { headers: LinkHeader } : {}),
+        content: { [media]: { schema: spec.returns } },
+      },
       ...(spec.accepted
         ? {
             "202": {
@@ -103,11 +135,34 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   };
 }
 
-function errorsOf({ method, spec }: Endpoint, path: string): number[] {
+/** The headers of requests that an operation reads, apart from the credentials. */
+function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
+  const shape = {
+    ...(isStream(endpoint) ? LastEventIdHeader.shape : {}),
+    ...(endpoint.spec.fenced ? FenceHeader.shape : {}),
+    ...(endpoint.spec.conditional ? IfMatchHeader.shape : {}),
+    ...(isRepeatable(endpoint) ? IdempotencyKeyHeader.shape : {}),
+  };
+  return Object.keys(shape).length > 0 ? { header: z.object(shape) } : {};
+}
+
+const ETAG = z.string().describe("Strong tag of the resource, for If-None-Match and If-Match.");
+const REPLAY = z.literal("true").optional().describe("Present when this is the stored answer to an earlier request.");
+
+/** The headers of a successful answer that clients work with. */
+function answerHeadersOf(endpoint: Endpoint): { headers?: z.ZodObject } {
+  if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY }) };
+  return endpoint.method === "PATCH" && endpoint.spec.conditional ? { headers: z.object({ ETag: ETAG }) } : {};
+}
+
+/** The statuses besides success, as references to shared components. */
+function errorsOf(endpoint: Endpoint, path: string): number[] {
+  const { method, spec } = endpoint;
   const secured = spec.as.users || spec.as.agents;
   const hasId = path.includes("{");
   const isIngestion = spec.lenient_params === true;
   const writes = method !== "GET";
+  const takesBody = spec.body !== undefined || isIngestion;
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
@@ -116,58 +171,31 @@ function errorsOf({ method, spec }: Endpoint, path: string): number[] {
     ...(isIngestion ? [410] : []),
     // Also public operations: API Gateway limits the requests to all of them.
     429,
-    ...(spec.body || isIngestion ? [413] : []),
+    ...(takesBody ? [400, 408, 413] : []),
+    // The database may be unavailable, and the keys of the identity provider unreachable.
+    ...(secured || isIngestion ? [503] : []),
+    ...(isTaggedRead(method, spec) ? [304] : []),
     ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
+    ...(spec.fenced ? [409] : []),
+    ...(isRepeatable(endpoint) ? [409, 422] : []),
+    ...(spec.conditional ? [412] : []),
     ...(spec.errors ?? []),
   ];
   return [...new Set(errors)].toSorted((a, b) => a - b);
 }
 
+/** Whether the answer has an ETag, so that the next one may be 304. */
+const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec"]): boolean =>
+  method === "GET" && media_type === undefined;
+
 /** Roles that every authenticated caller has. */
-const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT"];
+const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
 
 /** Whether an authenticated caller may get 403: for the role, or for a board or group that is visible but not writable. */
 function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
   return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
 }
-
-const ALL_AGENTS = ["main", "lead", "worker"] as const;
-
-/** The agents that may call an operation without hints, which people call as well, by the role that it needs. */
-const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
-  PUBLIC: [],
-  USER: [],
-  MEMBER: [],
-  ADMIN: [],
-  AGENT: ALL_AGENTS,
-  LEAD: ["lead"],
-  MAIN: ["main"],
-  "USER or AGENT": ALL_AGENTS,
-  "ADMIN or AGENT": ALL_AGENTS,
-  "ADMIN or LEAD": ["lead"],
-  READER: ALL_AGENTS,
-};
-
-/** Tags that agents filter by: their role, and tags of operations that several roles share. */
-function roleTags(roles: AgentHints["roles"]): string[] {
-  const shared = roles.includes("lead") && roles.includes("worker");
-  return [
-    ...roles.map((role) => `agent-${role}`),
-    ...(shared ? ["agent-board"] : []),
-    ...(roles.length === 3 ? ["any_agent"] : []),
-  ];
-}
-
-/** Nested resources that get their own tag instead of that of the board or organization. */
-const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
-
-const tagOf = (path: string): string => {
-  const segments = path
-    .split("/")
-    .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
-  return segments.findLast((segment) => NESTED_TAGS.includes(segment)) ?? segments[0] ?? "service";
-};
 
 function toExtensions(hints: AgentHints): Record<`x-${string}`, unknown> {
   return {

@@ -41,9 +41,12 @@ const SINGULAR_LISTS = ["activity", "memory"];
  */
 export function operationIdOf({ method, paths, spec }: Pick<Endpoint, "method" | "paths" | "spec">, path: string): string {
   const name = spec.operation_id ?? toOperationName(method, path);
-  const needsSuffix = !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
-  return needsSuffix ? `${name}_unversioned` : name;
+  return isUnversionedTwin({ paths }, path) ? `${name}_unversioned` : name;
 }
+
+/** Whether the same operation is served under `/api/v1` too, which clients should use. */
+export const isUnversionedTwin = ({ paths }: Pick<Endpoint, "paths">, path: string): boolean =>
+  !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
 
 const isVersioned = (path: string) => path.startsWith("/api/v1/");
 

@@ -24,6 +24,24 @@ export function toProblems(issues: readonly Issue[], where: InputSource, input: 
     });
 }
 
+const MAX_KEY_CHARS = 200;
+
+/** The problems of keys that an operation does not know, for clients that want them refused. */
+export const toUnknownKeyProblems = (
+  paths: Iterable<readonly (string | number)[]>,
+  where: InputSource,
+  input: unknown,
+): FieldProblem[] =>
+  Iterator.from(paths)
+    .take(MAX_PROBLEMS)
+    .map((path) => ({
+      type: "extra_forbidden",
+      loc: [where, ...path.map((part) => (typeof part === "string" ? part.slice(0, MAX_KEY_CHARS) : part))],
+      msg: "Extra inputs are not permitted",
+      input: toReportedInput(valueAt(input, path), path),
+    }))
+    .toArray();
+
 const pathOf = (issue: Issue) => issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
 
 const TYPE_KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
@@ -77,15 +95,20 @@ function toTypeAndMessage(issue: Issue, value: unknown, atRoot: boolean): { type
     case "invalid_value": {
       if ("expected" in issue && issue.expected === "stringbool")
         return { type: "bool_type", msg: "Input should be a valid boolean" };
-      return {
-        type: "literal_error",
-        msg: `Input should be ${joinWithOr(issue.values.map((allowed) => `'${String(allowed)}'`))}`,
-      };
+      return literalError(issue.values);
     }
+    // The key that tells the branches of a union apart has a value of none of them.
+    case "invalid_union":
+      return literalError("options" in issue ? (issue.options as unknown[]) : []);
     default:
       return { type: "value_error", msg: `Value error, ${issue.message}` };
   }
 }
+
+const literalError = (values: readonly unknown[]) => ({
+  type: "literal_error",
+  msg: `Input should be ${joinWithOr(values.map((allowed) => `'${String(allowed)}'`))}`,
+});
 
 const plural = (count: number | bigint, word: string) => `${count} ${word}${Number(count) === 1 ? "" : "s"}`;
 

@@ -1,6 +1,7 @@
 import type { Actor, Public, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import type { Settings } from "@board/core/settings";
+import type { Cursor } from "@board/core/stream/cursor";
 import type { GrantResult } from "@board/core/stream/follower";
 import type { Source } from "@board/core/stream/source";
 import type { Context as HonoContext, Hono } from "hono";
@@ -17,6 +18,8 @@ export interface Runtime {
   peerAddress(c: HonoContext): string | null;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
+  /** Reads a file of the built console. Fails with ENOENT for one that does not exist. */
+  readConsoleFile(name: string): Promise<Uint8Array>;
   streams: StreamOptions;
 }
 
@@ -24,9 +27,11 @@ export interface Runtime {
 export interface StreamOptions {
   /** Seconds after which a stream ends and its client reconnects; 0 where responses cannot be streamed. */
   max_seconds: number;
+  /** Where responses cannot be streamed: seconds for which a response waits for its first event. 0 by default. */
+  hold_seconds?: number;
   /** Aborted when the process stops, which ends all streams at once. */
   shutdown_signal: AbortSignal;
-  /** Where open streams are counted: in the process by default. In the database they need a time limit. */
+  /** Where open streams and waiting responses are counted: in the process by default. In the database they need a time limit. */
   count_in?: "process" | "database";
   poll_ms?: number;
   ping_ms?: number;
@@ -43,6 +48,8 @@ export interface Env {
     runtime: Runtime;
     openStream: StreamOpener;
     openApiDocument: DocumentCache;
+    /** The challenge of a 401 response that names the sign-in metadata. */
+    resource_metadata?: string;
   };
 }
 
@@ -50,8 +57,8 @@ export type App = Hono<Env>;
 
 export type OpenApiDocument = Record<string, unknown>;
 
-/** Returns the app's OpenAPI document. Only the first call runs `build`, whose result is kept for the life of the app. */
-export type DocumentCache = (build: () => Promise<OpenApiDocument>) => Promise<OpenApiDocument>;
+/** Returns an OpenAPI document of the app. Only the first call for a name runs `build`, whose result is kept for its life. */
+export type DocumentCache = (name: string, build: () => Promise<OpenApiDocument>) => Promise<OpenApiDocument>;
 
 /** Returns what the caller may follow now, or null while there is nothing; throws when access is denied. Runs at every poll. */
 export type Follow<A extends Actor = Actor> = (ctx: Context<A>) => Promise<Source | null>;
@@ -67,4 +74,6 @@ export type StreamOpener = (
   role: Role,
   since: Date | null,
   follow: Follow | BatchFollow,
+  /** Where to start, when the operation has checked the position itself. */
+  after?: Cursor | null,
 ) => Promise<Response>;

@@ -7,15 +7,16 @@ import {
   type Follower,
   type Grant,
   type GrantResult,
+  type StreamClient,
   type StreamPosition,
   resumeCursor,
   startPosition,
 } from "@board/core/stream/follower";
-import { STREAM_RETRY_SECONDS, type StreamOwner } from "@board/core/stream/admission";
+import { type AddedStream, STREAM_RETRY_SECONDS, type StreamOwner } from "@board/core/stream/admission";
 import { createHub, POLL_MS } from "@board/core/stream/hub";
 import { createLeaseRegistry } from "@board/core/stream/lease-registry";
 import { createProcessRegistry, type StreamLease } from "@board/core/stream/registry";
-import { readBatch, type Source, type StreamEvent } from "@board/core/stream/source";
+import { readBatch, type Source } from "@board/core/stream/source";
 import type { Context as HonoContext } from "hono";
 import { organizationOf, type StreamRequest, reauthenticate } from "./authenticate.ts";
 import type { BatchFollow, Env, Follow, Runtime, StreamOpener } from "./runtime.ts";
@@ -24,49 +25,93 @@ import type { UserVerifier } from "./verified-identity.ts";
 
 /** Approximate limit of a response that is not streamed. API Gateway allows 6 MB. */
 const MAX_RESPONSE_CHARS = 1_000_000;
+/** Longer than the pause of a client between two responses that are not streamed. */
+const PAUSE_MS = 5_000;
+
+/** What a stream shows to whom, and from where. */
+interface StreamStart {
+  source: Source | null;
+  position: StreamPosition;
+  horizon: bigint;
+  grant: RequestGrant;
+  owner: AddedStream;
+}
 
 export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): StreamOpener {
-  const { max_seconds, shutdown_signal, poll_ms = POLL_MS, ping_ms = PING_MS, count_in, lease_check_ms } = runtime.streams;
-  const leaseOptions = { max_seconds, check_ms: lease_check_ms };
+  const { max_seconds, hold_seconds = 0, shutdown_signal, poll_ms = POLL_MS, ping_ms = PING_MS } = runtime.streams;
+  const { count_in, lease_check_ms } = runtime.streams;
+  const leaseOptions = { max_seconds: Math.max(max_seconds, hold_seconds), check_ms: lease_check_ms };
   const registry =
     count_in === "database" ? createLeaseRegistry(() => runtime.createContext(), leaseOptions) : createProcessRegistry();
   const hub = createHub(() => runtime.createContext(), poll_ms);
   const open = new Set<() => void>();
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
-  return async (c, role, since, follow) => {
+  /** Where a response without streaming starts if its client names no position: else it would miss what the pause brought. */
+  const startOfPause = (ctx: Context) => (hold_seconds === 0 ? null : new Date(ctx.now().getTime() - PAUSE_MS));
+
+  return async (c, role, since, follow, after = null) => {
     const { ctx } = c.var;
     const batchFollow = typeof follow === "function" ? toBatchFollow(follow) : follow;
     const [source = null] = await batchFollow.followAll(ctx, [ctx.actor]);
     if (source instanceof DomainError) throw source;
     if (c.req.raw.method === "HEAD") return new Response(null, { headers: SSE_HEADERS });
-    const { position, horizon } = await startPosition(ctx, { last_event_id: c.req.header("last-event-id") ?? null, since });
+    const last_event_id = c.req.header("last-event-id") ?? null;
+    const { position, horizon } = await startPosition(ctx, { after, last_event_id, since: since ?? startOfPause(ctx) });
     const ends = max_seconds === 0 || shutdown_signal.aborted;
     const grant = createGrant(c, role, batchFollow);
+    const owner: AddedStream = { ...toOwner(ctx.actor, source), client_key: toClientKey(c, grant) };
     const body = ends
-      ? await readOnce(ctx, source, position, horizon, grant.organization_id)
-      : openLiveBody(source, position, horizon, grant, await registry.acquire(ctx, toOwner(ctx.actor, source)));
+      ? await readOnce(ctx, { source, position, horizon, grant, owner })
+      : openLiveBody(source, position, horizon, grant, await registry.acquire(ctx, owner));
     return new Response(body, { headers: SSE_HEADERS });
   };
 
-  /** Returns the events so far as one complete response; the client reconnects for more. */
-  async function readOnce(
-    ctx: Context,
-    source: Source | null,
-    position: StreamPosition,
-    horizon: bigint,
-    organization_id: string | null,
-  ): Promise<string> {
+  /** Returns the events so far, or waits for the first ones, as one complete response; the client reconnects for more. */
+  async function readOnce(ctx: Context, { source, position, horizon, grant, owner }: StreamStart): Promise<string> {
+    const { organization_id } = grant;
     let text = "";
-    const client = {
+    const ended = Promise.withResolvers<{ retry_ms: number | null }>();
+    const client: StreamClient = {
       isReady: () => text.length < MAX_RESPONSE_CHARS,
-      send: (event: StreamEvent) => {
+      send: (event) => {
         text += formatEvent(event, organization_id);
+        ended.resolve({ retry_ms: poll_ms });
       },
+      end: () => ended.resolve({ retry_ms: null }),
     };
-    const reader = { ...position, source, client };
-    await catchUp(reader, (from, at) => readBatch(ctx, from, at, horizon));
-    return text + formatRetry(resumeCursor(reader), poll_ms, organization_id);
+    const follower: Follower = { ...position, source, grant, client };
+    await catchUp(follower, (from, at) => readBatch(ctx, from, at, horizon));
+    const end = (retry_ms: number) => ended.resolve({ retry_ms });
+    if (text === "" && hold_seconds > 0) await hold(ctx, follower, { horizon, owner }, end, ended.promise);
+    else end(poll_ms);
+    const { retry_ms } = await ended.promise;
+    return retry_ms === null ? text : text + formatRetry(resumeCursor(follower), retry_ms, organization_id);
+  }
+
+  /** Follows new rows until `ended`, for at most `hold_seconds`. No database connection is held meanwhile. */
+  async function hold(
+    ctx: Context,
+    follower: Follower,
+    { horizon, owner }: Pick<StreamStart, "horizon" | "owner">,
+    endFor: (retry_ms: number) => void,
+    ended: Promise<unknown>,
+  ): Promise<void> {
+    const lease = await registry.acquire(ctx, owner);
+    const end = () => endFor(poll_ms);
+    const evict = () => endFor(STREAM_RETRY_SECONDS * 1000);
+    // Not unref: Node ends a function that has nothing else to do while it waits.
+    const limit = setTimeout(end, hold_seconds * 1000);
+    open.add(end);
+    hub.add(follower, horizon);
+    lease.evicted.addEventListener("abort", evict);
+    if (lease.evicted.aborted) evict();
+    if (shutdown_signal.aborted) end();
+    await ended;
+    clearTimeout(limit);
+    open.delete(end);
+    hub.remove(follower);
+    await lease.release();
   }
 
   function openLiveBody(
@@ -108,8 +153,8 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): RequestGrant {
     const { headers } = c.req.raw;
     const url = new URL(c.req.url);
-    // `since` only affects where a stream starts, so callers with different values can share queries.
-    url.searchParams.delete("since");
+    // These only affect where a stream starts and what it replaces, so callers with different values can share queries.
+    for (const name of ["since", "cursor", "client_id"]) url.searchParams.delete(name);
     const kind = url.pathname + url.search;
     const organization_id = organizationOf(role, c.var.ctx.actor);
     const key = digestOf([kind, organization_id, headers.get("authorization"), headers.get("x-agent-token")]);
@@ -125,6 +170,12 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const results = (await batchFollow.followAll(ctx, accepted)).values();
     return callers.map((caller) => (caller instanceof DomainError ? caller : (results.next().value as GrantResult)));
   }
+}
+
+/** Names the client and what it follows. Different tokens of a caller are the same client. */
+function toClientKey(c: HonoContext<Env>, { kind, organization_id }: RequestGrant): string | null {
+  const client_id = c.req.query("client_id");
+  return client_id === undefined ? null : digestOf([client_id, kind, organization_id]);
 }
 
 /** A source of no rows belongs to the organization of the caller. */

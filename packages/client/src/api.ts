@@ -70,7 +70,7 @@ export interface paths {
         };
         /**
          * Get the OpenAPI document
-         * @description Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role.
+         * @description Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role, or ask for the short document of their role.
          */
         get: operations["get_openapi_json"];
         put?: never;
@@ -144,7 +144,8 @@ export interface paths {
         put?: never;
         /**
          * Create an organization
-         * @description The caller becomes its owner, and it becomes their active organization.
+         * @deprecated
+         * @description The caller becomes its owner, and it becomes their active organization. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_organization_unversioned"];
         delete?: never;
@@ -182,7 +183,8 @@ export interface paths {
         };
         /**
          * List the caller's organizations
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @deprecated
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organizations_unversioned"];
         put?: never;
@@ -228,7 +230,8 @@ export interface paths {
         head?: never;
         /**
          * Choose the active organization
-         * @description Choose the active organization.
+         * @deprecated
+         * @description Choose the active organization. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["activate_organization_unversioned"];
         trace?: never;
@@ -262,21 +265,24 @@ export interface paths {
         };
         /**
          * Get the active organization
-         * @description Get the active organization.
+         * @deprecated
+         * @description Get the active organization. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_organization_unversioned"];
         put?: never;
         post?: never;
         /**
          * Delete the active organization
-         * @description For owners only. Deletes everything in the organization; its agents are removed from their hosts in the background.
+         * @deprecated
+         * @description For owners only. Deletes everything in the organization; its agents are removed from their hosts in the background. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_organization_unversioned"];
         options?: never;
         head?: never;
         /**
          * Rename the active organization
-         * @description Rename the active organization.
+         * @deprecated
+         * @description Rename the active organization. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["update_organization_unversioned"];
         trace?: never;
@@ -318,7 +324,8 @@ export interface paths {
         };
         /**
          * Get the caller's membership
-         * @description Get the caller's membership.
+         * @deprecated
+         * @description Get the caller's membership. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_own_membership_unversioned"];
         put?: never;
@@ -358,7 +365,8 @@ export interface paths {
         };
         /**
          * List members
-         * @description List members.
+         * @deprecated
+         * @description List members. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organization_members_unversioned"];
         put?: never;
@@ -398,21 +406,24 @@ export interface paths {
         };
         /**
          * Get a member
-         * @description Only admins may get members other than themselves.
+         * @deprecated
+         * @description Only admins may get members other than themselves. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_organization_member_unversioned"];
         put?: never;
         post?: never;
         /**
          * Remove a member
-         * @description Only owners may remove owners, and nobody may remove themselves.
+         * @deprecated
+         * @description Only owners may remove owners, and nobody may remove themselves. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_organization_member_unversioned"];
         options?: never;
         head?: never;
         /**
          * Change a member's role
-         * @description Board permissions are kept. An organization must keep at least one owner.
+         * @deprecated
+         * @description Board permissions are kept. An organization must keep at least one owner. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["update_organization_member_unversioned"];
         trace?: never;
@@ -455,7 +466,8 @@ export interface paths {
         get?: never;
         /**
          * Replace a member's board permissions
-         * @description Replaces both flags and all per-board permissions. Permissions are additive: a per-board permission also applies when a flag is set.
+         * @deprecated
+         * @description Replaces both flags and all per-board permissions. Permissions are additive: a per-board permission also applies when a flag is set. Deprecated: use the same path under `/api/v1`.
          */
         put: operations["replace_organization_member_access_unversioned"];
         post?: never;
@@ -494,13 +506,15 @@ export interface paths {
         };
         /**
          * List open invites
-         * @description Includes the tokens, so that they can be passed on.
+         * @deprecated
+         * @description Includes the tokens, so that they can be passed on. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organization_invites_unversioned"];
         put?: never;
         /**
          * Create an invite
-         * @description No email is sent: pass the token on to the invited person. Invites do not expire.
+         * @deprecated
+         * @description No email is sent: pass the token on to the invited person. Invites do not expire. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_organization_invite_unversioned"];
         delete?: never;
@@ -545,7 +559,8 @@ export interface paths {
         post?: never;
         /**
          * Delete an invite
-         * @description Revokes an open invite. A person who has accepted it stays a member. Returns the deleted invite.
+         * @deprecated
+         * @description Revokes an open invite. A person who has accepted it stays a member. Returns the deleted invite. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_organization_invite_unversioned"];
         options?: never;
@@ -584,7 +599,8 @@ export interface paths {
         put?: never;
         /**
          * Accept an invite
-         * @description Makes the caller a member. An existing member keeps their permissions and gains those of the invite.
+         * @deprecated
+         * @description Makes the caller a member. An existing member keeps their permissions and gains those of the invite. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["accept_invite_unversioned"];
         delete?: never;
@@ -622,13 +638,15 @@ export interface paths {
         };
         /**
          * List custom fields
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @deprecated
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organization_custom_fields_unversioned"];
         put?: never;
         /**
          * Create a custom field
-         * @description Existing tasks show the default. A required field is enforced when the custom values of a task are changed next.
+         * @deprecated
+         * @description Existing tasks show the default. A required field is enforced when the custom values of a task are changed next. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_organization_custom_field_unversioned"];
         delete?: never;
@@ -673,14 +691,16 @@ export interface paths {
         post?: never;
         /**
          * Delete a custom field
-         * @description Delete a custom field.
+         * @deprecated
+         * @description Delete a custom field. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_organization_custom_field_unversioned"];
         options?: never;
         head?: never;
         /**
          * Update a custom field
-         * @description Returns 409 while tasks have values that the new type or pattern does not allow.
+         * @deprecated
+         * @description Returns 409 while tasks have values that the new type or pattern does not allow. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["update_organization_custom_field_unversioned"];
         trace?: never;
@@ -718,13 +738,15 @@ export interface paths {
         };
         /**
          * List tags
-         * @description List tags.
+         * @deprecated
+         * @description List tags. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_tags_unversioned"];
         put?: never;
         /**
          * Create a tag
-         * @description Create a tag.
+         * @deprecated
+         * @description Create a tag. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_tag_unversioned"];
         delete?: never;
@@ -766,21 +788,24 @@ export interface paths {
         };
         /**
          * Get a tag
-         * @description Get a tag.
+         * @deprecated
+         * @description Get a tag. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_tag_unversioned"];
         put?: never;
         post?: never;
         /**
          * Delete a tag
-         * @description Delete a tag.
+         * @deprecated
+         * @description Delete a tag. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_tag_unversioned"];
         options?: never;
         head?: never;
         /**
          * Update a tag
-         * @description Renaming keeps the slug. A blank slug is derived from the name.
+         * @deprecated
+         * @description Renaming keeps the slug. A blank slug is derived from the name. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["update_tag_unversioned"];
         trace?: never;
@@ -1353,26 +1378,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/boards/{board_id}/memory/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow board memory
-         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
-         */
-        get: operations["stream_board_memory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/board-groups/{group_id}/memory": {
         parameters: {
             query?: never;
@@ -1397,26 +1402,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/board-groups/{group_id}/memory/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow group memory
-         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
-         */
-        get: operations["stream_board_group_memory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/boards/{board_id}/group-memory": {
         parameters: {
             query?: never;
@@ -1435,6 +1420,46 @@ export interface paths {
          * @description Chat messages (tag `chat`) are delivered to the leads and to mentioned agents of the group; with the tag `broadcast` or `@all`, to every agent.
          */
         post: operations["create_memory_of_own_group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/memory/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow board memory
+         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
+         */
+        get: operations["stream_board_memory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/board-groups/{group_id}/memory/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow group memory
+         * @description Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.
+         */
+        get: operations["stream_board_group_memory"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1708,7 +1733,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get an approval
+         * @description Get an approval.
+         */
+        get: operations["get_board_approval"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1780,7 +1809,7 @@ export interface paths {
         put?: never;
         /**
          * Post a payload
-         * @description Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires an HMAC-SHA256 signature of the body.
+         * @description Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. 200 answers a request by which Slack only checks the address.
          */
         post: operations["post_board_webhook_payload"];
         /**
@@ -1837,6 +1866,470 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/webhooks/{webhook_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver payloads
+         * @description Notifies the agent once more of all payloads with a delivery status, oldest first.
+         */
+        post: operations["redeliver_board_webhook_payloads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver a payload
+         * @description Notifies the agent once more of the payload, whatever became of it before.
+         */
+        post: operations["redeliver_board_webhook_payload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions of the organization
+         * @description List subscriptions of the organization.
+         */
+        get: operations["list_subscriptions"];
+        put?: never;
+        /**
+         * Create a subscription of the organization
+         * @description The answer contains the secret, which is not shown again.
+         */
+        post: operations["create_subscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a subscription of the organization
+         * @description Get a subscription of the organization.
+         */
+        get: operations["get_subscription"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a subscription of the organization
+         * @description Also deletes its deliveries.
+         */
+        delete: operations["delete_subscription"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a subscription of the organization
+         * @description Events that happen while a subscription is not active are not stored for it.
+         */
+        patch: operations["update_subscription"];
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a subscription of the organization
+         * @description The old secret signs too for 24 hours.
+         */
+        post: operations["create_subscription_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message to a subscription of the organization
+         * @description Sends the event `subscription.test` once and waits up to 15 s for the answer.
+         */
+        post: operations["create_subscription_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries of a subscription of the organization
+         * @description List deliveries of a subscription of the organization.
+         */
+        get: operations["list_subscription_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a delivery of a subscription of the organization
+         * @description Get a delivery of a subscription of the organization.
+         */
+        get: operations["get_subscription_deliverie"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery of a subscription of the organization again
+         * @description Whatever its status; the event id stays the same.
+         */
+        post: operations["create_subscription_deliverie_redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/{subscription_id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send failed deliveries of a subscription of the organization again
+         * @description Oldest first, at most 10,000 at a time.
+         */
+        post: operations["create_subscription_recover"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions of a board
+         * @description List subscriptions of a board.
+         */
+        get: operations["list_board_subscriptions"];
+        put?: never;
+        /**
+         * Create a subscription of a board
+         * @description The answer contains the secret, which is not shown again.
+         */
+        post: operations["create_board_subscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a subscription of a board
+         * @description Get a subscription of a board.
+         */
+        get: operations["get_board_subscription"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a subscription of a board
+         * @description Also deletes its deliveries.
+         */
+        delete: operations["delete_board_subscription"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a subscription of a board
+         * @description Events that happen while a subscription is not active are not stored for it.
+         */
+        patch: operations["update_board_subscription"];
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a subscription of a board
+         * @description The old secret signs too for 24 hours.
+         */
+        post: operations["create_board_subscription_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message to a subscription of a board
+         * @description Sends the event `subscription.test` once and waits up to 15 s for the answer.
+         */
+        post: operations["create_board_subscription_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries of a subscription of a board
+         * @description List deliveries of a subscription of a board.
+         */
+        get: operations["list_board_subscription_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a delivery of a subscription of a board
+         * @description Get a delivery of a subscription of a board.
+         */
+        get: operations["get_board_subscription_deliverie"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery of a subscription of a board again
+         * @description Whatever its status; the event id stays the same.
+         */
+        post: operations["create_board_subscription_deliverie_redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/subscriptions/{subscription_id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send failed deliveries of a subscription of a board again
+         * @description Oldest first, at most 10,000 at a time.
+         */
+        post: operations["create_board_subscription_recover"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs
+         * @description Newest first. Done jobs are kept for 7 days, dead ones for 30.
+         */
+        get: operations["list_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/redrive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redrive dead jobs
+         * @description Queues all dead jobs that match again, oldest first, with all their attempts.
+         */
+        post: operations["redrive_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/redrive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redrive a dead job
+         * @description Queues the job again with all its attempts.
+         */
+        post: operations["create_job_redrive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a dead job
+         * @description Its work is never done. A webhook payload keeps showing that its delivery failed.
+         */
+        delete: operations["delete_job"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents": {
         parameters: {
             query?: never;
@@ -1855,26 +2348,6 @@ export interface paths {
          * @description Only this response contains the token of the agent.
          */
         post: operations["create_agent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/agents/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow agents
-         * @description Server-sent events `agent`, one per visible change. Deleting an agent sends no event. Resumes after the event in Last-Event-ID.
-         */
-        get: operations["stream_agents"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1949,6 +2422,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow agents
+         * @description Server-sent events `agent`, one per visible change. Deleting an agent sends no event. Resumes after the event in Last-Event-ID.
+         */
+        get: operations["stream_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/healthz": {
         parameters: {
             query?: never;
@@ -2007,6 +2500,66 @@ export interface paths {
          * @description Creates a worker on the board of the lead. Only this response contains its token, which the host receives automatically.
          */
         post: operations["agent_lead_create_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the inbox
+         * @description Returns everything that waits for the caller in one request, which also counts as a heartbeat. With the `ETag` of the last answer in `If-None-Match`, an unchanged inbox is answered with 304 and no body. With `wait`, the answer comes as soon as there is work. Messages are shown until they are acknowledged, and kept for 30 days.
+         */
+        get: operations["agent_get_inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/inbox/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge messages
+         * @description Marks messages of the inbox as read, so that they are not shown again. It may be repeated.
+         */
+        post: operations["agent_create_inbox_ack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/instructions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the instructions
+         * @description Returns how the caller works with its board, as Markdown of at most 1,200 tokens, for an agent without workspace files.
+         */
+        get: operations["agent_list_instructions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2148,7 +2701,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a task
+         * @description Returns a task with its latest comments, its dependencies and its approvals.
+         */
+        get: operations["agent_task_get"];
         put?: never;
         post?: never;
         /**
@@ -2163,6 +2720,50 @@ export interface paths {
          * @description Workers claim unassigned tasks and move their own, optionally with a `comment`. The lead also assigns tasks and sets tags and dependencies.
          */
         patch: operations["agent_task_update"];
+        trace?: never;
+    };
+    "/api/v1/agent/tasks/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the next task
+         * @description Chooses a task, moves it to in_progress, assigns it to you and returns it with a lease: first your own work, then tasks assigned to you, then a free one. Without work the task is null.
+         */
+        post: operations["agent_task_next"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Take or renew the lease of a task
+         * @description Starts the task if it waits in the inbox. Each call gives the lease a new fence.
+         */
+        put: operations["agent_task_lease_take"];
+        post?: never;
+        /**
+         * Give a task back
+         * @description Moves it to the inbox: free if it was free before, else still assigned to you.
+         */
+        delete: operations["agent_task_lease_return"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": {
@@ -2386,7 +2987,8 @@ export interface paths {
         };
         /**
          * List activity (up to 100 per page)
-         * @description An agent sees its own activity; a person sees the activity of the boards that they may read.
+         * @deprecated
+         * @description An agent sees its own activity; a person sees the activity of the boards that they may read. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_activity_unversioned"];
         put?: never;
@@ -2426,7 +3028,8 @@ export interface paths {
         };
         /**
          * List task comments of all boards
-         * @description Comments on all boards that the caller may read, newest first.
+         * @deprecated
+         * @description Comments on all boards that the caller may read, newest first. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_activity_task_comments_unversioned"];
         put?: never;
@@ -2466,9 +3069,50 @@ export interface paths {
         };
         /**
          * Follow task comments of all boards
-         * @description Server-sent events `comment`, one per new comment on the boards that the caller may read at that moment. Resumes after the event in Last-Event-ID.
+         * @deprecated
+         * @description Server-sent events `comment`, one per new comment on the boards that the caller may read at that moment. Resumes after the event in Last-Event-ID. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["stream_activity_task_comments_unversioned"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List changes since a cursor
+         * @description Every change of tasks, comments, approvals, memory, agents and boards that the caller may see, in commit order, each of them once. Start without a cursor, then send the cursor of the last answer.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow changes
+         * @description Server-sent events `change`, one per change that the caller may see at that moment, with the cursor as their id. Resumes after the event in Last-Event-ID, else after `cursor`, else starts now.
+         */
+        get: operations["stream_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2506,13 +3150,15 @@ export interface paths {
         };
         /**
          * List skills
-         * @description By name. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page.
+         * @deprecated
+         * @description By name. With `limit`, the headers X-Total-Count, X-Limit and X-Offset describe the page. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_skills_unversioned"];
         put?: never;
         /**
          * Register a skill
-         * @description If the URL is registered already, updates that skill with the given name and description.
+         * @deprecated
+         * @description If the URL is registered already, updates that skill with the given name and description. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_skill_unversioned"];
         delete?: never;
@@ -2557,7 +3203,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a skill
-         * @description Hosts that have installed it keep it.
+         * @deprecated
+         * @description Hosts that have installed it keep it. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_skill_unversioned"];
         options?: never;
@@ -2596,7 +3243,8 @@ export interface paths {
         put?: never;
         /**
          * Request installation of a skill
-         * @description Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message.
+         * @deprecated
+         * @description Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["install_skill_unversioned"];
         delete?: never;
@@ -2636,7 +3284,8 @@ export interface paths {
         put?: never;
         /**
          * Request removal of a skill
-         * @description Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message.
+         * @deprecated
+         * @description Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["uninstall_skill_unversioned"];
         delete?: never;
@@ -2674,13 +3323,15 @@ export interface paths {
         };
         /**
          * List skill packs
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @deprecated
+         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_skill_packs_unversioned"];
         put?: never;
         /**
          * Register a skill pack
-         * @description If the repository is registered already, updates that pack with the given fields and keeps the others.
+         * @deprecated
+         * @description If the repository is registered already, updates that pack with the given fields and keeps the others. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_skill_pack_unversioned"];
         delete?: never;
@@ -2722,21 +3373,24 @@ export interface paths {
         };
         /**
          * Get a skill pack
-         * @description Get a skill pack.
+         * @deprecated
+         * @description Get a skill pack. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_skill_pack_unversioned"];
         put?: never;
         post?: never;
         /**
          * Delete a skill pack
-         * @description Its skills are kept.
+         * @deprecated
+         * @description Its skills are kept. Deprecated: use the same path under `/api/v1`.
          */
         delete: operations["delete_skill_pack_unversioned"];
         options?: never;
         head?: never;
         /**
          * Replace a skill pack
-         * @description Omitted fields are reset to their defaults. Skills are unchanged until the next sync.
+         * @deprecated
+         * @description Omitted fields are reset to their defaults. Skills are unchanged until the next sync. Deprecated: use the same path under `/api/v1`.
          */
         patch: operations["update_skill_pack_unversioned"];
         trace?: never;
@@ -2780,7 +3434,8 @@ export interface paths {
         put?: never;
         /**
          * Sync a skill pack
-         * @description Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`.
+         * @deprecated
+         * @description Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["sync_skill_pack_unversioned"];
         delete?: never;
@@ -2818,7 +3473,8 @@ export interface paths {
         };
         /**
          * Get a sync of a skill pack
-         * @description Returns the progress of a sync that continues in the background. Runs are kept for a week.
+         * @deprecated
+         * @description Returns the progress of a sync that continues in the background. Runs are kept for a week. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_skill_pack_sync_unversioned"];
         put?: never;
@@ -2858,7 +3514,8 @@ export interface paths {
         };
         /**
          * Search the souls directory
-         * @description Returns 502 if the remote directory is unreachable and no cached copy exists.
+         * @deprecated
+         * @description Returns 502 if the remote directory is unreachable and no cached copy exists. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["search_souls_unversioned"];
         put?: never;
@@ -2898,7 +3555,8 @@ export interface paths {
         };
         /**
          * Get a soul
-         * @description The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists.
+         * @deprecated
+         * @description The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["get_soul_unversioned"];
         put?: never;
@@ -3136,6 +3794,38 @@ export interface components {
              * @default null
              */
             sync_interval_minutes?: number | null;
+            /**
+             * @description A gateway with a host, the default. It cannot be changed.
+             * @default openclaw
+             * @constant
+             */
+            kind?: "openclaw";
+        } | {
+            /** @description Display name. */
+            name: string;
+            /**
+             * @description For agents that come and ask, without a host. It cannot be changed.
+             * @constant
+             */
+            kind: "pull";
+            /** @description Address of the host, with the scheme ws, wss, http or https. */
+            url?: string;
+            /** @description Folder on the host for the agents' workspaces. The host expands `~`. */
+            workspace_root?: string;
+            /** @description Interval of the scheduled template sync in minutes; null when it is off. */
+            sync_interval_minutes?: number | null;
+            /** @description Gateway token. A blank token removes the stored one; the masked form keeps it. Required with a url of another host. */
+            token?: string | null;
+            /**
+             * @description Connects as control UI, without a device identity.
+             * @default false
+             */
+            disable_device_pairing?: boolean;
+            /**
+             * @description Accepts any TLS certificate of a wss host.
+             * @default false
+             */
+            allow_insecure_tls?: boolean;
         };
         GatewayUpdate: {
             /** @description Display name. */
@@ -3152,6 +3842,11 @@ export interface components {
             allow_insecure_tls?: boolean;
             /** @description Interval of the scheduled template sync in minutes; null when it is off. */
             sync_interval_minutes?: number | null;
+            /**
+             * @description The kind that the gateway has; another one is refused.
+             * @enum {string}
+             */
+            kind?: "openclaw" | "pull";
         };
         GatewaySessionMessageCreate: {
             /** @description Text of the message. */
@@ -3164,8 +3859,8 @@ export interface components {
             slug?: string | null;
             /** @description What the board is for, in Markdown. */
             description: string;
-            /** @description Gateway that runs the board's agents. */
-            gateway_id: string | null;
+            /** @description Gateway that runs the board's agents; not needed with `gateway`. */
+            gateway_id?: string | null;
             /**
              * @description Group of related boards.
              * @default null
@@ -3228,6 +3923,11 @@ export interface components {
              * @default 1
              */
             max_agents?: number;
+            /**
+             * @description `pull` for agents without a host: uses the organization's pull gateway, which is created when missing.
+             * @default null
+             */
+            gateway?: "pull" | null;
         };
         BoardUpdate: {
             /** @description Display name. */
@@ -3605,9 +4305,17 @@ export interface components {
              * @default null
              */
             agent_id?: string | null;
-            /** @description Key of the HMAC-SHA256 signature; blank when requests need no signature. */
+            /**
+             * @description The sender, whose way to sign and to name events is used; `generic` for any other.
+             * @default generic
+             * @enum {string}
+             */
+            source?: "generic" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "sentry" | "standard_webhooks";
+            /** @description Events to notify the agent of, such as `issues.*`; others are only stored. Null or empty for all. */
+            event_types?: string[] | null;
+            /** @description The sender's secret for signatures; blank when requests need no signature. */
             secret?: string | null;
-            /** @description Header that holds the signature. */
+            /** @description Header that holds the signature; only `generic` uses it. */
             signature_header?: string | null;
         };
         BoardWebhookUpdate: {
@@ -3617,10 +4325,89 @@ export interface components {
             enabled?: boolean;
             /** @description Agent of the board to notify; null for the lead. */
             agent_id?: string | null;
-            /** @description Key of the HMAC-SHA256 signature; blank when requests need no signature. */
+            /**
+             * @description The sender, whose way to sign and to name events is used; `generic` for any other.
+             * @enum {string}
+             */
+            source?: "generic" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "sentry" | "standard_webhooks";
+            /** @description Events to notify the agent of, such as `issues.*`; others are only stored. Null or empty for all. */
+            event_types?: string[] | null;
+            /** @description The sender's secret for signatures; blank when requests need no signature. */
             secret?: string | null;
-            /** @description Header that holds the signature. */
+            /** @description Header that holds the signature; only `generic` uses it. */
             signature_header?: string | null;
+            /** @description Null ends the 24 hours in which the secret before the last change is accepted too. */
+            previous_secret?: null;
+        };
+        BoardWebhookRedeliver: {
+            /**
+             * @description Payloads with this delivery status.
+             * @enum {string}
+             */
+            status: "failed" | "no_target";
+            /**
+             * Format: date-time
+             * @description Only payloads that were received at this time or later.
+             */
+            since?: string;
+        };
+        SubscriptionCreate: {
+            /** @description https address of a public host, port 443. */
+            url: string;
+            /**
+             * @description Whether events are sent. Switching it on again forgets earlier failures.
+             * @default true
+             */
+            active?: boolean;
+            /** @description Names of board events; `*` stands for any text, as in `task.*`. */
+            event_types?: string[];
+            /** @description What the subscription is for. */
+            description?: string | null;
+            /**
+             * @description `standard` for Standard Webhooks, `slack` for a text to an incoming webhook.
+             * @default standard
+             * @enum {string}
+             */
+            format?: "standard" | "slack";
+        };
+        SubscriptionUpdate: {
+            /** @description https address of a public host, port 443. */
+            url?: string;
+            /** @description Whether events are sent. Switching it on again forgets earlier failures. */
+            active?: boolean;
+            /** @description Names of board events; `*` stands for any text, as in `task.*`. */
+            event_types?: string[];
+            /** @description What the subscription is for. */
+            description?: string | null;
+            /**
+             * @description `standard` for Standard Webhooks, `slack` for a text to an incoming webhook.
+             * @enum {string}
+             */
+            format?: "standard" | "slack";
+        };
+        SubscriptionRecover: {
+            /**
+             * Format: date-time
+             * @description Failed deliveries that were stored at or after this time are sent again.
+             */
+            since: string;
+        };
+        JobsRedrive: {
+            /**
+             * @description Only jobs of this kind.
+             * @enum {string}
+             */
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            /**
+             * Format: uuid
+             * @description Only jobs about this board.
+             */
+            board_id?: string;
+            /**
+             * Format: uuid
+             * @description Only jobs of this gateway.
+             */
+            gateway_id?: string;
         };
         AgentCreate: {
             /** @description Name of the agent, unique on its board regardless of case. */
@@ -3647,6 +4434,11 @@ export interface components {
             identity_template?: string | null;
             /** @description Text of SOUL.md that replaces the default. */
             soul_template?: string | null;
+            /**
+             * @description Requests that the agent may send in a clock minute, beyond which it gets 429; null for no limit.
+             * @default null
+             */
+            requests_per_minute?: number | null;
         };
         AgentUpdate: {
             /** @description Name of the agent, unique on its board regardless of case. */
@@ -3667,6 +4459,8 @@ export interface components {
             identity_template?: string | null;
             /** @description Text of SOUL.md that replaces the default; blank or null restores the default. */
             soul_template?: string | null;
+            /** @description Requests that the agent may send in a clock minute, beyond which it gets 429; null removes the limit. */
+            requests_per_minute?: number | null;
             /** @description Rejected: heartbeats set the status. */
             status?: unknown;
         };
@@ -3694,6 +4488,15 @@ export interface components {
              */
             status?: ("online" | "active" | "ready" | "offline") | null;
         };
+        InboxAcknowledge: {
+            /**
+             * Format: uuid
+             * @description The last message that was read; it and all before it are acknowledged.
+             */
+            through?: string;
+            /** @description The messages that were read; an empty list acknowledges decided approvals only. */
+            ids?: string[];
+        };
         AgentNudge: {
             /** @description Text that is sent to the agent unchanged. */
             message: string;
@@ -3705,6 +4508,27 @@ export interface components {
             source_url?: string | null;
             /** @description Reason for the change. */
             reason?: string | null;
+        };
+        NextTaskRequest: {
+            /**
+             * Format: uuid
+             * @description Board to choose from; by default all boards of the agent.
+             */
+            board_id?: string;
+            /**
+             * @description Length of the lease.
+             * @default 900
+             */
+            lease_seconds?: number;
+            /** @description Slugs: only tasks with one of these tags. */
+            tags?: string[];
+        };
+        TaskLeaseWrite: {
+            /**
+             * @description Length of the lease.
+             * @default 900
+             */
+            lease_seconds?: number;
         };
         GatewayMainAskUserRequest: {
             /** @description The question, with everything the user needs to answer it. */
@@ -3845,6 +4669,29 @@ export interface components {
         OpenApiDocument: {
             [key: string]: unknown;
         };
+        /** @description The input is not valid. */
+        InvalidInput: {
+            /** @description The rule that was broken, or a list of all invalid fields. */
+            detail: string | ({
+                /** @description The rule that was broken. */
+                message: string;
+                /** @description Machine-readable code, for rules that have one. */
+                code?: string;
+            } & {
+                [key: string]: unknown;
+            }) | components["schemas"]["FieldProblem"][];
+        };
+        /** @description A field that is not valid. */
+        FieldProblem: {
+            /** @description Kind of problem. */
+            type: string;
+            /** @description Location of the problem: `body`, `query` or `path`, followed by the path of the field. */
+            loc: (string | number)[];
+            /** @description What is wrong. */
+            msg: string;
+            /** @description The invalid value. */
+            input: unknown;
+        };
         /** @description A person. */
         User: {
             /**
@@ -3873,29 +4720,6 @@ export interface components {
              * @constant
              */
             is_super_admin: false;
-        };
-        /** @description The input is not valid. */
-        InvalidInput: {
-            /** @description The rule that was broken, or a list of all invalid fields. */
-            detail: string | ({
-                /** @description The rule that was broken. */
-                message: string;
-                /** @description Machine-readable code, for rules that have one. */
-                code?: string;
-            } & {
-                [key: string]: unknown;
-            }) | components["schemas"]["FieldProblem"][];
-        };
-        /** @description A field that is not valid. */
-        FieldProblem: {
-            /** @description Kind of problem. */
-            type: string;
-            /** @description Location of the problem: `body`, `query` or `path`, followed by the path of the field. */
-            loc: (string | number)[];
-            /** @description What is wrong. */
-            msg: string;
-            /** @description The invalid value. */
-            input: unknown;
         };
         /** @description The operation succeeded. */
         Ok: {
@@ -4034,7 +4858,7 @@ export interface components {
         MemberPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Member"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4045,7 +4869,7 @@ export interface components {
         InvitePage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Invite"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4188,7 +5012,7 @@ export interface components {
         TagPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Tag"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4199,14 +5023,14 @@ export interface components {
         GatewayPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Gateway"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
             /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description A registered OpenClaw host that runs agents. */
+        /** @description A registered OpenClaw host that runs agents, or a group of agents that need no host. */
         Gateway: {
             /**
              * Format: uuid
@@ -4220,9 +5044,14 @@ export interface components {
             organization_id: string;
             /** @description Display name. */
             name: string;
-            /** @description WebSocket address of the host. */
+            /**
+             * @description `openclaw` has a host; the agents of a `pull` gateway come and ask.
+             * @enum {string}
+             */
+            kind: "openclaw" | "pull";
+            /** @description WebSocket address of the host; blank without a host. */
             url: string;
-            /** @description Folder on the host that contains the agents' workspaces. */
+            /** @description Folder on the host that contains the agents' workspaces; blank without a host. */
             workspace_root: string;
             /** @description Connects as control UI, without a device identity. */
             disable_device_pairing: boolean;
@@ -4234,7 +5063,7 @@ export interface components {
             has_token: boolean;
             /** @description Version the host last reported. */
             version: string | null;
-            /** @description Whether the last call reached the host. */
+            /** @description Whether the last call reached the host; without a host, whether an agent was seen in ten minutes. */
             connected: boolean;
             /** @description Why the host is not connected, or a warning about its version. */
             last_error: string | null;
@@ -4422,7 +5251,7 @@ export interface components {
         BoardPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Board"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4560,6 +5389,8 @@ export interface components {
             custom_field_values: {
                 [key: string]: unknown;
             };
+            /** @description The time for which the assigned agent holds the task; null without a lease. */
+            lease: components["schemas"]["TaskLease"] | null;
             /**
              * Format: date-time
              * @description When the task was created.
@@ -4594,6 +5425,22 @@ export interface components {
             slug: string;
             /** @description Six hex digits in lower case, without `#`. */
             color: string;
+        };
+        /** @description The time for which an agent holds a task. */
+        TaskLease: {
+            /**
+             * Format: uuid
+             * @description Agent that holds the task.
+             */
+            agent_id: string;
+            /** @description Number of the lease, to be sent as `X-Task-Fence` with each write. */
+            fence: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it is renewed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            expires_at: string;
         };
         /** @description An agent. */
         AgentRead: {
@@ -4638,6 +5485,8 @@ export interface components {
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
+            /** @description Requests that the agent may send in a clock minute; null for no limit. */
+            requests_per_minute: number | null;
             /**
              * Format: date-time
              * @description When the agent was created.
@@ -4850,7 +5699,7 @@ export interface components {
         BoardGroupPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardGroup"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4882,23 +5731,18 @@ export interface components {
         BoardMemoryEntryPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardMemoryEntry"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
             /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description The data of a `memory` event. */
-        BoardMemoryEvent: {
-            /** @description The new entry. */
-            memory: components["schemas"]["BoardMemoryEntry"];
-        };
         /** @description A page of a list. */
         BoardGroupMemoryEntryPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardGroupMemoryEntry"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -4933,6 +5777,11 @@ export interface components {
             created_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
+        };
+        /** @description The data of a `memory` event. */
+        BoardMemoryEvent: {
+            /** @description The new entry. */
+            memory: components["schemas"]["BoardMemoryEntry"];
         };
         /** @description The data of a `memory` event. */
         BoardGroupMemoryEvent: {
@@ -5038,6 +5887,8 @@ export interface components {
             custom_field_values: {
                 [key: string]: unknown;
             };
+            /** @description The time for which the assigned agent holds the task; null without a lease. */
+            lease: components["schemas"]["TaskLease"] | null;
             /**
              * Format: date-time
              * @description When the task was created.
@@ -5057,7 +5908,7 @@ export interface components {
         TaskPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Task"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5068,7 +5919,7 @@ export interface components {
         TaskCommentPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["TaskComment"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5162,7 +6013,7 @@ export interface components {
         ApprovalPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["Approval"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5194,7 +6045,7 @@ export interface components {
         BoardWebhookPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardWebhook"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5223,9 +6074,18 @@ export interface components {
             endpoint_path: string;
             /** @description Full URL to post to; null while BASE_URL is not set. */
             endpoint_url: string | null;
+            /**
+             * @description The sender, whose way to sign and to name events is used.
+             * @enum {string}
+             */
+            source: "generic" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "sentry" | "standard_webhooks";
+            /** @description Events that the agent is notified of; null for all. */
+            event_types: string[] | null;
             /** @description Whether requests must be signed. */
             has_secret: boolean;
-            /** @description Header that holds the signature; null for X-Hub-Signature-256 or X-Webhook-Signature. */
+            /** @description Until when the secret before the last change is accepted too. */
+            previous_secret_until: string | null;
+            /** @description Header of the signature for `generic`; null for X-Hub-Signature-256 or X-Webhook-Signature. */
             signature_header: string | null;
             /**
              * Format: date-time
@@ -5241,6 +6101,11 @@ export interface components {
             updated_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
+        };
+        /** @description The answer to a request by which a sender only checks the address. */
+        BoardWebhookChallenge: {
+            /** @description The text of the request, by which the sender checks the address. */
+            challenge: string;
         };
         /** @description The payload is stored and its notification is on the way. */
         BoardWebhookAccepted: {
@@ -5269,7 +6134,7 @@ export interface components {
         BoardWebhookPayloadListedPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["BoardWebhookPayloadListed"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5309,6 +6174,12 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             received_at: string;
+            /** @description The sender's name of the event, such as `issues.opened`; null if it has none. */
+            event_type: string | null;
+            /** @description The sender's id of the delivery; a repeat within 7 days is not stored again. */
+            delivery_id: string | null;
+            /** @description Whether the agent was notified; null for a payload that is older than this record. */
+            delivery: components["schemas"]["BoardWebhookDelivery"] | null;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
             /**
@@ -5318,6 +6189,24 @@ export interface components {
             payload_truncated?: true;
             /** @description Path of the whole payload. Present when `payload` is truncated. */
             payload_path?: string;
+        };
+        /** @description Whether the agent was notified about a payload. */
+        BoardWebhookDelivery: {
+            /**
+             * @description queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.
+             * @enum {string}
+             */
+            status: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
+            /** @description Attempts so far. */
+            attempts: number;
+            /** @description Why the last attempt failed. */
+            last_error: string | null;
+            /** @description When the next attempt is due. */
+            next_attempt_at: string | null;
+            /** @description When the host accepted it. */
+            delivered_at: string | null;
+            /** @description The agent that was notified. */
+            agent_id: string | null;
         };
         /** @description A request that a webhook accepted. */
         BoardWebhookPayload: {
@@ -5352,14 +6241,346 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             received_at: string;
+            /** @description The sender's name of the event, such as `issues.opened`; null if it has none. */
+            event_type: string | null;
+            /** @description The sender's id of the delivery; a repeat within 7 days is not stored again. */
+            delivery_id: string | null;
+            /** @description Whether the agent was notified; null for a payload that is older than this record. */
+            delivery: components["schemas"]["BoardWebhookDelivery"] | null;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
+        };
+        /** @description Payloads that an agent is notified of once more. */
+        BoardWebhookRedelivered: {
+            /**
+             * @description The agent is notified in the background.
+             * @constant
+             */
+            ok: true;
+            /** @description Number of payloads that the agent is notified of once more. */
+            redelivered: number;
+            /** @description There are more such payloads; repeat the request for them. */
+            has_more: boolean;
+        };
+        /** @description A page of a list. */
+        SubscriptionPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["Subscription"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description An address to which board events are sent. */
+        Subscription: {
+            /**
+             * Format: uuid
+             * @description Id of the subscription.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization that the subscription belongs to.
+             */
+            organization_id: string;
+            /** @description Board whose events are sent; null for all boards of the organization. */
+            board_id: string | null;
+            /** @description Where events are posted to. */
+            url: string;
+            /** @description Whether events are sent. */
+            active: boolean;
+            /** @description Names of board events; `*` stands for any text. */
+            event_types: string[];
+            /** @description What the subscription is for. */
+            description: string | null;
+            /**
+             * @description `standard` for Standard Webhooks, `slack` for a text to an incoming webhook.
+             * @enum {string}
+             */
+            format: "standard" | "slack";
+            /** @description Why the service switched the subscription off; null when it did not. */
+            disabled_reason: string | null;
+            /** @description The first failure after the last success; null when the last attempt succeeded. */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the subscription was created.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the subscription last changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
+        };
+        /** @description A subscription with its new secret. */
+        SubscriptionWithSecret: {
+            /**
+             * Format: uuid
+             * @description Id of the subscription.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization that the subscription belongs to.
+             */
+            organization_id: string;
+            /** @description Board whose events are sent; null for all boards of the organization. */
+            board_id: string | null;
+            /** @description Where events are posted to. */
+            url: string;
+            /** @description Whether events are sent. */
+            active: boolean;
+            /** @description Names of board events; `*` stands for any text. */
+            event_types: string[];
+            /** @description What the subscription is for. */
+            description: string | null;
+            /**
+             * @description `standard` for Standard Webhooks, `slack` for a text to an incoming webhook.
+             * @enum {string}
+             */
+            format: "standard" | "slack";
+            /** @description Why the service switched the subscription off; null when it did not. */
+            disabled_reason: string | null;
+            /** @description The first failure after the last success; null when the last attempt succeeded. */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the subscription was created.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the subscription last changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
+            /** @description Key of the signatures. It is not shown again. */
+            secret: string;
+        };
+        /** @description The result of a test message. */
+        SubscriptionTestResult: {
+            /** @description Whether the receiver accepted the message. */
+            ok: boolean;
+            /** @description Status of the answer; null when none came. */
+            status_code: number | null;
+            /** @description Milliseconds until the answer had come, or the attempt failed. */
+            duration_ms: number;
+            /** @description The first 1,000 characters of the answer. */
+            body: string | null;
+            /** @description Why the message was not accepted. */
+            error: string | null;
+        };
+        /** @description A page of deliveries. */
+        SubscriptionDeliveryPage: {
+            /** @description The deliveries of this page, newest first. */
+            items: components["schemas"]["SubscriptionDelivery"][];
+            /** @description Pass it as `cursor` for the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One event for one subscription. */
+        SubscriptionDelivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Subscription that the event is sent to.
+             */
+            subscription_id: string;
+            /**
+             * Format: uuid
+             * @description Id of the event, sent as `webhook-id` at every attempt.
+             */
+            event_id: string;
+            /** @description Name of the event. */
+            event_type: string;
+            /** @description Commit-order cursor of the event; sorts as text. */
+            sequence: string;
+            /**
+             * @description `pending` until the receiver accepts it or the last attempt fails.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed";
+            /** @description How often it was sent. */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            occurred_at: string;
+            /** @description When it was last sent. */
+            last_attempt_at: string | null;
+            /** @description When it is sent next; null when it is not, or is being sent now. */
+            next_attempt_at: string | null;
+            /** @description When the receiver accepted it. */
+            delivered_at: string | null;
+            /** @description Why the last attempt failed; null when it did not. */
+            last_error: string | null;
+            /** @description Status of the last answer; null when none came. */
+            response_status: number | null;
+            /**
+             * Format: date-time
+             * @description When the delivery was stored.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+        };
+        /** @description A delivery with its request and its last answer. */
+        SubscriptionDeliveryDetail: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Subscription that the event is sent to.
+             */
+            subscription_id: string;
+            /**
+             * Format: uuid
+             * @description Id of the event, sent as `webhook-id` at every attempt.
+             */
+            event_id: string;
+            /** @description Name of the event. */
+            event_type: string;
+            /** @description Commit-order cursor of the event; sorts as text. */
+            sequence: string;
+            /**
+             * @description `pending` until the receiver accepts it or the last attempt fails.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed";
+            /** @description How often it was sent. */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            occurred_at: string;
+            /** @description When it was last sent. */
+            last_attempt_at: string | null;
+            /** @description When it is sent next; null when it is not, or is being sent now. */
+            next_attempt_at: string | null;
+            /** @description When the receiver accepted it. */
+            delivered_at: string | null;
+            /** @description Why the last attempt failed; null when it did not. */
+            last_error: string | null;
+            /** @description Status of the last answer; null when none came. */
+            response_status: number | null;
+            /**
+             * Format: date-time
+             * @description When the delivery was stored.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description What is sent. */
+            request: {
+                /** @description Headers of the last attempt; null before the first one. */
+                headers: {
+                    [key: string]: string;
+                } | null;
+                /** @description The body, as it is sent. */
+                body: string;
+            };
+            /** @description The last answer; null when none came. */
+            response: {
+                /** @description Its status. */
+                status: number;
+                /** @description The first 1,000 characters of its body. */
+                body: string;
+                /** @description Milliseconds until it had come. */
+                duration_ms: number;
+            } | null;
+        };
+        /** @description How many deliveries are sent again. */
+        SubscriptionRecovered: {
+            /** @description How many deliveries are sent again. */
+            count: number;
+        };
+        /** @description A page of jobs. */
+        JobPage: {
+            /** @description The jobs of this page, newest first. */
+            items: components["schemas"]["Job"][];
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The cursor of the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A piece of background work, such as telling an agent about a webhook payload. */
+        Job: {
+            /**
+             * Format: uuid
+             * @description Id of the job.
+             */
+            id: string;
+            /** @description What the job does, such as webhook.notify. */
+            kind: string;
+            /**
+             * @description queued: waits for its next attempt. running: an attempt runs. done: succeeded. dead: given up.
+             * @enum {string}
+             */
+            status: "queued" | "running" | "done" | "dead";
+            /** @description Attempts so far. */
+            attempts: number;
+            /** @description Attempts after which it is given up. */
+            max_attempts: number;
+            /** @description Why the last attempt failed. */
+            last_error: string | null;
+            /** @description What a due job waits for: its host (circuit), or a free slot of its organization, gateway or subscription. */
+            held_by: ("circuit" | "organization" | "gateway" | "subscription") | null;
+            /** @description Gateway that the job is about. */
+            gateway_id: string | null;
+            /** @description Board that the job is about. */
+            board_id: string | null;
+            /** @description Agent that the job is about. */
+            agent_id: string | null;
+            /** @description Webhook that the job is about. */
+            webhook_id: string | null;
+            /** @description Webhook payload that the job is about. */
+            payload_id: string | null;
+            /** @description Run of a sync that the job is about. */
+            run_id: string | null;
+            /** @description Subscription that the job is about. */
+            subscription_id: string | null;
+            /**
+             * Format: date-time
+             * @description When the job was stored.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description When the next attempt of a queued job is due. */
+            next_attempt_at: string | null;
+            /** @description When the job ended. */
+            finished_at: string | null;
+        };
+        /** @description Dead jobs that are queued again. */
+        JobsRedriven: {
+            /**
+             * @description The jobs are queued.
+             * @constant
+             */
+            ok: true;
+            /** @description Number of jobs that are queued again. */
+            redriven: number;
+            /** @description More dead jobs may match; repeat the request for them. */
+            has_more: boolean;
         };
         /** @description A page of a list. */
         AgentReadPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["AgentRead"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5409,6 +6630,8 @@ export interface components {
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
+            /** @description Requests that the agent may send in a clock minute; null for no limit. */
+            requests_per_minute: number | null;
             /**
              * Format: date-time
              * @description When the agent was created.
@@ -5425,11 +6648,6 @@ export interface components {
             truncated_fields?: string[];
             /** @description Token of the agent. It is returned only once, here. */
             auth_token: string;
-        };
-        /** @description The data of an `agent` event. */
-        AgentEvent: {
-            /** @description The agent in its current state. */
-            agent: components["schemas"]["AgentRead"];
         };
         /** @description The agent, with its token when this request created it. */
         AgentCheckedIn: {
@@ -5474,6 +6692,8 @@ export interface components {
             soul_template: string | null;
             /** @description Why the last provisioning or update failed. */
             last_provision_error: string | null;
+            /** @description Requests that the agent may send in a clock minute; null for no limit. */
+            requests_per_minute: number | null;
             /**
              * Format: date-time
              * @description When the agent was created.
@@ -5490,6 +6710,11 @@ export interface components {
             truncated_fields?: string[];
             /** @description Token of the agent. It is returned only once, here. */
             auth_token?: string;
+        };
+        /** @description The data of an `agent` event. */
+        AgentEvent: {
+            /** @description The agent in its current state. */
+            agent: components["schemas"]["AgentRead"];
         };
         /** @description Who the caller is. */
         AgentHealth: {
@@ -5518,13 +6743,137 @@ export interface components {
             /** @description Whether the caller leads its board. */
             is_board_lead: boolean;
         };
+        /** @description Everything that waits for an agent. */
+        AgentInbox: {
+            /** @description Whether anything waits for the agent; always false while the board is paused. */
+            has_work: boolean;
+            /** @description The caller. */
+            agent: {
+                /**
+                 * Format: uuid
+                 * @description Id of the caller.
+                 */
+                id: string;
+                /** @description Name of the caller; a long one is cut. */
+                name: string;
+                /**
+                 * @description State of the caller.
+                 * @enum {string}
+                 */
+                status: "online" | "updating" | "deleting" | "active" | "provisioning" | "ready" | "offline";
+                /** @description Board of the caller; null for a main agent. */
+                board_id: string | null;
+                /** @description Whether the caller leads its board. */
+                is_board_lead: boolean;
+            };
+            /** @description Board of the caller; null for a main agent. */
+            board: {
+                /**
+                 * @description `paused` after `/pause` in the chat.
+                 * @enum {string}
+                 */
+                status: "active" | "paused";
+            } | null;
+            /** @description Messages that were not acknowledged, oldest first. */
+            messages: components["schemas"]["InboxMessage"][];
+            /** @description The caller's tasks that can go on, best first; for a lead, those in review. At most 10. */
+            tasks: components["schemas"]["InboxTask"][];
+            /** @description How much waits. */
+            counts: {
+                /** @description Messages that were not acknowledged, at most 100. */
+                messages: number;
+                /** @description Tasks of the caller that can go on, at most 100. */
+                mine: number;
+                /** @description Tasks in the inbox that nobody has and that wait for no other, at most 100. */
+                free: number;
+                /** @description For a lead: tasks in review, at most 100. */
+                review: number;
+                /** @description For a lead: approvals that were decided since the last acknowledgement, at most 100. */
+                approvals_decided: number;
+            };
+            /** @description When to ask again. */
+            next_check_seconds: number;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description A message to an agent. */
+        InboxMessage: {
+            /**
+             * Format: uuid
+             * @description Id of the message, with which it is acknowledged.
+             */
+            id: string;
+            /** @description What it is about, such as `task.assigned`, `board.chat` or `agent.nudge`. */
+            kind: string;
+            /** @description The message. */
+            text: string;
+            /** @description The task that it is about. */
+            task_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was sent.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description A task that waits for an agent. */
+        InboxTask: {
+            /**
+             * Format: uuid
+             * @description Id of the task.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board that the task is on.
+             */
+            board_id: string;
+            /** @description What has to be done, in one line. */
+            title: string;
+            /**
+             * @description State of the task.
+             * @enum {string}
+             */
+            status: "inbox" | "in_progress" | "review" | "done" | "blocked";
+            /** @description Priority of the task. */
+            priority: string;
+            /** @description When it is due. */
+            due_at: string | null;
+            /** @description Whether it waits for other tasks. */
+            is_blocked: boolean;
+            /** @description The lease of its assignee. */
+            lease: {
+                /** @description The number to send as X-Task-Fence with writes. */
+                fence: number;
+                /**
+                 * Format: date-time
+                 * @description When the lease ends unless it is renewed.
+                 * @example 2026-11-20T10:24:09.799Z
+                 */
+                expires_at: string;
+            } | null;
+        };
+        /** @description What was acknowledged. */
+        InboxAcknowledged: {
+            /**
+             * @description The messages are not shown again.
+             * @constant
+             */
+            ok: true;
+            /** @description How many messages were not acknowledged before. */
+            acknowledged: number;
+        };
+        /** @description Instructions in Markdown. */
+        AgentInstructions: string;
         /** @description The text of SOUL.md. */
         AgentSoul: string;
         /** @description A page of a list. */
         AgentBoardPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["AgentBoard"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5605,6 +6954,113 @@ export interface components {
              */
             status: "active" | "paused";
         };
+        /** @description A task with everything that an agent needs to work on it. */
+        TaskDetail: {
+            /**
+             * Format: uuid
+             * @description Id of the task.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board that the task is on.
+             */
+            board_id: string;
+            /** @description What has to be done, in one line. */
+            title: string;
+            /** @description What has to be done, in full. */
+            description: string | null;
+            /**
+             * @description State of the task.
+             * @enum {string}
+             */
+            status: "inbox" | "in_progress" | "review" | "done" | "blocked";
+            /** @description `high`, `medium` and `low` rank in this order, before all other words. */
+            priority: string;
+            /** @description When it is due. */
+            due_at: string | null;
+            /** @description Agent that the task is assigned to. */
+            assigned_agent_id: string | null;
+            /** @description Person who created it; null for an agent's task. */
+            created_by_user_id: string | null;
+            /** @description Start of the current work cycle. */
+            in_progress_at: string | null;
+            /** @description Tasks that must be done first. */
+            depends_on_task_ids: string[];
+            /** @description Dependencies that are not done; empty when the task itself is done. */
+            blocked_by_task_ids: string[];
+            /** @description Whether `blocked_by_task_ids` has any ids. */
+            is_blocked: boolean;
+            /** @description Ids of its tags. */
+            tag_ids: string[];
+            /** @description Its tags, in the order of `tag_ids`. */
+            tags: components["schemas"]["TagLabel"][];
+            /** @description One key for every custom field of the board: the task's value, else the field's default. */
+            custom_field_values: {
+                [key: string]: unknown;
+            };
+            /** @description The time for which the assigned agent holds the task; null without a lease. */
+            lease: components["schemas"]["TaskLease"] | null;
+            /**
+             * Format: date-time
+             * @description When the task was created.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the task last changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+            /** @description The latest 20 comments on the task, oldest first. */
+            comments: components["schemas"]["TaskComment"][];
+            /** @description The tasks of `depends_on_task_ids`, in the same order. */
+            dependencies: components["schemas"]["TaskDependency"][];
+            /** @description The approvals that are linked to it, newest first, at most 200. */
+            approvals: components["schemas"]["Approval"][];
+        };
+        /** @description A task that must be done first. */
+        TaskDependency: {
+            /**
+             * Format: uuid
+             * @description Id of the task.
+             */
+            id: string;
+            /** @description What has to be done, in one line. */
+            title: string;
+            /**
+             * @description State of the task.
+             * @enum {string}
+             */
+            status: "inbox" | "in_progress" | "review" | "done" | "blocked";
+        };
+        /** @description The next task of an agent. */
+        NextTask: {
+            /** @description The task to work on, in progress and assigned to the caller; null without work. */
+            task: components["schemas"]["Task"] | null;
+            /** @description The lease of the task. */
+            lease: components["schemas"]["HeldTaskLease"] | null;
+            /** @description The latest 10 comments on the task, oldest first. */
+            comments: components["schemas"]["TaskComment"][];
+            /** @description When to ask again: 0 with a task. */
+            retry_after_seconds: number;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description The lease of the caller. */
+        HeldTaskLease: {
+            /** @description Number of the lease, to be sent as `X-Task-Fence` with each write. */
+            fence: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it is renewed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            expires_at: string;
+        };
         /** @description Who asks the user. */
         GatewayMainAskUserResponse: {
             /**
@@ -5677,7 +7133,7 @@ export interface components {
         ActivityEventPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["ActivityEvent"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5732,7 +7188,7 @@ export interface components {
         TaskCommentFeedItemPage: {
             /** @description The items of this page, in the order of the list. */
             items: components["schemas"]["TaskCommentFeedItem"][];
-            /** @description Total number of items in the list. */
+            /** @description Total number of items in the list; -1 with `cursor`. */
             total: number;
             /** @description The limit that was applied. */
             limit: number;
@@ -5781,6 +7237,55 @@ export interface components {
         TaskCommentFeedEvent: {
             /** @description The new comment. */
             comment: components["schemas"]["TaskCommentFeedItem"];
+        };
+        /** @description A part of the changes feed. */
+        Changes: {
+            /** @description The changes after the cursor, in the order in which they were committed. */
+            changes: components["schemas"]["Change"][];
+            /** @description The cursor for the next request, also when there is no change. */
+            cursor: string;
+            /** @description Whether more changes can be read at once. */
+            has_more: boolean;
+        };
+        /** @description An entry of the changes feed: read the item to learn what it is like now. */
+        Change: {
+            /** @description Position after this entry, from which a feed or a stream goes on. */
+            cursor: string;
+            /**
+             * @description What has changed. `memory` is an entry of a board's memory.
+             * @enum {string}
+             */
+            type: "task" | "comment" | "approval" | "memory" | "agent" | "board";
+            /**
+             * @description How it has changed.
+             * @enum {string}
+             */
+            action: "created" | "updated" | "removed";
+            /**
+             * Format: uuid
+             * @description Id of what has changed.
+             */
+            id: string;
+            /** @description Its board; null for the main agent of a gateway. */
+            board_id: string | null;
+            /** @description The task of a comment, the first task of an approval, or the task itself; else null. */
+            task_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /** @description Who changed it. */
+            actor: {
+                /**
+                 * @description `system` for the work of the service itself.
+                 * @enum {string}
+                 */
+                type: "user" | "agent" | "system";
+                /** @description Id of the user or agent; null for the service. */
+                id: string | null;
+            };
         };
         /** @description Figures about the work on boards over a range, and over the time before it. */
         Dashboard: {
@@ -6134,8 +7639,56 @@ export interface components {
         };
     };
     responses: {
+        /** @description Nothing has changed since the answer whose ETag the client sent as If-None-Match. */
+        NotModified: {
+            headers: {
+                /** @description The tag that was sent. */
+                ETag: string;
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description Too many requests, failed attempts, posts or open streams; see Retry-After. */
         TooManyRequests: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
+                /** @description Seconds after which the request may be repeated, as a whole number. */
+                "Retry-After": string;
+                /** @description The limits that the request counted toward, by the IETF draft. */
+                "RateLimit-Policy"?: string;
+                /** @description What is left of them, and the seconds until more is. */
+                RateLimit?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
+        /** @description The input is not valid. */
+        InvalidInput: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["InvalidInput"];
+            };
+        };
+        /** @description The credential is missing or not valid. */
+        Unauthenticated: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
+        /** @description The database or the identity provider cannot be reached, or the service is overloaded; see Retry-After. */
+        Unavailable: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
@@ -6147,8 +7700,8 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The credential is missing or not valid. */
-        Unauthenticated: {
+        /** @description The request cannot be read, or ended before its body was complete. */
+        BadRequest: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
@@ -6169,8 +7722,8 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The body is too large. */
-        TooLarge: {
+        /** @description The body did not arrive in time. */
+        BodyTimeout: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
@@ -6180,15 +7733,15 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The input is not valid. */
-        InvalidInput: {
+        /** @description The body is too large. */
+        TooLarge: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["InvalidInput"];
+                "application/json": components["schemas"]["Refusal"];
             };
         };
         /** @description The caller lacks the permission. */
@@ -6204,6 +7757,17 @@ export interface components {
         };
         /** @description The request conflicts with the current state. */
         Conflict: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
+        /** @description The resource has changed since the ETag in If-Match; see ETag. */
+        PreconditionFailed: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
@@ -6279,12 +7843,20 @@ export type ApprovalCreate = components['schemas']['ApprovalCreate'];
 export type ApprovalUpdate = components['schemas']['ApprovalUpdate'];
 export type BoardWebhookCreate = components['schemas']['BoardWebhookCreate'];
 export type BoardWebhookUpdate = components['schemas']['BoardWebhookUpdate'];
+export type BoardWebhookRedeliver = components['schemas']['BoardWebhookRedeliver'];
+export type SubscriptionCreate = components['schemas']['SubscriptionCreate'];
+export type SubscriptionUpdate = components['schemas']['SubscriptionUpdate'];
+export type SubscriptionRecover = components['schemas']['SubscriptionRecover'];
+export type JobsRedrive = components['schemas']['JobsRedrive'];
 export type AgentCreate = components['schemas']['AgentCreate'];
 export type AgentUpdate = components['schemas']['AgentUpdate'];
 export type AgentHeartbeatByName = components['schemas']['AgentHeartbeatByName'];
 export type AgentHeartbeat = components['schemas']['AgentHeartbeat'];
+export type InboxAcknowledge = components['schemas']['InboxAcknowledge'];
 export type AgentNudge = components['schemas']['AgentNudge'];
 export type SoulUpdate = components['schemas']['SoulUpdate'];
+export type NextTaskRequest = components['schemas']['NextTaskRequest'];
+export type TaskLeaseWrite = components['schemas']['TaskLeaseWrite'];
 export type GatewayMainAskUserRequest = components['schemas']['GatewayMainAskUserRequest'];
 export type GatewayLeadMessageRequest = components['schemas']['GatewayLeadMessageRequest'];
 export type GatewayLeadBroadcastRequest = components['schemas']['GatewayLeadBroadcastRequest'];
@@ -6294,9 +7866,9 @@ export type SkillPackUpdate = components['schemas']['SkillPackUpdate'];
 export type Health = components['schemas']['Health'];
 export type Refusal = components['schemas']['Refusal'];
 export type OpenApiDocument = components['schemas']['OpenApiDocument'];
-export type User = components['schemas']['User'];
 export type InvalidInput = components['schemas']['InvalidInput'];
 export type FieldProblem = components['schemas']['FieldProblem'];
+export type User = components['schemas']['User'];
 export type Ok = components['schemas']['Ok'];
 export type Organization = components['schemas']['Organization'];
 export type OrganizationListItem = components['schemas']['OrganizationListItem'];
@@ -6323,6 +7895,7 @@ export type Board = components['schemas']['Board'];
 export type BoardSnapshot = components['schemas']['BoardSnapshot'];
 export type SnapshotTask = components['schemas']['SnapshotTask'];
 export type TagLabel = components['schemas']['TagLabel'];
+export type TaskLease = components['schemas']['TaskLease'];
 export type AgentRead = components['schemas']['AgentRead'];
 export type Approval = components['schemas']['Approval'];
 export type BoardMemoryEntry = components['schemas']['BoardMemoryEntry'];
@@ -6333,9 +7906,9 @@ export type GroupTask = components['schemas']['GroupTask'];
 export type BoardGroupPage = components['schemas']['BoardGroupPage'];
 export type BoardGroupHeartbeat = components['schemas']['BoardGroupHeartbeat'];
 export type BoardMemoryEntryPage = components['schemas']['BoardMemoryEntryPage'];
-export type BoardMemoryEvent = components['schemas']['BoardMemoryEvent'];
 export type BoardGroupMemoryEntryPage = components['schemas']['BoardGroupMemoryEntryPage'];
 export type BoardGroupMemoryEntry = components['schemas']['BoardGroupMemoryEntry'];
+export type BoardMemoryEvent = components['schemas']['BoardMemoryEvent'];
 export type BoardGroupMemoryEvent = components['schemas']['BoardGroupMemoryEvent'];
 export type OnboardingSession = components['schemas']['OnboardingSession'];
 export type Task = components['schemas']['Task'];
@@ -6349,18 +7922,41 @@ export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
 export type BoardWebhookPage = components['schemas']['BoardWebhookPage'];
 export type BoardWebhook = components['schemas']['BoardWebhook'];
+export type BoardWebhookChallenge = components['schemas']['BoardWebhookChallenge'];
 export type BoardWebhookAccepted = components['schemas']['BoardWebhookAccepted'];
 export type BoardWebhookPayloadListedPage = components['schemas']['BoardWebhookPayloadListedPage'];
 export type BoardWebhookPayloadListed = components['schemas']['BoardWebhookPayloadListed'];
+export type BoardWebhookDelivery = components['schemas']['BoardWebhookDelivery'];
 export type BoardWebhookPayload = components['schemas']['BoardWebhookPayload'];
+export type BoardWebhookRedelivered = components['schemas']['BoardWebhookRedelivered'];
+export type SubscriptionPage = components['schemas']['SubscriptionPage'];
+export type Subscription = components['schemas']['Subscription'];
+export type SubscriptionWithSecret = components['schemas']['SubscriptionWithSecret'];
+export type SubscriptionTestResult = components['schemas']['SubscriptionTestResult'];
+export type SubscriptionDeliveryPage = components['schemas']['SubscriptionDeliveryPage'];
+export type SubscriptionDelivery = components['schemas']['SubscriptionDelivery'];
+export type SubscriptionDeliveryDetail = components['schemas']['SubscriptionDeliveryDetail'];
+export type SubscriptionRecovered = components['schemas']['SubscriptionRecovered'];
+export type JobPage = components['schemas']['JobPage'];
+export type Job = components['schemas']['Job'];
+export type JobsRedriven = components['schemas']['JobsRedriven'];
 export type AgentReadPage = components['schemas']['AgentReadPage'];
 export type AgentCreated = components['schemas']['AgentCreated'];
-export type AgentEvent = components['schemas']['AgentEvent'];
 export type AgentCheckedIn = components['schemas']['AgentCheckedIn'];
+export type AgentEvent = components['schemas']['AgentEvent'];
 export type AgentHealth = components['schemas']['AgentHealth'];
+export type AgentInbox = components['schemas']['AgentInbox'];
+export type InboxMessage = components['schemas']['InboxMessage'];
+export type InboxTask = components['schemas']['InboxTask'];
+export type InboxAcknowledged = components['schemas']['InboxAcknowledged'];
+export type AgentInstructions = components['schemas']['AgentInstructions'];
 export type AgentSoul = components['schemas']['AgentSoul'];
 export type AgentBoardPage = components['schemas']['AgentBoardPage'];
 export type AgentBoard = components['schemas']['AgentBoard'];
+export type TaskDetail = components['schemas']['TaskDetail'];
+export type TaskDependency = components['schemas']['TaskDependency'];
+export type NextTask = components['schemas']['NextTask'];
+export type HeldTaskLease = components['schemas']['HeldTaskLease'];
 export type GatewayMainAskUserResponse = components['schemas']['GatewayMainAskUserResponse'];
 export type GatewayLeadMessageResponse = components['schemas']['GatewayLeadMessageResponse'];
 export type GatewayLeadBroadcastResponse = components['schemas']['GatewayLeadBroadcastResponse'];
@@ -6370,6 +7966,8 @@ export type ActivityEvent = components['schemas']['ActivityEvent'];
 export type TaskCommentFeedItemPage = components['schemas']['TaskCommentFeedItemPage'];
 export type TaskCommentFeedItem = components['schemas']['TaskCommentFeedItem'];
 export type TaskCommentFeedEvent = components['schemas']['TaskCommentFeedEvent'];
+export type Changes = components['schemas']['Changes'];
+export type Change = components['schemas']['Change'];
 export type Dashboard = components['schemas']['Dashboard'];
 export type DashboardKpis = components['schemas']['DashboardKpis'];
 export type MetricPoint = components['schemas']['MetricPoint'];
@@ -6387,13 +7985,18 @@ export type SkillPackSyncRun = components['schemas']['SkillPackSyncRun'];
 export type SoulsFound = components['schemas']['SoulsFound'];
 export type SoulEntry = components['schemas']['SoulEntry'];
 export type Soul = components['schemas']['Soul'];
+export type ResponseNotModified = components['responses']['NotModified'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
-export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
-export type ResponseNotFound = components['responses']['NotFound'];
-export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseInvalidInput = components['responses']['InvalidInput'];
+export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
+export type ResponseUnavailable = components['responses']['Unavailable'];
+export type ResponseBadRequest = components['responses']['BadRequest'];
+export type ResponseNotFound = components['responses']['NotFound'];
+export type ResponseBodyTimeout = components['responses']['BodyTimeout'];
+export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseConflict = components['responses']['Conflict'];
+export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseGatewayFailed = components['responses']['GatewayFailed'];
 export type ResponseGone = components['responses']['Gone'];
 export type $defs = Record<string, never>;
@@ -6416,6 +8019,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            304: components["responses"]["NotModified"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -6437,6 +8041,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            304: components["responses"]["NotModified"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -6458,6 +8063,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            304: components["responses"]["NotModified"];
             429: components["responses"]["TooManyRequests"];
             /** @description The service is not ready. */
             503: {
@@ -6472,7 +8078,10 @@ export interface operations {
     };
     get_openapi_json: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only what this role calls, with the components that it needs; short for agents. */
+                role?: "agent-lead" | "agent-worker" | "agent-main" | "user";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6488,6 +8097,8 @@ export interface operations {
                     "application/json": components["schemas"]["OpenApiDocument"];
                 };
             };
+            304: components["responses"]["NotModified"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
         };
     };
@@ -6509,8 +8120,10 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_user: {
@@ -6536,6 +8149,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_user: {
@@ -6560,11 +8174,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_auth_bootstrap: {
@@ -6585,14 +8202,19 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     post_auth_bootstrap: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6601,6 +8223,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -6609,13 +8233,19 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6628,24 +8258,32 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6658,18 +8296,23 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organizations_unversioned: {
@@ -6695,9 +8338,11 @@ export interface operations {
                     "application/json": components["schemas"]["OrganizationListItem"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organizations: {
@@ -6723,9 +8368,11 @@ export interface operations {
                     "application/json": components["schemas"]["OrganizationListItem"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     activate_organization_unversioned: {
@@ -6750,11 +8397,14 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     activate_organization: {
@@ -6779,11 +8429,14 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_organization_unversioned: {
@@ -6804,8 +8457,10 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_unversioned: {
@@ -6830,6 +8485,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization_unversioned: {
@@ -6854,13 +8510,16 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_organization: {
@@ -6881,8 +8540,10 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization: {
@@ -6907,6 +8568,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization: {
@@ -6931,13 +8593,16 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_own_membership_unversioned: {
@@ -6958,8 +8623,10 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_own_membership: {
@@ -6980,8 +8647,10 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_members_unversioned: {
@@ -6991,6 +8660,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7001,15 +8672,19 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["MemberPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_members: {
@@ -7019,6 +8694,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7029,15 +8706,19 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["MemberPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_organization_member_unversioned: {
@@ -7061,11 +8742,13 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_member_unversioned: {
@@ -7094,6 +8777,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization_member_unversioned: {
@@ -7121,12 +8805,15 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_organization_member: {
@@ -7150,11 +8837,13 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_member: {
@@ -7183,6 +8872,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization_member: {
@@ -7210,12 +8900,15 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     replace_organization_member_access_unversioned: {
@@ -7243,12 +8936,15 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     replace_organization_member_access: {
@@ -7276,12 +8972,15 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_invites_unversioned: {
@@ -7291,6 +8990,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7301,22 +9002,29 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["InvitePage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization_invite_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7329,19 +9037,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Invite"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_invites: {
@@ -7351,6 +9064,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7361,22 +9076,29 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["InvitePage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization_invite: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7389,19 +9111,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Invite"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_invite_unversioned: {
@@ -7430,6 +9157,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_invite: {
@@ -7458,12 +9186,16 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     accept_invite_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7476,24 +9208,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     accept_invite: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7506,18 +9247,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Member"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_custom_fields_unversioned: {
@@ -7543,15 +9290,20 @@ export interface operations {
                     "application/json": components["schemas"]["CustomField"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization_custom_field_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7564,19 +9316,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CustomField"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_organization_custom_fields: {
@@ -7602,15 +9359,20 @@ export interface operations {
                     "application/json": components["schemas"]["CustomField"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization_custom_field: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7623,19 +9385,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CustomField"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_custom_field_unversioned: {
@@ -7665,6 +9432,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization_custom_field_unversioned: {
@@ -7692,13 +9460,16 @@ export interface operations {
                     "application/json": components["schemas"]["CustomField"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_organization_custom_field: {
@@ -7728,6 +9499,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_organization_custom_field: {
@@ -7755,13 +9527,16 @@ export interface operations {
                     "application/json": components["schemas"]["CustomField"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_tags_unversioned: {
@@ -7787,15 +9562,20 @@ export interface operations {
                     "application/json": components["schemas"]["Tag"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_tag_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7808,19 +9588,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_tags: {
@@ -7830,6 +9615,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -7840,21 +9627,28 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TagPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_tag: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7867,19 +9661,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_tag_unversioned: {
@@ -7903,16 +9702,21 @@ export interface operations {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_tag_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the tag. */
                 tag_id: string;
@@ -7933,14 +9737,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_tag_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the tag. */
                 tag_id: string;
@@ -7956,19 +9765,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_tag: {
@@ -7992,16 +9807,21 @@ export interface operations {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_tag: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the tag. */
                 tag_id: string;
@@ -8022,14 +9842,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_tag: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the tag. */
                 tag_id: string;
@@ -8045,19 +9870,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Tag"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_gateways: {
@@ -8067,6 +9898,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8077,22 +9910,29 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GatewayPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_gateway: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8105,18 +9945,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Gateway"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateway: {
@@ -8140,17 +9986,22 @@ export interface operations {
                     "application/json": components["schemas"]["Gateway"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_gateway: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the gateway. */
                 gateway_id: string;
@@ -8172,14 +10023,19 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_gateway: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the gateway. */
                 gateway_id: string;
@@ -8195,18 +10051,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Gateway"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateway_status: {
@@ -8240,11 +10102,13 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayStatus"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateways_status: {
@@ -8278,11 +10142,13 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayStatus"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_gateway_sessions: {
@@ -8316,12 +10182,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessions"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_gateways_sessions: {
@@ -8355,12 +10223,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessions"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateway_session: {
@@ -8397,12 +10267,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessionRead"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateways_session: {
@@ -8439,12 +10311,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessionRead"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateway_session_history: {
@@ -8483,12 +10357,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessionHistory"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateways_session_history: {
@@ -8527,12 +10403,14 @@ export interface operations {
                     "application/json": components["schemas"]["GatewaySessionHistory"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     message_gateway_session: {
@@ -8551,7 +10429,10 @@ export interface operations {
                 /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Key of the session, URL-encoded. */
                 session_id: string;
@@ -8567,19 +10448,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ok"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     message_gateways_session: {
@@ -8598,7 +10485,10 @@ export interface operations {
                 /** @description A board, to select its gateway. Without any of these parameters, the organization's only gateway is used. */
                 board_id?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Key of the session, URL-encoded. */
                 session_id: string;
@@ -8614,19 +10504,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ok"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_gateway_commands: {
@@ -8660,11 +10556,13 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayCommands"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_gateways_commands: {
@@ -8698,11 +10596,13 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayCommands"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     sync_gateway_templates: {
@@ -8723,7 +10623,10 @@ export interface operations {
                 /** @description Sync only the agents of this board, not those of the gateway's other boards. */
                 board_id?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the gateway. */
                 gateway_id: string;
@@ -8735,6 +10638,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8753,8 +10658,10 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_gateway_templates_sync: {
@@ -8780,11 +10687,13 @@ export interface operations {
                     "application/json": components["schemas"]["TemplateSyncRun"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_boards: {
@@ -8794,12 +10703,16 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Page number, starting at 1. Ignored if `offset` is given. */
                 page?: number;
                 /** @description Only boards of this group. */
                 board_group_id?: string;
                 /** @description Only boards of this gateway. */
                 gateway_id?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -8810,21 +10723,28 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8837,19 +10757,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Board"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board: {
@@ -8873,16 +10798,21 @@ export interface operations {
                     "application/json": components["schemas"]["Board"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_board: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -8903,14 +10833,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -8926,19 +10861,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Board"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_snapshot: {
@@ -8962,11 +10903,13 @@ export interface operations {
                     "application/json": components["schemas"]["BoardSnapshot"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_snapshot_of_own_group: {
@@ -8997,11 +10940,13 @@ export interface operations {
                     "application/json": components["schemas"]["BoardGroupSnapshot"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_groups: {
@@ -9011,6 +10956,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9021,21 +10968,28 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardGroupPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_group: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9048,19 +11002,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardGroup"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_group: {
@@ -9084,10 +11043,12 @@ export interface operations {
                     "application/json": components["schemas"]["BoardGroup"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_board_group: {
@@ -9116,6 +11077,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board_group: {
@@ -9143,13 +11105,16 @@ export interface operations {
                     "application/json": components["schemas"]["BoardGroup"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_group_snapshot: {
@@ -9178,16 +11143,21 @@ export interface operations {
                     "application/json": components["schemas"]["BoardGroupSnapshot"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     heartbeat_board_group: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the group. */
                 group_id: string;
@@ -9203,18 +11173,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardGroupHeartbeat"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_memory: {
@@ -9224,10 +11200,14 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
                 /** @description Only entries of this key. */
                 key?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path: {
@@ -9241,23 +11221,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardMemoryEntryPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_memory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9273,18 +11260,193 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardMemoryEntry"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_group_memory: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only chat messages, or only notes. */
+                is_chat?: boolean;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the group. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardGroupMemoryEntryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_group_memory: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the group. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BoardGroupMemoryWrite"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardGroupMemoryEntry"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_memory_of_own_group: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only chat messages, or only notes. */
+                is_chat?: boolean;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardGroupMemoryEntryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_memory_of_own_group: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BoardGroupMemoryWrite"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardGroupMemoryEntry"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_board_memory: {
@@ -9292,6 +11454,8 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
@@ -9321,73 +11485,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
-        };
-    };
-    list_board_group_memory: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of items to return. */
-                limit?: number;
-                /** @description Number of items to skip. */
-                offset?: number;
-                /** @description Only chat messages, or only notes. */
-                is_chat?: boolean;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the group. */
-                group_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BoardGroupMemoryEntryPage"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    create_board_group_memory: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the group. */
-                group_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BoardGroupMemoryWrite"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BoardGroupMemoryEntry"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["TooLarge"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_board_group_memory: {
@@ -9395,6 +11493,8 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
@@ -9423,74 +11523,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
-        };
-    };
-    list_memory_of_own_group: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of items to return. */
-                limit?: number;
-                /** @description Number of items to skip. */
-                offset?: number;
-                /** @description Only chat messages, or only notes. */
-                is_chat?: boolean;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the board. */
-                board_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BoardGroupMemoryEntryPage"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    create_memory_of_own_group: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the board. */
-                board_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BoardGroupMemoryWrite"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BoardGroupMemoryEntry"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["TooLarge"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_memory_of_own_group: {
@@ -9498,6 +11531,8 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
             };
@@ -9527,6 +11562,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_onboarding: {
@@ -9550,16 +11586,21 @@ export interface operations {
                     "application/json": components["schemas"]["OnboardingSession"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     start_board_onboarding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9575,24 +11616,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OnboardingSession"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     answer_board_onboarding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9608,25 +11658,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OnboardingSession"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board_onboarding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9642,25 +11700,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OnboardingSession"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     confirm_board_onboarding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9676,24 +11742,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Board"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9706,19 +11781,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_tasks: {
@@ -9728,12 +11808,18 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only tasks in this state, or in one of several separated by commas: inbox, in_progress, review, done, blocked. `blocked` includes tasks with an unfinished dependency. */
                 status?: string;
                 /** @description Only tasks assigned to this agent. */
                 assigned_agent_id?: string;
                 /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
+                /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
+                sort?: string;
             };
             header?: never;
             path: {
@@ -9747,23 +11833,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9779,19 +11872,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_task: {
@@ -9817,17 +11915,22 @@ export interface operations {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_board_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9850,14 +11953,21 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9875,19 +11985,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_task_comments: {
@@ -9897,6 +12013,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -9912,23 +12030,32 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskCommentPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_task_comment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -9946,18 +12073,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskComment"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_board_tasks: {
@@ -9965,6 +12098,8 @@ export interface operations {
             query?: {
                 /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
             };
             header?: {
                 /** @description Id of the last event received; the stream resumes after it. */
@@ -9992,6 +12127,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_approvals: {
@@ -10001,6 +12137,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
             };
@@ -10016,23 +12154,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_approval: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10048,25 +12193,65 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the approval. */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board_approval: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10084,19 +12269,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_board_approvals: {
@@ -10104,6 +12295,8 @@ export interface operations {
             query?: {
                 /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
             };
             header?: {
                 /** @description Id of the last event received; the stream resumes after it. */
@@ -10131,6 +12324,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_webhooks: {
@@ -10140,6 +12334,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -10153,23 +12349,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardWebhookPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_board_webhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10185,18 +12388,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardWebhook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_webhook: {
@@ -10222,11 +12431,13 @@ export interface operations {
                     "application/json": components["schemas"]["BoardWebhook"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     post_board_webhook_payload: {
@@ -10248,6 +12459,15 @@ export interface operations {
         };
         responses: {
             /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardWebhookChallenge"];
+                };
+            };
+            /** @description The work continues in the background. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10256,17 +12476,23 @@ export interface operations {
                     "application/json": components["schemas"]["BoardWebhookAccepted"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_board_webhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10289,14 +12515,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_board_webhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10314,18 +12545,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardWebhook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_board_webhook_payloads: {
@@ -10335,6 +12572,14 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only payloads of events of this name. */
+                event_type?: string;
+                /** @description Only payloads with this delivery status. */
+                delivery_status?: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path: {
@@ -10350,17 +12595,21 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardWebhookPayloadListedPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_board_webhook_payload: {
@@ -10388,24 +12637,916 @@ export interface operations {
                     "application/json": components["schemas"]["BoardWebhookPayload"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    list_agents: {
+    redeliver_board_webhook_payloads: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the webhook. */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BoardWebhookRedeliver"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardWebhookRedelivered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliver_board_webhook_payload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the webhook. */
+                webhook_id: string;
+                /** @description Id of the payload. */
+                payload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardWebhookRedelivered"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_subscriptions: {
         parameters: {
             query?: {
                 /** @description Maximum number of items to return. */
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
-                /** @description Only agents of this board. */
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_subscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionWithSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_subscription_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionWithSecret"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_subscription_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionTestResult"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_subscription_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries with this status. */
+                status?: "pending" | "delivered" | "failed";
+                /** @description Only deliveries of events with this name. */
+                event_type?: string;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Maximum number of items to return. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDeliveryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_subscription_deliverie: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+                /** @description Id of the delivery. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDeliveryDetail"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_subscription_deliverie_redeliver: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+                /** @description Id of the delivery. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_subscription_recover: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionRecover"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionRecovered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_subscriptions: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_subscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionWithSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_board_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_board_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_subscription_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionWithSecret"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_subscription_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionTestResult"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_subscription_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries with this status. */
+                status?: "pending" | "delivered" | "failed";
+                /** @description Only deliveries of events with this name. */
+                event_type?: string;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Maximum number of items to return. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDeliveryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_subscription_deliverie: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+                /** @description Id of the delivery. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDeliveryDetail"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_subscription_deliverie_redeliver: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+                /** @description Id of the delivery. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_subscription_recover: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the subscription. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionRecover"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionRecovered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_jobs: {
+        parameters: {
+            query?: {
+                /** @description Only jobs with this status. */
+                status?: "queued" | "running" | "done" | "dead";
+                /** @description Only jobs of this kind. */
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                /** @description Only jobs about this board. */
                 board_id?: string;
-                /** @description Only agents of the boards of this gateway, and its main agent. */
+                /** @description Only jobs of this gateway. */
                 gateway_id?: string;
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description The next_cursor of the page before. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -10419,20 +13560,170 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentReadPage"];
+                    "application/json": components["schemas"]["JobPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redrive_jobs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsRedrive"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsRedriven"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_job_redrive: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the job. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_agents: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only agents of this board. */
+                board_id?: string;
+                /** @description Only agents of the boards of this gateway, and its main agent. */
+                gateway_id?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReadPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10445,19 +13736,214 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentCreated"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRead"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_agent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_agent: {
+        parameters: {
+            query?: {
+                /** @description Rewrite all files, including BOOTSTRAP.md, even if nothing has changed. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRead"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    heartbeat_agent_by_name: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentHeartbeatByName"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentCheckedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    heartbeat_agent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentHeartbeat"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRead"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_agents: {
@@ -10465,6 +13951,8 @@ export interface operations {
             query?: {
                 /** @description Send changes after this time; defaults to now. A Last-Event-ID header takes precedence. */
                 since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
                 /** @description Only agents of this board, without main agents. */
                 board_id?: string;
             };
@@ -10491,163 +13979,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
-        };
-    };
-    get_agent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the agent. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentRead"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    delete_agent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the agent. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Ok"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    update_agent: {
-        parameters: {
-            query?: {
-                /** @description Rewrite all files, including BOOTSTRAP.md, even if nothing has changed. */
-                force?: boolean;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the agent. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentUpdate"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentRead"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    heartbeat_agent_by_name: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentHeartbeatByName"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentCheckedIn"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
-        };
-    };
-    heartbeat_agent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the agent. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentHeartbeat"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentRead"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["TooLarge"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_get_healthz: {
@@ -10668,14 +14000,19 @@ export interface operations {
                     "application/json": components["schemas"]["AgentHealth"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_heartbeat: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10684,6 +14021,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -10692,7 +14031,10 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_agents: {
@@ -10702,8 +14044,12 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only agents of this board. */
                 board_id?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -10714,23 +14060,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentReadPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_create_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10743,25 +14096,124 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentCreated"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_get_inbox: {
+        parameters: {
+            query?: {
+                /** @description Number of messages. */
+                limit?: number;
+                /** @description Seconds to wait for work while there is none. */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInbox"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_create_inbox_ack: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InboxAcknowledge"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxAcknowledged"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_list_instructions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": components["schemas"]["AgentInstructions"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_delete_board_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10784,14 +14236,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_nudge_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -10809,19 +14266,25 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ok"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_get_board_agent_soul: {
@@ -10847,12 +14310,14 @@ export interface operations {
                     "application/json": components["schemas"]["AgentSoul"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_update_agent_soul: {
@@ -10882,13 +14347,16 @@ export interface operations {
                     "application/json": components["schemas"]["Ok"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_boards: {
@@ -10898,6 +14366,10 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -10908,15 +14380,19 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentBoardPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_get_board: {
@@ -10940,11 +14416,13 @@ export interface operations {
                     "application/json": components["schemas"]["AgentBoard"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_board_tasks: {
@@ -10954,12 +14432,18 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only tasks in this state, or in one of several separated by commas: inbox, in_progress, review, done, blocked. `blocked` includes tasks with an unfinished dependency. */
                 status?: string;
                 /** @description Only tasks assigned to this agent. */
                 assigned_agent_id?: string;
                 /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
+                /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
+                sort?: string;
             };
             header?: never;
             path: {
@@ -10973,23 +14457,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_create_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11005,25 +14496,67 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_task_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_task_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11046,14 +14579,22 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_task_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11071,30 +14612,115 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_task_next: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NextTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NextTask"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    agent_list_board_task_comments: {
+    agent_task_lease_take: {
         parameters: {
-            query?: {
-                /** @description Maximum number of items to return. */
-                limit?: number;
-                /** @description Number of items to skip. */
-                offset?: number;
+            query?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
             };
-            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskLeaseWrite"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeldTaskLease"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_task_lease_return: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11111,20 +14737,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TaskCommentPage"];
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_list_board_task_comments: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskCommentPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_create_board_task_comment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11142,18 +14816,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskComment"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_board_tags: {
@@ -11182,11 +14862,13 @@ export interface operations {
                     "application/json": components["schemas"]["TagLabel"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_board_memory: {
@@ -11196,10 +14878,14 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
                 /** @description Only entries of this key. */
                 key?: string;
+                /** @description Only items in which each of these words begins a word, in any case. */
+                q?: string;
             };
             header?: never;
             path: {
@@ -11213,23 +14899,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardMemoryEntryPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_create_board_memory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11245,18 +14938,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BoardMemoryEntry"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_list_board_approvals: {
@@ -11266,6 +14965,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
             };
@@ -11281,23 +14982,30 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_create_board_approval: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11313,25 +15021,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_update_board_onboarding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11347,19 +15063,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OnboardingSession"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_get_board_webhook_payload: {
@@ -11390,17 +15111,22 @@ export interface operations {
                     "application/json": components["schemas"]["BoardWebhookPayload"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_lead_ask_user_via_gateway_main: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11416,24 +15142,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GatewayMainAskUserResponse"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_main_message_board_lead: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the board. */
                 board_id: string;
@@ -11449,24 +15184,33 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GatewayLeadMessageResponse"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     agent_main_broadcast_lead_message: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11479,18 +15223,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GatewayLeadBroadcastResponse"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_activity: {
@@ -11500,6 +15250,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -11510,16 +15262,20 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityEventPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_activity_unversioned: {
@@ -11529,6 +15285,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -11539,16 +15297,20 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityEventPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_activity_task_comments: {
@@ -11558,6 +15320,8 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
             };
@@ -11570,16 +15334,20 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TaskCommentFeedItemPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_activity_task_comments_unversioned: {
@@ -11589,8 +15357,117 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip. */
                 offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskCommentFeedItemPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stream_activity_task_comments: {
+        parameters: {
+            query?: {
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
+                since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
+                /** @description Only comments on this board. */
+                board_id?: string;
+            };
+            header?: {
+                /** @description Id of the last event received; the stream resumes after it. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["TaskCommentFeedEvent"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stream_activity_task_comments_unversioned: {
+        parameters: {
+            query?: {
+                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
+                since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
+                /** @description Only comments on this board. */
+                board_id?: string;
+            };
+            header?: {
+                /** @description Id of the last event received; the stream resumes after it. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["TaskCommentFeedEvent"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: {
+                /** @description Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now. */
+                cursor?: string;
+                /** @description Only changes on this board. */
+                board_id?: string;
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board. All when absent. */
+                types?: string;
+                /** @description Maximum number of changes to return. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -11604,22 +15481,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TaskCommentFeedItemPage"];
+                    "application/json": components["schemas"]["Changes"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    stream_activity_task_comments: {
+    stream_changes: {
         parameters: {
             query?: {
-                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
-                since?: string;
-                /** @description Only comments on this board. */
+                /** @description Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now. */
+                cursor?: string;
+                /** @description Only changes on this board. */
                 board_id?: string;
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board. All when absent. */
+                types?: string;
+                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                client_id?: string;
             };
             header?: {
                 /** @description Id of the last event received; the stream resumes after it. */
@@ -11636,45 +15521,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["TaskCommentFeedEvent"];
+                    "text/event-stream": components["schemas"]["Change"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
-        };
-    };
-    stream_activity_task_comments_unversioned: {
-        parameters: {
-            query?: {
-                /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
-                since?: string;
-                /** @description Only comments on this board. */
-                board_id?: string;
-            };
-            header?: {
-                /** @description Id of the last event received; the stream resumes after it. */
-                "Last-Event-ID"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": components["schemas"]["TaskCommentFeedEvent"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["InvalidInput"];
-            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_metrics_dashboard: {
@@ -11704,10 +15560,12 @@ export interface operations {
                     "application/json": components["schemas"]["Dashboard"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_skills_unversioned: {
@@ -11743,17 +15601,22 @@ export interface operations {
                     "application/json": components["schemas"]["MarketplaceSkillCard"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_skill_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11766,18 +15629,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["MarketplaceSkillCard"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_skills: {
@@ -11813,17 +15682,22 @@ export interface operations {
                     "application/json": components["schemas"]["MarketplaceSkillCard"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_skill: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11836,18 +15710,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["MarketplaceSkillCard"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_skill_unversioned: {
@@ -11876,6 +15756,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_skill: {
@@ -11904,6 +15785,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     install_skill_unversioned: {
@@ -11912,7 +15794,10 @@ export interface operations {
                 /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the skill. */
                 skill_id: string;
@@ -11924,6 +15809,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -11933,9 +15820,11 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     install_skill: {
@@ -11944,7 +15833,10 @@ export interface operations {
                 /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the skill. */
                 skill_id: string;
@@ -11956,6 +15848,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -11965,9 +15859,11 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     uninstall_skill_unversioned: {
@@ -11976,7 +15872,10 @@ export interface operations {
                 /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the skill. */
                 skill_id: string;
@@ -11988,6 +15887,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -11997,9 +15898,11 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     uninstall_skill: {
@@ -12008,7 +15911,10 @@ export interface operations {
                 /** @description Gateway whose main agent installs or removes the skill. */
                 gateway_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the skill. */
                 skill_id: string;
@@ -12020,6 +15926,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -12029,9 +15937,11 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_skill_packs_unversioned: {
@@ -12057,16 +15967,21 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_skill_pack_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12079,18 +15994,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_skill_packs: {
@@ -12116,16 +16037,21 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"][];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_skill_pack: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12138,18 +16064,24 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_skill_pack_unversioned: {
@@ -12173,11 +16105,13 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_skill_pack_unversioned: {
@@ -12206,6 +16140,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_skill_pack_unversioned: {
@@ -12233,13 +16168,16 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_skill_pack: {
@@ -12263,11 +16201,13 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_skill_pack: {
@@ -12296,6 +16236,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_skill_pack: {
@@ -12323,19 +16264,25 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPack"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     sync_skill_pack_unversioned: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the pack. */
                 pack_id: string;
@@ -12347,6 +16294,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -12365,15 +16314,20 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     sync_skill_pack: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description Id of the pack. */
                 pack_id: string;
@@ -12385,6 +16339,8 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -12403,9 +16359,11 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_skill_pack_sync_unversioned: {
@@ -12431,11 +16389,13 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPackSyncRun"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_skill_pack_sync: {
@@ -12461,11 +16421,13 @@ export interface operations {
                     "application/json": components["schemas"]["SkillPackSyncRun"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     search_souls_unversioned: {
@@ -12491,11 +16453,13 @@ export interface operations {
                     "application/json": components["schemas"]["SoulsFound"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     search_souls: {
@@ -12521,11 +16485,13 @@ export interface operations {
                     "application/json": components["schemas"]["SoulsFound"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_soul_unversioned: {
@@ -12551,12 +16517,14 @@ export interface operations {
                     "application/json": components["schemas"]["Soul"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_soul: {
@@ -12582,12 +16550,14 @@ export interface operations {
                     "application/json": components["schemas"]["Soul"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["GatewayFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

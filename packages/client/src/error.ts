@@ -17,12 +17,37 @@ export class ApiError extends Error {
     this.name = "ApiError";
     this.status = status;
     this.detail = detail;
-    const code = property(detail, "code");
+    const code = property(detail, "code") ?? property(body, "code");
     this.code = typeof code === "string" ? code : undefined;
     this.request_id = headers.get("X-Request-Id");
-    const seconds = headers.get("Retry-After");
-    this.retry_after_seconds = seconds === null ? undefined : Number(seconds);
+    this.retry_after_seconds = parseRetryAfter(headers.get("Retry-After"));
   }
+}
+
+/** Thrown when no complete response arrived: the service cannot be reached, or the connection broke. `cause` says why. */
+export class ConnectionError extends Error {
+  constructor(url: string, cause: unknown) {
+    super(`No answer from ${new URL(url).origin}: ${rootMessage(cause)}`, { cause });
+    this.name = "ConnectionError";
+  }
+}
+
+/** The seconds of a Retry-After header, which is a number or a date. */
+function parseRetryAfter(text: string | null): number | undefined {
+  if (text === null || text.trim() === "") return undefined;
+  const seconds = Number(text);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds);
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - Date.now()) / 1000));
+}
+
+/** Node's fetch only says "fetch failed"; the reason is in its cause. */
+function rootMessage(error: unknown): string {
+  const cause = property(error, "cause");
+  if (cause !== undefined) return rootMessage(cause);
+  const text = property(error, "message");
+  const code = property(error, "code");
+  return (typeof text === "string" && text) || (typeof code === "string" && code) || String(error);
 }
 
 const property = (value: unknown, name: string): unknown =>

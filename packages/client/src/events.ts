@@ -1,4 +1,6 @@
-import { ApiError } from "./error.ts";
+import { createParser } from "eventsource-parser";
+import { ApiError, ConnectionError } from "./error.ts";
+import { sleep } from "./retry.ts";
 
 /** An event of a stream. */
 export interface StreamEvent<Data> {
@@ -16,7 +18,7 @@ const RETRY_MS = 2_000;
  * and resumes after the last event. Rejects when the signal is aborted or the service returns a permanent error.
  */
 export async function* follow(
-  open: (last_id: string | undefined) => Promise<ReadableStream<Uint8Array>>,
+  open: (last_id: string | undefined) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>,
   last_id: string | undefined,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamEvent<unknown>> {
@@ -39,49 +41,41 @@ export async function* follow(
   }
 }
 
-/** Whether a retry may succeed: after a network error (fetch throws a TypeError), a server error or a rate limit. */
+/** Whether a retry may succeed: after a network error (a broken body is a TypeError), a server error or a rate limit. */
 const isTransient = (error: unknown): boolean =>
-  error instanceof ApiError ? error.status >= 500 || error.status === 429 : error instanceof TypeError;
+  error instanceof ApiError
+    ? error.status >= 500 || error.status === 429
+    : error instanceof ConnectionError || error instanceof TypeError;
 
-/** The fields between two blank lines of a stream. With data it is an event. */
+/** What the parser found: an event, the id of a frame without data, or the time after which to reconnect. */
 interface Frame {
   id?: string;
-  event?: string;
+  event?: string | undefined;
   data?: string;
-  /** Milliseconds after which the client should reconnect. */
   retry_ms?: number;
 }
 
-async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
-  let text = "";
-  for await (const part of body.pipeThrough(new TextDecoderStream())) {
-    const frames = (text + part).split("\n\n");
-    text = frames.pop()!;
-    yield* frames.map(toFrame);
-  }
-}
-
-/** Parses one frame. Lines that begin with a colon are comments, which keep the connection alive. */
-function toFrame(text: string): Frame {
-  const frame: Frame = {};
-  for (const line of text.split("\n")) {
-    const [, name, value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (name === "id" || name === "event") frame[name] = value;
-    if (name === "data") frame.data = frame.data === undefined ? value : `${frame.data}\n${value}`;
-    if (name === "retry") frame.retry_ms = Number(value);
-  }
-  return frame;
-}
-
-/** Waits, and rejects as soon as the signal is aborted. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const abort = () => reject(signal?.reason);
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted) abort();
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Frame> {
+  let frames: Frame[] = [];
+  const parser = createParser({
+    // Called before `onEvent`, also for a frame without data, by which the service names the position to resume from.
+    onId: (id) => frames.push({ id }),
+    onEvent: ({ event, data }) => frames.push({ event, data }),
+    onRetry: (retry_ms) => frames.push({ retry_ms }),
   });
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+      const found = frames;
+      frames = [];
+      yield* found;
+    }
+  } finally {
+    // Closes the connection when the caller stops reading.
+    await reader.cancel().catch(() => {});
+  }
 }

@@ -30,3 +30,9 @@ export type PathOf<V extends HttpMethod> = { [P in keyof paths]: [Output<paths[P
 
 /** The paths of streams. */
 export type StreamPath = { [P in keyof paths]: [EventData<paths[P]["get"]>] extends [never] ? never : P }[keyof paths];
+
+/** The paths of lists that have pages. */
+export type ListPath = { [P in keyof paths]: Output<paths[P]["get"]> extends { items: unknown[] } ? P : never }[keyof paths];
+
+/** An item of a list. */
+export type Item<P extends ListPath> = Output<paths[P]["get"]> extends { items: (infer Entry)[] } ? Entry : never;

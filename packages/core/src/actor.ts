@@ -34,6 +34,8 @@ export interface Agent {
   board_id: string | null;
   is_board_lead: boolean;
   openclaw_session_id: string | null;
+  /** Null for no limit. */
+  requests_per_minute: number | null;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
 }
@@ -59,6 +61,7 @@ export type RoleName =
   | "LEAD"
   | "MAIN"
   | "USER or AGENT"
+  | "MEMBER or AGENT"
   | "ADMIN or AGENT"
   | "ADMIN or LEAD"
   | "READER";
@@ -143,6 +146,15 @@ export const userOrAgent: Role<User | Agent> = {
   narrow: (actor) => (actor.type === "user" || actor.type === "agent" ? actor : rejectUnauthenticated()),
 };
 
+/** Members of the active organization, and agents. */
+export const memberOrAgent: Role<Member | Agent> = {
+  name: "MEMBER or AGENT",
+  users: true,
+  agents: true,
+  organization: true,
+  narrow: (actor) => (actor.type === "agent" ? actor : toMember(actor)),
+};
+
 export const adminOrAgent: Role<Admin | Agent> = {
   name: "ADMIN or AGENT",
   users: true,
@@ -175,11 +187,11 @@ export const reader: Role<Member | Agent> = {
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
 /** The column of a row that names who did something. */
-export const actorColumns = (actor: User | Agent): { agent_id: string } | { user_id: string } =>
-  actor.type === "agent" ? { agent_id: actor.agent_id } : { user_id: actor.user_id };
+export const actorColumns = (actor: User | Agent | System): { agent_id?: string; user_id?: string } =>
+  actor.type === "agent" ? { agent_id: actor.agent_id } : actor.type === "user" ? { user_id: actor.user_id } : {};
 
-/** Null for a person. */
-export const agentIdOf = (actor: User | Agent): string | null => (actor.type === "agent" ? actor.agent_id : null);
+/** Null for a person and for the service. */
+export const agentIdOf = (actor: User | Agent | System): string | null => (actor.type === "agent" ? actor.agent_id : null);
 
 /** The name that others read in messages and chats. */
 export const actorName = (actor: User | Agent): string => (actor.type === "agent" ? actor.name : actor.display_name);

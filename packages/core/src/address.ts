@@ -84,3 +84,26 @@ export function normalizeHost(text: string): string {
     .replace(/^\[(.*)\]$/, "$1")
     .replace(/\.$/, "");
 }
+
+/** Which addresses may be dialled (docs/reference/conventions.md#gateway-addresses). Public addresses are always allowed. */
+export interface AddressRules {
+  /** Host names, addresses or CIDR ranges that may be dialled although they are not public. */
+  allowed_hosts: readonly string[];
+  private_addresses_allowed: boolean;
+}
+
+const isName = (entry: string, hostname: string): boolean => normalizeHost(entry.trim()) === hostname;
+
+/** Whether the operator vouches for this name. */
+export const isNamedIn = (hostname: string, rules: AddressRules): boolean =>
+  rules.private_addresses_allowed || rules.allowed_hosts.some((entry) => isName(entry, hostname));
+
+/** Whether this address of a host may be dialled although it may not be public. */
+export function isAllowedPrivately(hostname: string, address: string, rules: AddressRules): boolean {
+  if (isNamedIn(hostname, rules)) return true;
+  const bare = address.split("%", 1)[0] ?? "";
+  return rules.allowed_hosts.some((entry) => {
+    const range = new BlockList();
+    return addRange(range, normalizeHost(entry.trim())) && range.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
+  });
+}

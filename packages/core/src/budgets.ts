@@ -28,10 +28,25 @@ export const BUDGETS = {
     max: 500_000_000_000,
     describe: "Bytes of webhook payloads that are stored for an organization, 0 = no limit.",
   },
+  organization_idempotency_bytes: {
+    default: 67_108_864,
+    max: 500_000_000_000,
+    describe: "Bytes of answers that are stored for an organization's requests with Idempotency-Key, 0 = no limit.",
+  },
   auth_failures_per_minute: {
     default: 20,
     max: 1_000_000_000,
     describe: "Failed authentications per client address and clock minute, 0 = no limit.",
+  },
+  caller_running_requests: {
+    default: 8,
+    max: 1_000_000,
+    describe: "Requests of one credential that a process works on at a time, 0 = no limit. Open streams do not count.",
+  },
+  caller_waiting_requests: {
+    default: 1_000,
+    max: 1_000_000,
+    describe: "Requests of one credential that may wait for CALLER_RUNNING_REQUESTS. The next one gets 429.",
   },
   organization_lookups: {
     default: 4,
@@ -47,6 +62,11 @@ export const BUDGETS = {
     default: 50,
     max: 100_000,
     describe: "Open streams of an organization, 0 = no limit.",
+  },
+  inbox_waits_per_organization: {
+    default: 500,
+    max: 100_000,
+    describe: "Requests of an organization's agents that wait for work in one process, 0 = no limit.",
   },
   agent_file_max_chars: {
     default: 400_000,
@@ -67,6 +87,27 @@ export const BUDGETS = {
     default: 8,
     max: 1_000,
     describe: "Jobs of a gateway that run at the same time, for syncs counted apart, 0 = no limit.",
+  },
+  organization_running_deliveries: {
+    default: 48,
+    max: 1_000,
+    describe: "Deliveries to an organization's subscriptions that run at the same time, 0 = no limit.",
+  },
+  organization_subscriptions: {
+    default: 50,
+    max: 1_000,
+    describe: "Outbound subscriptions of an organization and its boards.",
+  },
+  subscription_deliveries: {
+    min: 100,
+    default: 10_000,
+    max: 10_000_000,
+    describe: "Finished deliveries of a subscription that are kept; older ones are removed once an hour.",
+  },
+  subscription_tests_per_minute: {
+    default: 30,
+    max: 1_000_000_000,
+    describe: "Test messages of an organization per clock minute, 0 = no limit.",
   },
   answer_max_bytes: {
     min: 1_000_000,

@@ -20,4 +20,5 @@ export const createContextFactory =
     log: createScopedLog(services.log),
     trace_id: null,
     pendingWakeups: createPendingWakeups(),
+    limits: new Map(),
   });

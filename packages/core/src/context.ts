@@ -5,6 +5,7 @@ import type { EventBus } from "./event-bus/event-bus.ts";
 import type { Gateways } from "./openclaw/client.ts";
 import type { ScopedLog } from "./log.ts";
 import type { Meter } from "./meter.ts";
+import type { NotedLimits } from "./noted-limits.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "./settings.ts";
 import type { HttpClient } from "./http/client.ts";
@@ -31,21 +32,47 @@ export interface Context<A extends Actor = Actor> {
   readonly trace_id: string | null;
   /** Jobs stored by `enqueue`, relayed by the owner of the request after the commit. All copies of a context share the object. */
   readonly pendingWakeups: PendingWakeups;
+  /** The transaction of a whole request that may be repeated. Transactions of the domain are then savepoints in it. */
+  readonly request_transaction?: Db;
+  /** Runs at the start of each transaction of a conditional request and throws when the condition does not hold. */
+  readonly precondition?: (ctx: Context) => Promise<void>;
+  /** Stores the answer to a request that may be repeated, in the transaction of its change; see `claimKey`. */
+  readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
+  /** The limits that this request counts toward, for its answer. */
+  readonly limits: NotedLimits;
 }
 
 /** The context of a call by a person or an agent. */
 export type CallerContext = Context<User | Agent>;
 
+/** What a transaction needs of a context; commands on the database have no more. */
+type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
+
 /**
  * Runs `work` in a transaction, joining the caller's when there is one. Name its parameter `ctx` too, so that it shadows the
  * outer context: a query on the outer connection would block itself on PGlite and escape the transaction on a pool.
  */
-export function transaction<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
+export function transaction<C extends TransactionContext, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
   if (isInTransaction(ctx)) return work(ctx);
-  return ctx.db.transaction((db) => work({ ...ctx, db }));
+  return ctx.db.transaction(async (db) => {
+    const inside = { ...ctx, db };
+    // Only the whole context of a request has a precondition.
+    await ctx.precondition?.(inside as unknown as Context);
+    return work(inside);
+  });
 }
 
-export const isInTransaction = (ctx: Context): boolean => is(ctx.db, PgTransaction);
+/** The transaction of a request does not count: in it, as without it, the domain opens its own where it needs one. */
+export const isInTransaction = (ctx: TransactionContext): boolean =>
+  is(ctx.db, PgTransaction) && ctx.db !== ctx.request_transaction;
+
+/** Runs reads at the same time, or in a transaction, which has one connection, one after the other. */
+export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
+  if (!is(ctx.db, PgTransaction)) return Promise.all(reads.map((read) => read())) as Promise<T>;
+  const results: unknown[] = [];
+  for (const read of reads) results.push(await read());
+  return results as T;
+}
 
 /** Narrows the context to the actor type of a role. Throws when the role does not admit the actor. */
 export function as<A extends Actor>(ctx: Context, role: Role<A>): Context<A> {

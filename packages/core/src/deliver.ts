@@ -4,9 +4,10 @@ import { configureHeartbeats } from "./provisioning/heartbeat-config.ts";
 import { provisionAgent, updateAgentFiles } from "./provisioning/provision.ts";
 import { checkWakeUp } from "./provisioning/wake.ts";
 import { publishBoardEvent } from "./board-event/board-event.ts";
-import { probeHost } from "./gateway/probe.ts";
+import { probeHost } from "./provisioning/probe.ts";
 import { sendNotification } from "./notification/notification.ts";
 import { packSyncJob } from "./skill/sync-job.ts";
+import { deliverEvent } from "./subscription/deliver.ts";
 import { planSync, finalizeSync, syncOneAgent } from "./sync/handlers.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
 import type { Context } from "./context.ts";
@@ -27,6 +28,7 @@ const handlers: JobHandlers = {
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,
   "sync.start": planSync,
+  "subscription.deliver": deliverEvent,
   "webhook.notify": notifyWebhook,
 };
 

@@ -1,3 +1,5 @@
+import type { NotedLimit } from "./noted-limits.ts";
+
 /** What went wrong, in terms of the domain. Only the HTTP layer knows status codes. */
 export type ErrorKind =
   | "unauthenticated"
@@ -5,6 +7,7 @@ export type ErrorKind =
   | "not_found"
   | "conflict"
   | "gone"
+  | "precondition_failed"
   | "too_large"
   | "body_timeout"
   | "incomplete_body"
@@ -22,6 +25,10 @@ export interface ErrorExtra {
   code?: string;
   /** Seconds after which a retry may succeed. */
   retry_after_seconds?: number;
+  /** The current tag of a resource that has changed. */
+  entity_tag?: string;
+  /** The limit that refused the request, if the context has not noted it. */
+  limit?: NotedLimit;
 }
 
 /** An error for the caller: the response contains its message unchanged. */
@@ -48,6 +55,16 @@ export class ExpectedFailure extends Error {
 
   /** Whether a retry may succeed. */
   get is_transient(): boolean {
+    return false;
+  }
+
+  /** Whether the other system refuses this service as a whole, until its operator admits it. */
+  get is_refusal(): boolean {
+    return false;
+  }
+
+  /** Whether the system could not be reached, so that it may not have seen the request. */
+  get is_unreachable(): boolean {
     return false;
   }
 }

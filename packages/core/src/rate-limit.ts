@@ -2,6 +2,8 @@ import { isIP } from "node:net";
 import { and, eq, lt, sql, type SQLWrapper } from "drizzle-orm";
 import type { Context } from "./context.ts";
 import { DomainError } from "./errors.ts";
+import type { BudgetName } from "./budgets.ts";
+import { noteLimit } from "./noted-limits.ts";
 import { rate_counters } from "./rate-limit.sql.ts";
 
 const RETENTION_MS = 10 * 60_000;
@@ -10,20 +12,39 @@ const MINUTE_MS = 60_000;
 export const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /** Adds one to a counter of this clock minute, shared by all processes, and returns the new count. */
-export async function incrementCounter(ctx: Context, scope: string, key: string): Promise<number> {
-  const [row] = await incrementCounters(ctx, scope, [key]);
-  return row?.count ?? 1;
+export async function incrementCounter(ctx: Context, scope: string, key: string, by = 1): Promise<number> {
+  const [row] = await incrementCounters(ctx, scope, [key], by);
+  return row?.count ?? by;
 }
 
+/** Counts a request toward a limit per clock minute, and throws when it is over it. A limit of 0 is none. */
+export async function countRequest(ctx: Context, name: BudgetName, scope: string, key: string): Promise<void> {
+  const limit = ctx.settings.budgets[name];
+  if (limit === 0) return;
+  const count = await incrementCounter(ctx, scope, key);
+  noteMinuteLimit(ctx, name, limit, count);
+  if (count > limit) throw rateLimited(ctx);
+}
+
+/** Shows the caller a limit per clock minute, of which `count` is used. */
+export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
+  noteLimit(ctx.limits, {
+    name,
+    quota,
+    window_seconds: MINUTE_MS / 1000,
+    remaining: Math.max(0, quota - count),
+    reset_seconds: secondsLeftOfMinute(ctx),
+  });
+
 /** Adds one to several counters in one statement. Name them in the same order everywhere, or two statements can deadlock. */
-export function incrementCounters(ctx: Context, scope: string, keys: readonly string[]): Promise<{ count: number }[]> {
+export function incrementCounters(ctx: Context, scope: string, keys: readonly string[], by = 1): Promise<{ count: number }[]> {
   const minute = startOfMinute(ctx.now());
   return ctx.db
     .insert(rate_counters)
-    .values(keys.map((key) => ({ scope, key, minute, count: 1 })))
+    .values(keys.map((key) => ({ scope, key, minute, count: by })))
     .onConflictDoUpdate({
       target: [rate_counters.scope, rate_counters.key, rate_counters.minute],
-      set: { count: sql`${rate_counters.count} + 1` },
+      set: { count: sql`${rate_counters.count} + ${by}` },
     })
     .returning({ count: rate_counters.count });
 }
@@ -43,9 +64,10 @@ export async function decrementCounter(ctx: Context, scope: string, key: string)
 
 /** The 429 of a counter; Retry-After is the rest of the clock minute. */
 export function rateLimited(ctx: Context): DomainError {
-  const remaining_ms = MINUTE_MS - (ctx.now().getTime() % MINUTE_MS);
-  return new DomainError("limited", "Too Many Requests", { retry_after_seconds: Math.ceil(remaining_ms / 1000) });
+  return new DomainError("limited", "Too Many Requests", { retry_after_seconds: secondsLeftOfMinute(ctx) });
 }
+
+const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
 
 export async function removeOldCounters(ctx: Context): Promise<void> {
   await ctx.db.delete(rate_counters).where(lt(rate_counters.minute, new Date(ctx.now().getTime() - RETENTION_MS)));

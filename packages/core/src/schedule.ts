@@ -4,8 +4,11 @@ import { countNewEvents } from "./activity/count-new-events.ts";
 import type { System } from "./actor.ts";
 import { sweepAgents } from "./agent/sweep.ts";
 import type { Context } from "./context.ts";
+import { removeOldChanges } from "./change/retention.ts";
 import { enqueueProbes } from "./gateway/probe.ts";
 import { removeOldConfigLocks } from "./host/config-lock.ts";
+import { removeOldAnswers } from "./idempotency/retention.ts";
+import { removeOldInboxMessages } from "./inbox/message.ts";
 import { readJobAge } from "./job/age.ts";
 import { removeOldJobs } from "./job/retention.ts";
 import { createScopedLog, errorText, stackFrames } from "./log.ts";
@@ -13,8 +16,10 @@ import { removeOldCounters } from "./rate-limit.ts";
 import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
 import { recordHorizonAge } from "./stream/horizon.ts";
 import { removeExpiredLeases } from "./stream/lease-registry.ts";
+import { removeOldDeliveries } from "./subscription/retention.ts";
 import { startDueSyncs } from "./sync/due.ts";
 import { removeOldRuns } from "./sync/run.ts";
+import { expireLeases } from "./task/lease-expiry.ts";
 import { removeOldPayloads } from "./webhook/retention.ts";
 
 /** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
@@ -27,6 +32,7 @@ export const scheduled = {
   },
   async lifecycle(ctx: Context<System>) {
     await sweepAgents(ctx);
+    await expireLeases(ctx);
     await countNewEvents(ctx);
   },
   async probe(ctx: Context<System>) {
@@ -42,8 +48,12 @@ export const scheduled = {
     await removeExpiredLeases(ctx);
     await removeOldRuns(ctx);
     await removeOldPackSyncs(ctx);
+    await removeOldInboxMessages(ctx);
     await removeOldEvents(ctx);
+    await removeOldChanges(ctx);
     await removeOldPayloads(ctx);
+    await removeOldDeliveries(ctx);
+    await removeOldAnswers(ctx);
   },
 };
 

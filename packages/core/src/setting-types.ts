@@ -15,6 +15,12 @@ export const commaSeparated = z
       .filter(Boolean),
   )
   .meta({ rule: "list, comma-separated" });
+/** Origins that go into a header, so the text may contain nothing else. */
+export const origins = commaSeparated
+  .refine((list) => list.every((text) => URL.canParse(text) && new URL(text).origin === text), {
+    error: "must be origins such as https://login.example.com, comma-separated",
+  })
+  .meta({ rule: "list of origins, comma-separated" });
 export const wholeNumber = (fallback: number, max: number, min = 0) =>
   z
     .string()

@@ -3,7 +3,8 @@ import * as z from "zod";
 import { budgetSettings, toBudgets } from "./budget-settings.ts";
 import type { Budgets } from "./budgets.ts";
 import type { DatabaseTimeouts } from "./db/pool.ts";
-import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, wholeNumber } from "./setting-types.ts";
+import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
+import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, origins, wholeNumber } from "./setting-types.ts";
 import { trimEndOf } from "./text.ts";
 
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
@@ -51,6 +52,16 @@ export const Environment = z.object({
   OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
   OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),
   OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
+  CONSOLE_OIDC_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe(
+      "Client id of the console at the issuer: a public client with PKCE. Without it, people cannot sign in to the console.",
+    ),
+  CONSOLE_OIDC_SCOPE: z.string().default("openid profile email").describe("Scopes for which the console asks the issuer."),
+  CONSOLE_OIDC_ORIGINS: origins.describe(
+    "Origins of the issuer's token endpoint when they differ from the issuer's own, comma-separated.",
+  ),
   CORS_ORIGINS: commaSeparated.describe("Allowed origins of browser clients, comma-separated."),
   TRUSTED_PROXIES: commaSeparated.describe("Addresses or CIDRs of proxies whose X-Forwarded-For header is trusted."),
   ...budgetSettings,
@@ -63,8 +74,15 @@ export const Environment = z.object({
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
   ),
+  CHANGES_RETENTION_DAYS: wholeNumber(7, 365).describe("Days for which entries of the changes feed are kept, 0 = forever."),
   WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
-  BOARD_EVENTS: z.enum(["on", "off"]).default("on").describe("Whether board events are published on the event bus."),
+  TASK_IDLE_HOURS: wholeNumber(0, 8_760).describe(
+    "Hours of silence after which an agent without a lease loses its task in progress, 0 = never.",
+  ),
+  BOARD_EVENTS: z
+    .enum(["on", "off"])
+    .optional()
+    .describe("Whether board events are published; on by default, but off on a local server without EVENTS_ENDPOINT."),
   EVENTS_ENDPOINT: httpUrl
     .optional()
     .describe("Local server only: EventBridge-compatible URL for board events; when unset, they stay in the process."),
@@ -104,8 +122,12 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events forever. */
   readonly activity_retention_days: number;
+  /** 0 keeps entries forever. */
+  readonly changes_retention_days: number;
   /** 0 keeps payloads forever. */
   readonly webhook_payload_retention_days: number;
+  /** 0 leaves tasks with silent agents. */
+  readonly task_idle_hours: number;
   readonly board_events: boolean;
   readonly events_endpoint: string | null;
   /** Values by header name, without the headers that are switched off. */
@@ -122,6 +144,8 @@ export interface OidcAuth {
   jwks_url: string;
   audience: string | null;
   authorized_parties: readonly string[];
+  /** How the console signs people in. `client_id` is null when it cannot. */
+  console: { client_id: string | null; scope: string; origins: readonly string[] };
 }
 
 /** Whether a token that the issuer made for another service signs in here. */
@@ -131,18 +155,15 @@ export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): 
 /** The settings for commands that only use the database. */
 export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
 
-/** A setting is missing or invalid. The message is one line with its name and rule, never its value. */
+/** Settings are missing or invalid. The message has a line with the name and the rule of each, never its value. */
 export class SettingsError extends Error {}
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Parses the environment. `edge` is where the process runs: a local server in local mode may connect to any private address,
  * a Lambda only to those of GATEWAY_ALLOWED_HOSTS.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
-  const env = parseEnvironment(Environment, environment);
-  if (edge === "lambda" && !env.DATABASE_URL) throw new SettingsError("DATABASE_URL is required");
+  const env = parseEnvironment(Environment, environment, (variables) => listMissing(variables, edge));
   return {
     port: env.PORT,
     host: env.HOST,
@@ -165,8 +186,11 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    changes_retention_days: env.CHANGES_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
-    board_events: env.BOARD_EVENTS === "on",
+    task_idle_hours: env.TASK_IDLE_HOURS,
+    // Each event costs a job, so a service that nobody listens to makes none.
+    board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",
     events_endpoint: env.EVENTS_ENDPOINT ?? null,
     security_headers: withoutNulls({
       "X-Content-Type-Options": env.SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS,
@@ -197,34 +221,31 @@ export function parseDatabaseSettings(environment: Variables): DatabaseSettings 
   };
 }
 
-/** All problems of the settings, one line each. A start reports only the first one. */
+/** All problems of the settings, one line each. */
 export function listProblems(environment: Variables, edge: "local" | "lambda"): string[] {
-  const variables = withoutBlanks(environment);
-  const parsed = Environment.safeParse(variables);
-  if (!parsed.success) return [...new Set(parsed.error.issues.map((issue) => toProblem(issue, variables)))];
   try {
     parseSettings(environment, edge);
     return [];
   } catch (error) {
-    if (error instanceof SettingsError) return [error.message];
+    if (error instanceof SettingsError) return error.message.split("\n");
     throw error;
   }
 }
 
-function parseEnvironment<S extends z.ZodObject>(schema: S, environment: Variables): z.output<S> {
+/** `listMore` finds problems between settings. Those of a setting that is itself invalid are left out. */
+function parseEnvironment<S extends z.ZodObject>(
+  schema: S,
+  environment: Variables,
+  listMore: (variables: Record<string, string>) => string[] = () => [],
+): z.output<S> {
   const variables = withoutBlanks(environment);
   const parsed = schema.safeParse(variables);
-  if (parsed.success) return parsed.data;
-  throw new SettingsError(toProblem(parsed.error.issues[0]!, variables));
-}
-
-const withoutBlanks = (environment: Variables) =>
-  Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])));
-
-function toProblem(issue: z.core.$ZodIssue, variables: Record<string, string>): string {
-  const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in variables);
-  const allowed = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;
-  return `${String(issue.path[0])} ${missing ? "is required" : allowed}`;
+  const issues = parsed.error?.issues ?? [];
+  // Reversed, so that the first problem of a setting is kept.
+  const invalid = new Map(issues.toReversed().map((issue) => [String(issue.path[0]), toProblem(issue, variables)]));
+  const more = listMore(variables).filter((problem) => !problem.split(/[ =]/).some((word) => invalid.has(word)));
+  if (parsed.success && more.length === 0) return parsed.data;
+  throw new SettingsError([...[...invalid.values()].toReversed(), ...more].join("\n"));
 }
 
 function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "neon" | undefined): Settings["database"] {
@@ -257,6 +278,11 @@ function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
     jwks_url: env.OIDC_JWKS_URL ?? `${trimEndOf(env.OIDC_ISSUER, "/")}/.well-known/jwks.json`,
     audience: env.OIDC_AUDIENCE ?? null,
     authorized_parties: env.OIDC_AUTHORIZED_PARTIES,
+    console: {
+      client_id: env.CONSOLE_OIDC_CLIENT_ID ?? null,
+      scope: env.CONSOLE_OIDC_SCOPE,
+      origins: env.CONSOLE_OIDC_ORIGINS,
+    },
   };
 }
 

@@ -96,6 +96,23 @@ export const Ok = z
   .meta({ id: "Ok", description: "The operation succeeded." });
 export const ok: z.infer<typeof Ok> = { ok: true };
 
+/**
+ * A check of a whole object that also runs when some of its fields have problems, so that a caller learns of all of them at
+ * once. `fail` without a text reports a missing field.
+ */
+export const objectCheck = <T extends object>(check: (value: T, fail: (field: string, text?: string) => void) => void) =>
+  z.core._check<T>(
+    ({ value, issues }) =>
+      check(value, (field, text) =>
+        issues.push(
+          text === undefined
+            ? { code: "invalid_type", expected: "string", path: [field], input: undefined }
+            : { code: "custom", message: `Value error, ${text}`, path: [field], input: value },
+        ),
+      ),
+    { when: ({ issues }: z.core.ParsePayload) => issues.every(({ path }) => path !== undefined && path.length > 0) },
+  );
+
 /** The error of a rule that a schema cannot express; the response reads `Value error, <text>`. */
 export const valueError = (text: string) => ({ error: `Value error, ${text}` });
 

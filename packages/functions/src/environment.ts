@@ -11,6 +11,14 @@ export const FunctionEnvironment = z.object({
   PROBES_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for probes of hosts."),
   EVENT_BUS_NAME: z.string().optional().describe("Name or ARN of the event bus for board events. If unset, none are published."),
   STAGE: z.string().default("local").describe("Stage of the deployment, which is a dimension of every metric."),
+  DATABASE_CONNECTIONS: z.coerce
+    .number({ error: "must be a whole number from 1 to 100" })
+    .int()
+    .min(1)
+    .max(100)
+    .default(2)
+    .meta({ rule: "whole number from 1 to 100" })
+    .describe("Database connections of each process. The deployment sets another value for streams."),
   NEON_PROXY: z
     .string()
     .optional()

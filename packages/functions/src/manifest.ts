@@ -23,6 +23,9 @@ const anyMethodBelow = (...paths: string[]) => paths.flatMap((path) => [`ANY ${p
  */
 const defaultSize = { memory_mb: 512, timeout_seconds: 15 };
 
+/** For groups with streams. At the address of the API, an answer of a stream waits up to `stream.hold_seconds` for an event. */
+const streamSize = { memory_mb: 512, timeout_seconds: 28 };
+
 export const groups = {
   /** Health checks, and all requests that match no other route: unknown paths, extra slashes, wrong methods. */
   fallback: { routes: ["$default"], ...defaultSize },
@@ -34,6 +37,13 @@ export const groups = {
       { from: "node_modules/swagger-ui-dist/swagger-ui.css", to: "docs/swagger-ui.css" },
       { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
     ],
+  },
+  /** The console's built files. Browsers keep all but two small ones, and an open page requests no file. */
+  console: {
+    routes: ["GET /", "GET /assets/{proxy+}", "GET /console/config.json"],
+    ...defaultSize,
+    enqueues: false,
+    files: [{ from: "packages/console/dist", to: "console" }],
   },
   users: { routes: anyMethodBelow("/api/v1/users", "/api/v1/auth"), ...defaultSize },
   organizations: { routes: anyMethodBelow("/organizations", "/api/v1/organizations"), ...defaultSize },
@@ -55,25 +65,45 @@ export const groups = {
       "/api/v1/boards/{board_id}/group-memory",
       "/api/v1/board-groups/{group_id}/memory",
     ),
-    ...defaultSize,
+    ...streamSize,
   },
   onboarding: { routes: anyMethodBelow("/api/v1/boards/{board_id}/onboarding"), ...defaultSize },
-  tasks: { routes: anyMethodBelow("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...defaultSize },
-  approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...defaultSize },
+  tasks: { routes: anyMethodBelow("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...streamSize },
+  approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize },
+  /** A test message waits up to 15 s for its receiver. */
+  subscriptions: {
+    routes: anyMethodBelow("/api/v1/subscriptions", "/api/v1/boards/{board_id}/subscriptions"),
+    memory_mb: 512,
+    timeout_seconds: 20,
+  },
   /** Webhook ingestion is public, so it has its own function with a limit: a flood of posts cannot use up the concurrency. */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...defaultSize, max_concurrency: 50 },
+  jobs: { routes: anyMethodBelow("/api/v1/jobs"), ...defaultSize },
   /** Requests wait for calls to hosts. API Gateway itself times out after 30 s. */
   agents: { routes: anyMethodBelow("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
   /** Requests wait up to 25 s for a host. */
   agent: { routes: anyMethodBelow("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
-  activity: { routes: anyMethodBelow("/api/v1/activity", "/api/activity"), ...defaultSize },
+  /** The Model Context Protocol. Its library is heavy; a request waits up to 20 s for work in the inbox. */
+  mcp: {
+    routes: ["ANY /mcp", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/mcp"],
+    memory_mb: 512,
+    timeout_seconds: 28,
+  },
+  activity: { routes: anyMethodBelow("/api/v1/activity", "/api/activity"), ...streamSize },
+  changes: { routes: anyMethodBelow("/api/v1/changes"), ...streamSize, enqueues: false },
   metrics: { routes: anyMethodBelow("/api/v1/metrics"), ...defaultSize },
   /** Requests wait for a host, or unpack an archive of several megabytes. */
   skills: { routes: anyMethodBelow("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
   /** Requests wait up to 15 s for the remote directory. */
   souls: { routes: anyMethodBelow("/api/v1/souls-directory", "/api/souls-directory"), memory_mb: 512, timeout_seconds: 20 },
 } as const satisfies Record<string, ApiGroup>;
+
+/**
+ * Routes to which anybody may post, which get a lower throttle in API Gateway (infra/stage.ts). The second one is what a post
+ * reaches with a trailing slash in its path.
+ */
+export const webhookRoutes: readonly string[] = [...groups.ingest.routes, "ANY /api/v1/boards/{board_id}/webhooks/{proxy+}"];
 
 export type GroupName = keyof typeof groups;
 
@@ -86,8 +116,23 @@ export const stream = {
   memory_mb: 256,
   timeout_seconds: 900,
   max_seconds: 120,
+  /** Seconds for which an answer behind API Gateway, which ends requests after 30, waits for the first event. */
+  hold_seconds: 20,
   /** Maximum number of concurrent streams in production, which limits their cost. */
   max_concurrency: 100,
+  /** Database connections of a sandbox, whose one stream runs one statement at a time. */
+  connections: 1,
+} as const;
+
+/**
+ * With STREAM_DOMAIN, one container serves all streams instead of the function. A thousand streams take about 65 MB and share
+ * their polls (docs/performance.md).
+ */
+export const streamContainer = {
+  cpu: "1 vCPU",
+  memory: "2 GB",
+  port: 8080,
+  connections: 10,
 } as const;
 
 /** A queue of job ids, and its consumer. */

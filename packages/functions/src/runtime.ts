@@ -15,6 +15,7 @@ import { errorText } from "@board/core/log";
 import { parseSettings, type Settings } from "@board/core/settings";
 import type { HttpClient } from "@board/core/http/client";
 import { FunctionEnvironment } from "./environment.ts";
+import { stream } from "./manifest.ts";
 import { createEmfMeter } from "./meter.ts";
 import type { WakeUpSender } from "./queue.ts";
 
@@ -30,7 +31,7 @@ export const meter = createEmfMeter(environment.STAGE, log);
 
 const { prepared_statements: prepare, database_timeouts: timeouts } = settings;
 const { db } = openNeon(settings.database.url!, {
-  max: 2,
+  max: environment.DATABASE_CONNECTIONS,
   prepare,
   timeouts,
   log,
@@ -67,15 +68,23 @@ let nameResolver: Promise<ResolveName> | undefined;
 const getNameResolver = () =>
   (nameResolver ??= import("@board/core/dns/resolver").then(({ createNameResolver }) => createNameResolver(settings.budgets)));
 
+let webClient: Promise<HttpClient> | undefined;
+
 /** Loaded on the first request. */
-const http: HttpClient = {
-  get: async (...call) => {
-    const [{ createHttpClient, locatePublicHost }, resolve] = await Promise.all([
+const getWebClient = () =>
+  (webClient ??= (async () => {
+    const [{ createHttpClient, locateAllowedReceiver, locatePublicHost }, resolve] = await Promise.all([
       import("@board/core/http/https-client"),
       getNameResolver(),
     ]);
-    return await createHttpClient({ locate: locatePublicHost(resolve) }).get(...call);
-  },
+    const locateReceiver = locateAllowedReceiver(resolve, toAddressRules(settings));
+    return createHttpClient({ locate: locatePublicHost(resolve), locateReceiver });
+  })());
+
+const http: HttpClient = {
+  get: async (...call) => (await getWebClient()).get(...call),
+  post: async (...call) => (await getWebClient()).post(...call),
+  checkReceiver: async (...call) => (await getWebClient()).checkReceiver(...call),
 };
 
 /** Loaded when the first event is published. Without a bus, events that are still queued are dropped. */
@@ -135,12 +144,20 @@ export const runtime: Runtime = {
   peerAddress: (c) =>
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
   readAsset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
-  // API Gateway buffers responses, so a stream ends at once and its client reconnects for more.
-  streams: { max_seconds: 0, shutdown_signal: NEVER_ABORTED },
+  readConsoleFile: (name) => readFile(new URL(`console/${name}`, import.meta.url)),
+  // API Gateway buffers responses, so a stream ends with its first events and its client reconnects for more.
+  streams: { max_seconds: 0, hold_seconds: stream.hold_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
 };
 
 /** The runtime for streamed responses, which end after `max_seconds`. */
 export const createStreamingRuntime = (max_seconds: number): Runtime => ({
   ...runtime,
   streams: { max_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
+});
+
+/** The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit. */
+export const createServerRuntime = (shutdown_signal: AbortSignal): Runtime => ({
+  ...runtime,
+  peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
+  streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal },
 });

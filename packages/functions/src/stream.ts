@@ -1,13 +1,11 @@
 import { createApp } from "@board/api/app";
-import { isStream } from "@board/api/endpoint";
-import { endpoints } from "@board/api/groups";
-import type { App } from "@board/api/runtime";
-import { streamHandle } from "hono/aws-lambda";
+import { streamRoutes } from "@board/api/stream-routes";
 import { StreamEnvironment } from "./environment.ts";
+import { createStreamingHandler } from "./lambda-http.ts";
 import { createStreamingRuntime, withMetricFlush } from "./runtime.ts";
 
 const { STREAM_MAX_SECONDS } = StreamEnvironment.parse(process.env);
-const { fetch } = createApp(createStreamingRuntime(STREAM_MAX_SECONDS), endpoints.filter(isStream));
+const { fetch } = createApp(createStreamingRuntime(STREAM_MAX_SECONDS), streamRoutes);
 
-/** The Lambda handler of all streams, behind a function URL. The adapter calls nothing but `fetch`. */
-export const handler = streamHandle({ fetch: withMetricFlush(fetch) } as App);
+/** The Lambda handler of all streams, behind a function URL. */
+export const handler = createStreamingHandler(withMetricFlush(fetch));

@@ -51,7 +51,9 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
 
   function receive(wakeUp: WakeUp, receives = 1): void {
     if (stopped) return;
-    pools[wakeUp.queue].add(wakeUp.organization_id ?? "", async () => requestRelay(await processJob(wakeUp, receives)));
+    pools[wakeUp.queue].add(wakeUp.subscription_id ?? wakeUp.organization_id ?? "", async () =>
+      requestRelay(await processJob(wakeUp, receives)),
+    );
   }
 
   async function processJob(wakeUp: WakeUp, receives: number): Promise<PendingWakeups> {

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import type { Database } from "@board/core/db/database";
 import type { Log } from "@board/core/log";
@@ -20,3 +20,10 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   if (driver === "neon") return (await import("@board/core/db/neon")).openNeon(url, { max: 10, prepare, timeouts, log });
   return (await import("@board/core/db/postgres")).openPostgres(url, { prepare, timeouts, log });
 }
+
+/** Whether the folder of the embedded database is absent or empty. */
+export const isMissing = (folder: string): Promise<boolean> =>
+  readdir(folder).then(
+    (names) => names.length === 0,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+  );

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { REFUSED_ORIGIN } from "@board/api/cors";
 import { createLog } from "@board/api/log";
-import { errorText } from "@board/core/log";
+import { errorText, type Log } from "@board/core/log";
 import { parseSettings, SettingsError } from "@board/core/settings";
-import { iris, juno, milo } from "./demo/participants.ts";
+import { iris, juno, milo, nova, rex } from "./demo/participants.ts";
 import { runLead } from "./demo/lead.ts";
 import { logMessages } from "./demo/message-log.ts";
 import { runPerson } from "./demo/person.ts";
@@ -16,10 +17,11 @@ import { type DemoContext, waitUntil } from "./demo/demo-context.ts";
 import { runScenario } from "./demo/scenario.ts";
 import { createDemoStatistics } from "./demo/statistics.ts";
 import { runWorker } from "./demo/worker.ts";
+import { runWorkshop } from "./demo/workshop.ts";
 import { startFakeGateway } from "./fake-gateway/server.ts";
-import { withGeneratedSecrets } from "./secrets.ts";
+import { consoleLink, tokenToPrint, withGeneratedSecrets } from "./secrets.ts";
 import { startServer } from "./server.ts";
-import { exitWithError, printLine, toStartError } from "./terminal.ts";
+import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
 /** Time for the last tasks to finish after the scenario has ended. */
 const DRAIN_TIMEOUT_MS = 40_000;
@@ -28,14 +30,29 @@ const STOP_TIMEOUT_MS = 1_500;
 
 /** Starts a service on a temporary folder. Of the environment, only variables that cannot affect other data are used. */
 async function openService(folder: string) {
-  const { PORT, HOST, LOG_LEVEL } = process.env;
-  const chosen = { DATA_DIR: folder, PORT: PORT?.trim() || "0", HOST, LOG_LEVEL: LOG_LEVEL?.trim() || "error" };
+  const { PORT, HOST, LOG_LEVEL, CORS_ORIGINS, LOCAL_AUTH_TOKEN } = process.env;
+  const chosen = {
+    DATA_DIR: folder,
+    PORT: PORT?.trim() || "0",
+    HOST,
+    LOG_LEVEL: LOG_LEVEL?.trim() || "error",
+    CORS_ORIGINS,
+    LOCAL_AUTH_TOKEN,
+  };
   const settings = parseSettings(withGeneratedSecrets(chosen), "local");
-  const server = await startServer(settings, createLog(settings.log_level));
+  const server = await startServer(settings, withRefusedOrigins(createLog(settings.log_level)));
   return { server, token: settings.auth.mode === "local" ? settings.auth.token : "" };
 }
 
+/** Shows refused origins at any level, because somebody who opens a dashboard on the demo sees only an empty page. */
+const withRefusedOrigins = (log: Log): Log => ({
+  ...log,
+  warn: (event, message, fields) =>
+    event === REFUSED_ORIGIN ? void printLine(`\n${message}\n`) : log.warn(event, message, fields),
+});
+
 function printIntroduction(log: DemoLog, url: string, token: string): void {
+  const console = consoleLink(url, { mode: "local", token });
   log.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
@@ -44,14 +61,16 @@ ${heading("Board coordination: a demo of the whole service in one process")}
   through the agent API and creates tasks, which ${milo.name} and ${juno.name} work on.
   A task is done only after ${iris.name} has reviewed it and you have approved it; the
   demo approves for you. Now and then the gateway goes down: watch what
-  happens to the posts and messages during that time.
+  happens to the posts and messages during that time. On a second board, ${rex.name}
+  and ${nova.name} have no host and take tasks by MCP; ${rex.name} crashes with one.
 
+  console    ${console}
   service    ${url}
   reference  ${url}/docs
   document   ${url}/openapi.json
-  token      ${token}
+  token      ${tokenToPrint(token)}
 
-  Meanwhile, explore from another terminal, with the token in TOKEN:
+  Open the console to watch the board. Or explore from another terminal, with the token in TOKEN:
   curl -s ${url}/api/v1/boards -H "Authorization: Bearer $TOKEN"
 
   Everything is real except the gateway host and the intelligence of the agents.
@@ -69,7 +88,7 @@ const NEXT_STEPS = [
 const printSection = (log: DemoLog, title: string, lines: readonly string[]) =>
   log.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
 
-/** Runs all participants until the demo is aborted, or the scenario has ended and its last task is done. */
+/** Runs all participants until the demo is aborted, or the scenario and the workshop have ended and the last task is done. */
 async function runDemo(demo: DemoContext, token: string, gateway_token: string, seconds: number | null): Promise<void> {
   const board = await setUpBoard(demo, token, gateway_token);
   const { lead, workers } = board;
@@ -78,7 +97,7 @@ async function runDemo(demo: DemoContext, token: string, gateway_token: string, 
   const scenario = runScenario(demo, board, seconds).then(() =>
     waitUntil(demo, () => demo.statistics.isComplete(), DRAIN_TIMEOUT_MS),
   );
-  await Promise.race([Promise.all(participants), scenario]);
+  await Promise.race([Promise.all(participants), Promise.all([scenario, runWorkshop(demo, token)])]);
 }
 
 /** DEMO_SECONDS limits the scenario, for tests and recordings. Its first step is always run and its last task completed. */
@@ -89,7 +108,21 @@ function readDurationSeconds(): number | null {
   return Number(text);
 }
 
+const HELP = `Shows the whole service at work for some minutes: agents, people, webhooks and a fake host, on temporary data.
+
+  npm run demo
+
+  PORT              the port; by default any free one
+  HOST              the address
+  CORS_ORIGINS      origins of a dashboard that may connect
+  LOCAL_AUTH_TOKEN  the token to sign in with; by default one is generated and printed
+  LOG_LEVEL         the lowest level that is logged
+  DEMO_SECONDS      ends the demo after this time
+
+Ctrl-C stops the demo and deletes its data.`;
+
 async function main(): Promise<void> {
+  answerHelp("run demo", HELP);
   const seconds = readDurationSeconds();
   const folder = mkdtempSync(path.join(tmpdir(), "board-demo-"));
   // Retries, because a database that is still starting may write files while its folder is deleted.
@@ -98,7 +131,7 @@ async function main(): Promise<void> {
   process.stdout.on("error", () => process.exit(0));
   const shutdown = new AbortController();
   let started = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => (started ? shutdown.abort() : process.exit(0)));
+  onStopRequest(() => (started ? shutdown.abort() : process.exit(0)));
 
   printLine("Starting on a fresh database, which takes a few seconds ...");
   const gateway_token = randomBytes(24).toString("hex");

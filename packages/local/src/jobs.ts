@@ -3,12 +3,14 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Context } from "@board/core/context";
 import { isMigrated } from "@board/core/db/database";
-import { countJobs, type JobRow, listJobs, redriveJobs } from "@board/core/job/job";
+import { countJobs, type JobRow, listJobs } from "@board/core/job/job";
+import { redriveJobs } from "@board/core/job/redrive";
 import { errorText, silentLog } from "@board/core/log";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/settings";
 import { databaseFolder, openDatabase } from "./database.ts";
 import { FolderInUseError, lockFolder } from "./folder-lock.ts";
+import { findRunningService, type RunningService } from "./running-service.ts";
 import { exitWithError, printLine } from "./terminal.ts";
 
 const HELP = `Shows background jobs (such as notifications to agents) and retries dead ones.
@@ -17,7 +19,8 @@ const HELP = `Shows background jobs (such as notifications to agents) and retrie
   npm run jobs -- redrive             retries all dead jobs
   npm run jobs -- redrive <id> ...    retries only these
 
-It uses the database of DATABASE_URL, or else the embedded one in DATA_DIR (./.data), whose service must be stopped.
+It uses the database of DATABASE_URL, or else the embedded one in DATA_DIR (./.data). While a service runs on that folder, it
+asks the service, which shows the jobs of the local user's active organization.
 The exit code is 0 on success, 1 on failure, 2 for wrong arguments.`;
 
 const STATUSES: JobRow["status"][] = ["queued", "running", "done", "dead"];
@@ -32,12 +35,25 @@ async function printStatus(ctx: JobsContext): Promise<void> {
   const counts = await countJobs(ctx);
   printLine(STATUSES.map((name) => `${name} ${counts[name] ?? 0}`).join("   "));
   const dead = await listJobs(ctx, "dead", MAX_LISTED);
+  const more = (counts.dead ?? 0) - dead.length;
+  printDead(dead, more > 0 ? `and ${more} older jobs` : null, ctx.now());
+}
+
+async function printStatusOf(service: RunningService): Promise<void> {
+  const { jobs: dead, has_more } = await service.listDeadJobs(MAX_LISTED);
+  printLine(`dead ${dead.length}${has_more ? " or more" : ""}`);
+  const listed = dead.map((job) => ({ ...job, created_at: new Date(job.created_at) }));
+  printDead(listed, has_more ? "and older jobs" : null, new Date());
+}
+
+type DeadJob = Pick<JobRow, "id" | "kind" | "attempts" | "max_attempts" | "created_at" | "last_error">;
+
+function printDead(dead: readonly DeadJob[], more: string | null, now: Date): void {
   if (dead.length === 0) return;
-  const rows = dead.map((job) => [job.id, job.kind, `${job.attempts}/${job.max_attempts}`, ageOf(job, ctx.now()), errorOf(job)]);
+  const rows = dead.map((job) => [job.id, job.kind, `${job.attempts}/${job.max_attempts}`, ageOf(job, now), errorOf(job)]);
   printLine();
   for (const line of toTable([["id", "kind", "attempts", "age", "last error"], ...rows])) printLine(line);
-  const more = (counts.dead ?? 0) - dead.length;
-  if (more > 0) printLine(`and ${more} older jobs`);
+  if (more !== null) printLine(more);
   printLine("\nTo retry once the cause is fixed: npm run jobs -- redrive");
 }
 
@@ -45,9 +61,20 @@ async function printStatus(ctx: JobsContext): Promise<void> {
 async function redriveDeadJobs(ctx: JobsContext, ids: string[], embedded: boolean): Promise<boolean> {
   const redriven = await redriveJobs(ctx, ids.length > 0 ? ids : undefined);
   const next = embedded ? "They run when the service starts." : "The service picks them up within five minutes.";
-  if (redriven.length > 0) printLine(`Redriven: ${redriven.length}. ${next}`);
-  else if (ids.length === 0) printLine("There are no dead jobs.");
   const notDead = ids.filter((id) => !redriven.includes(id.toLowerCase()));
+  return printRedriven(redriven.length, next, ids, notDead);
+}
+
+async function redriveDeadJobsOf(service: RunningService, ids: string[]): Promise<boolean> {
+  const notDead: string[] = [];
+  for (const id of ids) if (!(await service.redriveJob(id))) notDead.push(id);
+  const redriven = ids.length > 0 ? ids.length - notDead.length : await service.redriveJobs();
+  return printRedriven(redriven, "They run now.", ids, notDead);
+}
+
+function printRedriven(redriven: number, next: string, ids: string[], notDead: string[]): boolean {
+  if (redriven > 0) printLine(`Redriven: ${redriven}. ${next}`);
+  else if (ids.length === 0) printLine("There are no dead jobs.");
   for (const id of notDead) process.stderr.write(`${id} is not a dead job\n`);
   return notDead.length === 0;
 }
@@ -58,13 +85,13 @@ const UNITS: [string, number][] = [
   ["min", 60_000],
 ];
 
-function ageOf(job: JobRow, now: Date): string {
+function ageOf(job: DeadJob, now: Date): string {
   const ms = now.getTime() - job.created_at.getTime();
   const [unit, size] = UNITS.find((unit) => ms >= unit[1]) ?? ["s", 1000];
   return `${Math.floor(ms / size)} ${unit}`;
 }
 
-function errorOf({ last_error }: JobRow): string {
+function errorOf({ last_error }: DeadJob): string {
   const line = (last_error ?? "").replaceAll(/\s+/g, " ").trim();
   return line.length > ERROR_CHARS ? `${line.slice(0, ERROR_CHARS - 1)}…` : line;
 }
@@ -80,8 +107,11 @@ function toTable(rows: string[][]): string[] {
   );
 }
 
-/** Locks the embedded database for this command. Does not create a missing database, since DATA_DIR is probably wrong. */
-function lockDatabaseFolder(settings: DatabaseSettings): () => void {
+/**
+ * Locks the embedded database for this command, or returns the service that uses it. Does not create a missing database,
+ * since DATA_DIR is probably wrong.
+ */
+function lockDatabaseFolder(settings: DatabaseSettings): (() => void) | RunningService {
   if (settings.database.driver !== "pglite") return () => {};
   const folder = path.resolve(settings.data_dir);
   if (!existsSync(databaseFolder(settings))) exitWithError(`There is no database in ${folder}. Set DATA_DIR or DATABASE_URL.`);
@@ -89,8 +119,10 @@ function lockDatabaseFolder(settings: DatabaseSettings): () => void {
     return lockFolder(folder);
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
-    exitWithError(
-      `The service is running on ${folder} (${error.owner}). Stop it first: only one process can use an embedded database.`,
+    const service = findRunningService(folder);
+    if (service) return service;
+    return exitWithError(
+      `The service is running on ${folder} (${error.owner}), and this command cannot sign in to it. Use its API at /api/v1/jobs, or stop it first.`,
     );
   }
 }
@@ -107,6 +139,11 @@ async function main(): Promise<void> {
 
   const settings = parseDatabaseSettings(process.env);
   const unlock = lockDatabaseFolder(settings);
+  if (typeof unlock !== "function") {
+    if (command === "status") await printStatusOf(unlock);
+    else if (!(await redriveDeadJobsOf(unlock, ids))) process.exitCode = 1;
+    return;
+  }
   const database = await openDatabase(settings, silentLog);
   try {
     if (!(await isMigrated(database.db)))

@@ -1,6 +1,4 @@
 import { readFile } from "node:fs/promises";
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -15,46 +13,81 @@ import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { toAddressRules } from "@board/core/gateway/address-rules";
 import { recoverJobs } from "@board/core/job/job";
-import type { Log } from "@board/core/log";
+import { errorText, type Log } from "@board/core/log";
 import { createLogMeter } from "@board/core/meter";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { runScheduled, type ScheduleName } from "@board/core/schedule";
 import type { Settings } from "@board/core/settings";
-import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
+import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 import { schedules } from "@board/functions/manifest";
-import { createAdaptorServer } from "@hono/node-server";
 import { Cron } from "croner";
-import { limitConnections, serverOptions } from "./connections.ts";
+import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
 import { type Consumer, startConsumer } from "./consumer.ts";
-import { openDatabase } from "./database.ts";
+import { databaseFolder, isMissing, openDatabase } from "./database.ts";
 import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
+import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
+import { announceService, withdrawService } from "./running-service.ts";
 
 export interface LocalServer {
   url: string;
   stop(): Promise<void>;
 }
 
-/** Starts the whole service in one process: migrations first, then API, consumer and schedules. */
-export async function startServer(settings: Settings, log: Log): Promise<LocalServer> {
-  const unlock = settings.database.driver === "pglite" ? lockFolder(path.resolve(settings.data_dir)) : () => {};
-  const cleanups: (() => unknown)[] = [unlock];
+/**
+ * Starts the whole service in one process: the port first, then migrations, API, consumer and schedules. `onListening` is
+ * called when the port is taken, with the address and whether a database must be created.
+ */
+export async function startServer(
+  settings: Settings,
+  log: Log,
+  onListening: (url: string, isFirst: boolean) => void = () => {},
+): Promise<LocalServer> {
+  const folder = settings.database.driver === "pglite" ? path.resolve(settings.data_dir) : null;
+  const cleanups: (() => unknown)[] = [];
+  if (folder !== null) {
+    cleanups.push(lockFolder(folder), () => withdrawService(folder));
+    withdrawService(folder);
+  }
   const stop = async () => {
     for (const step of cleanups.toReversed()) await step();
     cleanups.length = 0;
   };
   try {
+    const listener = await listen(settings, log);
+    cleanups.push(() => listener.close());
+    const isFirst = folder !== null && (await isMissing(databaseFolder(settings)));
+    onListening(listener.url, isFirst);
+    if (isFirst) await createDatabase(databaseFolder(settings), log);
     const database = await openDatabase(settings, log);
     cleanups.push(() => database.close());
     await database.migrate();
-    return { url: await startService(settings, log, database, cleanups), stop };
+    // With PORT=0 the address that agents call is only known now.
+    const service_url = settings.base_url ?? listener.url;
+    await startService({ ...settings, service_url }, log, database, listener, cleanups);
+    if (folder !== null) announceService(folder, listener.url);
+    return { url: listener.url, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function startService(settings: Settings, log: Log, { db }: Database, cleanups: (() => unknown)[]): Promise<string> {
+/** Opening the database creates it too, only slowly, and then reports what is wrong with the folder. */
+async function createDatabase(folder: string, log: Log): Promise<void> {
+  const { createDatabaseFolder } = await import("./template-database.ts");
+  await createDatabaseFolder(folder).catch((error: unknown) =>
+    log.warn("database.template_failed", `The template of the database was not used: ${errorText(error)}`),
+  );
+}
+
+async function startService(
+  settings: Settings,
+  log: Log,
+  { db }: Database,
+  listener: Listener,
+  cleanups: (() => unknown)[],
+): Promise<void> {
   const resolve = createNameResolver(settings.budgets);
   const gateways = createGateways({
     resolve,
@@ -62,16 +95,15 @@ async function startService(settings: Settings, log: Log, { db }: Database, clea
     settings: toAddressRules(settings),
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
-  // With PORT=0 the address that agents call is only known once the server listens.
-  let currentSettings = settings;
   const createContext = createContextFactory({
     db,
     gateways,
-    http: createHttpClient({ locate: locatePublicHost(resolve) }),
+    http: createHttpClient({
+      locate: locatePublicHost(resolve),
+      locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+    }),
     bus: openEventBus(settings, log),
-    get settings() {
-      return currentSettings;
-    },
+    settings,
     now: () => new Date(),
     log,
     meter: createLogMeter(log),
@@ -94,55 +126,16 @@ async function startService(settings: Settings, log: Log, { db }: Database, clea
     relay: async (ctx) => consumer.requestRelay(ctx.pendingWakeups),
     peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
     readAsset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
+    readConsoleFile,
     streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: stopping.signal },
   };
-  const url = await listen(settings, runtime, log, cleanups);
-  if (settings.base_url === null) currentSettings = { ...settings, service_url: url };
+  cleanups.push(buildConsoleIfMissing(log));
+  const app = createApp(runtime, endpoints);
+  listener.serve((request, env) => app.fetch(request, env));
+  cleanups.push(() => listener.close());
   cleanups.push(() => stopping.abort());
   cleanups.push(startSchedules(createSystemContext, consumer.requestRelay));
   consumer.requestRelay(createPendingWakeups(true));
-  return url;
-}
-
-/** Time for open requests and deliveries to finish. After it, connections and calls to gateways are aborted. */
-const SHUTDOWN_GRACE_MS = 3_000;
-/** While the server closes, connections become idle after their last response and must be closed explicitly. */
-const IDLE_SWEEP_MS = 50;
-
-function listen(settings: Settings, runtime: Runtime, log: Log, cleanups: (() => unknown)[]): Promise<string> {
-  const { fetch } = createApp(runtime, endpoints);
-  const server = createAdaptorServer({ fetch, serverOptions: serverOptions(settings) }) as Server;
-  limitConnections(server, settings, log);
-  const unused = trackUnusedSockets(server);
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(settings.port, settings.host, () => {
-      const { address, port, family } = server.address() as { address: string; port: number; family: string };
-      cleanups.push(async () => {
-        const closed = new Promise((done) => server.close(done));
-        const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE_MS);
-        const sweep = setInterval(() => {
-          server.closeIdleConnections();
-          for (const socket of unused) socket.destroy();
-        }, IDLE_SWEEP_MS);
-        await closed;
-        clearInterval(sweep);
-        clearTimeout(timer);
-      });
-      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${port}`);
-    });
-  });
-}
-
-/** Tracks connections without a request so far, which clients open in advance. Node does not count them as idle. */
-function trackUnusedSockets(server: Server): ReadonlySet<Socket> {
-  const unused = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
-  });
-  server.on("request", ({ socket }) => unused.delete(socket));
-  return unused;
 }
 
 /** Runs the schedules of the manifest in this process. */

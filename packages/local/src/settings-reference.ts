@@ -12,6 +12,16 @@ const SETTINGS_FILE = fileURLToPath(new URL("../../../docs/settings.md", import.
 const DEPLOYMENT_SETTINGS = [
   ["AWS_REGION", "`us-east-1`", "Region of all resources. Use the region of the database."],
   ["ALARM_EMAIL", "none", "Email address that receives the alarms. It must be confirmed once by email."],
+  [
+    "ACCOUNT_CONCURRENCY",
+    "`1000`",
+    "Concurrent executions that Lambda allows the account in the region. An alarm is raised at 80 %.",
+  ],
+  [
+    "API_REQUESTS_PER_SECOND",
+    "`500` in production, `50` elsewhere",
+    "Requests per second that API Gateway admits, twice as many in a burst; each route of public webhooks gets half. Others get 429.",
+  ],
   ["API_DOMAIN", "none", "Domain of the API. If unset, API Gateway assigns the address."],
   [
     "API_DOMAIN_CERTIFICATE",
@@ -22,6 +32,12 @@ const DEPLOYMENT_SETTINGS = [
     "SCHEDULE_MINUTES",
     "`5`",
     "Minimum number of minutes between scheduled runs: 5, 10, 15, 20, 30 or 60. Neon suspends an idle database after five minutes.",
+  ],
+  ["STREAM_DOMAIN", "none", "Domain of the streams. If set, one container serves them instead of a function."],
+  [
+    "STREAM_DOMAIN_CERTIFICATE",
+    "none",
+    "ARN of a certificate for STREAM_DOMAIN in the same region. Required if its DNS is not in Route 53 of this account.",
   ],
 ] as const;
 

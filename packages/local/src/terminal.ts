@@ -1,5 +1,7 @@
 import { statfsSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { DiskFullError } from "@board/core/db/disk-guard";
+import { DatabaseConnectError } from "@board/core/db/pool";
 import { errorText } from "@board/core/log";
 import { SettingsError } from "@board/core/settings";
 import { FolderInUseError } from "./folder-lock.ts";
@@ -12,13 +14,57 @@ export function exitWithError(message: string, code = 1): never {
   process.exit(code);
 }
 
-/** Explains in one line why the service did not start, and what to do if that is known. */
+/** Calls `stop` at Ctrl-C, at SIGTERM, and when the launcher of `npm start`, which holds a channel to this process, was killed. */
+export function onStopRequest(stop: () => void): void {
+  for (const event of ["SIGINT", "SIGTERM", "disconnect"] as const) process.on(event, stop);
+  // Only the work of this process keeps it running.
+  process.channel?.unref();
+}
+
+/** Prints the help of a program that takes no arguments, when it is asked for. Other arguments end it. */
+export function answerHelp(command: string, help: string): void {
+  try {
+    if (!parseArgs({ options: { help: { type: "boolean", short: "h" } } }).values.help) return;
+  } catch (error) {
+    exitWithError(`${errorText(error)} Try npm ${command} -- --help`, 2);
+  }
+  printLine(help);
+  process.exit(0);
+}
+
+/** Explains why the service did not start, and what to do if that is known. */
 export function toStartError(error: unknown, data_dir: string): string {
   if (error instanceof SettingsError || error instanceof FolderInUseError || error instanceof DiskFullError) return error.message;
-  const { code, port } = (error ?? {}) as { code?: unknown; port?: number };
-  if (code === "EADDRINUSE") return `Port ${port} is used by another process. Set PORT to a free port, or to 0 for any.`;
+  if (error instanceof DatabaseConnectError) return toDatabaseError(error);
   if (isDiskFull(data_dir)) return `The disk of ${data_dir} is full. Free space on it, then start the service again.`;
-  return `The service cannot start: ${errorText(error)}`;
+  return toSystemError(error) ?? `The service cannot start: ${errorText(error)}`;
+}
+
+function toDatabaseError(error: DatabaseConnectError): string {
+  const remedy = "Check that it runs, and the host, port, user, password and name in DATABASE_URL.";
+  return `The database does not answer: ${errorText(error)}. ${remedy}`;
+}
+
+/** Node names what failed in `syscall`, and the file or the address that it was for. */
+function toSystemError(error: unknown): string | null {
+  const {
+    code,
+    syscall,
+    path: file,
+    address,
+    port,
+  } = (error ?? {}) as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (syscall === "listen" || syscall === "getaddrinfo") {
+    if (code === "EADDRINUSE") return `Port ${port} is used by another process. Set PORT to a free port, or to 0 for any.`;
+    if (code === "EACCES") return `This user may not listen at port ${port}. Set PORT to a port above 1023.`;
+    return `This machine has no address ${address ?? "of that name"} (${code}). Set HOST to one of its addresses, or to 0.0.0.0 for all.`;
+  }
+  if (!file) return null;
+  if (["EACCES", "EPERM", "EROFS"].includes(code ?? ""))
+    return `This user may not write ${file} (${code}). Give it the right to, or set DATA_DIR to another folder.`;
+  if (code === "ENOTDIR" || code === "EEXIST")
+    return `${file} is in the way of a folder. Remove it, or set DATA_DIR to another folder.`;
+  return null;
 }
 
 const MIN_FREE_BYTES = 1_048_576;

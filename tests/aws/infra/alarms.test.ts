@@ -12,8 +12,11 @@ const SECTIONS = [
   "Dead letters",
   "A queue is late",
   "Jobs wait",
+  "Deliveries take long",
+  "Schedules have stopped",
   "Errors",
   "Throttles",
+  "Concurrency of the account",
   "Streams are full",
   "Streams are late",
   "A schedule fails",
@@ -48,12 +51,15 @@ const alarmedResources = (wanted: string) =>
       .map(({ namespace, dimensions = {} }) => RESOURCE_OF[namespace]!(dimensions).name),
   );
 
+const alarmNamed = (name: string) => graph.alarms().find((alarm) => alarm.name === name) as Resource;
+
 const namesOf = (resources: readonly Resource[]) => sorted(resources.map(({ name }) => name));
 
 /** Whether a resource of the graph, a filter on its logs or the service itself emits the metric. */
 function isEmitted({ namespace, metricName, dimensions = {} }: Metric): boolean {
   if (namespace === "BoardCoordination")
     return metricName in METRICS && isDeepStrictEqual(dimensions, { service: "board-coordination", stage: "production" });
+  if (namespace === "AWS/Lambda" && metricName === "ClaimedAccountConcurrency") return isDeepStrictEqual(dimensions, {});
   const resourceOf = RESOURCE_OF[namespace];
   if (resourceOf) return resourceOf(dimensions) !== undefined;
   const filters = graph.all("aws:cloudwatch/logMetricFilter:LogMetricFilter").map(({ inputs }) => inputs.metricTransformation);
@@ -110,7 +116,7 @@ test("the alarm for API errors watches their share of requests and needs a minim
 });
 
 test("the alarm for waiting jobs allows one tick, and the alarm for streams comes before they are full", () => {
-  const [age] = graph.alarms().filter((alarm) => metricsOf(alarm).some(({ metricName }) => metricName === "JobAge"));
+  const age = alarmNamed("JobsWait");
   expect(age?.inputs.threshold).toBeGreaterThan(schedules.relay.every_minutes * 60);
   expect(age?.inputs.period).toBeGreaterThanOrEqual(schedules.relay.every_minutes * 60);
   const [full] = graph
@@ -118,6 +124,40 @@ test("the alarm for waiting jobs allows one tick, and the alarm for streams come
     .filter((alarm) => metricsOf(alarm).some(({ metricName }) => metricName === "ConcurrentExecutions"));
   expect(full?.inputs.threshold).toBeLessThan(stream.max_concurrency);
   expect(alarmedResources("ConcurrentExecutions")).toEqual(["StreamFunction"]);
+});
+
+test("schedules that stop raise an alarm, because no data of them counts as a breach", () => {
+  const { inputs } = alarmNamed("SchedulesStopped");
+  expect(inputs).toMatchObject({
+    metricName: "JobAge",
+    statistic: "SampleCount",
+    comparisonOperator: "LessThanThreshold",
+    threshold: 1,
+    treatMissingData: "breaching",
+  });
+  expect(inputs.period).toBeGreaterThanOrEqual(schedules.relay.every_minutes * 60);
+  // One late run, which leaves a period empty, is no alarm.
+  expect(inputs.evaluationPeriods).toBeGreaterThan(1);
+  expect(inputs.datapointsToAlarm).toBe(inputs.evaluationPeriods);
+  const others = graph.alarms().filter(({ name }) => name !== "SchedulesStopped");
+  expect(new Set(others.map((alarm) => alarm.inputs.treatMissingData))).toEqual(new Set(["notBreaching"]));
+});
+
+test("webhook posts that reach their agent later than the target of five seconds raise an alarm", () => {
+  const { inputs } = alarmNamed("DeliveriesSlow");
+  expect(inputs).toMatchObject({
+    metricName: "IngestLag",
+    extendedStatistic: "p99",
+    threshold: 5_000,
+    comparisonOperator: "GreaterThanThreshold",
+  });
+  expect(inputs).not.toHaveProperty("statistic");
+});
+
+test("the concurrency of the account raises an alarm before it is used up", () => {
+  const { inputs } = alarmNamed("AccountConcurrencyHigh");
+  expect(inputs).toMatchObject({ namespace: "AWS/Lambda", metricName: "ClaimedAccountConcurrency", threshold: 800 });
+  expect(inputs).not.toHaveProperty("dimensions");
 });
 
 test("dead jobs of every consumer are counted", () => {

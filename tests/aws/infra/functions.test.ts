@@ -1,7 +1,17 @@
 /** Each function of the manifest must be deployed once, with its routes, size and logs. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type ApiGroup, groups, migrate, scheduleRunner, stream, deliveries, probes, syncs } from "@board/functions/manifest";
+import {
+  type ApiGroup,
+  groups,
+  migrate,
+  scheduleRunner,
+  stream,
+  deliveries,
+  probes,
+  syncs,
+  webhookRoutes,
+} from "@board/functions/manifest";
 import { expect, test } from "vitest";
 import { root } from "../../support/bundle.ts";
 import { capitalized, findResource, graphOf, sorted } from "./graph.ts";
@@ -68,6 +78,7 @@ test("the stream function has a streaming URL, the longest timeout and limited c
   expect(url?.inputs.cors ?? {}).toEqual({});
   expect(fn.inputs.reservedConcurrentExecutions).toBe(stream.max_concurrency);
   expect(stream.max_seconds).toBeLessThan(stream.timeout_seconds);
+  expect(graph.variablesOf(fn)["DATABASE_CONNECTIONS"]).toBe("1");
   for (const { name } of apiGroups) expect(graph.variablesOf(graph.functionOf(name))["STREAM_URL"]).toMatch(/^https:/);
 });
 
@@ -80,7 +91,31 @@ test("the API has throttling and an access log, and passes preflights to the ser
   expect(stage?.inputs.defaultRouteSettings.throttlingRateLimit).toBeGreaterThan(0);
   expect(stage?.inputs.defaultRouteSettings.throttlingBurstLimit).toBeGreaterThan(0);
   expect(stage?.inputs.accessLogSettings.format).toContain("requestId");
-  expect(graph.all("aws:apigatewayv2/api:Api").map(({ inputs }) => inputs.corsConfiguration)).toEqual([{}]);
+  // Even an empty configuration makes API Gateway answer preflights and remove the service's CORS headers.
+  for (const { inputs } of graph.all("aws:apigatewayv2/api:Api")) expect(inputs).not.toHaveProperty("corsConfiguration");
+});
+
+test("the routes of public webhooks have a lower throttle, which is set once they exist", () => {
+  const [stage] = graph.all("aws:apigatewayv2/stage:Stage");
+  const settings = stage?.inputs.routeSettings as {
+    routeKey: string;
+    throttlingRateLimit: number;
+    throttlingBurstLimit: number;
+  }[];
+  expect(settings.map(({ routeKey }) => routeKey)).toEqual([...webhookRoutes]);
+  for (const { throttlingRateLimit, throttlingBurstLimit } of settings) {
+    expect(throttlingRateLimit).toBeGreaterThan(0);
+    expect(throttlingRateLimit).toBeLessThan(stage?.inputs.defaultRouteSettings.throttlingRateLimit);
+    expect(throttlingBurstLimit).toBeLessThan(stage?.inputs.defaultRouteSettings.throttlingBurstLimit);
+  }
+  const routes = graph.all("aws:apigatewayv2/route:Route").filter(({ inputs }) => webhookRoutes.includes(inputs.routeKey));
+  expect(routes).toHaveLength(webhookRoutes.length);
+  for (const { urn } of routes) expect(stage?.dependencies).toContain(urn);
+});
+
+test("every function logs JSON without Lambda's lines about each invocation, and with all lines of the service", () => {
+  for (const { inputs } of graph.functions())
+    expect(inputs.loggingConfig).toMatchObject({ logFormat: "JSON", systemLogLevel: "WARN", applicationLogLevel: "TRACE" });
 });
 
 test("every function and the API have a separate log group with a retention", () => {

@@ -67,6 +67,7 @@ export const mocks = {
         functionUrl: `https://${id}.lambda-url.${REGION}.on.aws/`,
         apiEndpoint: `https://${id}.execute-api.${REGION}.amazonaws.com`,
         executionArn: `arn:aws:execute-api:${REGION}:${ACCOUNT}:${id}`,
+        dnsName: `${id}.elb.amazonaws.com`,
         base64: "AAAA",
         hex: "00",
         ...answers[type]?.(inputs),
@@ -76,6 +77,8 @@ export const mocks = {
   call({ token, inputs }: CallArgs): Record<string, unknown> {
     if (token === "aws:index/getRegion:getRegion") return { region: REGION, name: REGION, id: REGION };
     if (token === "aws:index/getPartition:getPartition") return { partition: "aws", dnsSuffix: "amazonaws.com" };
+    if (token === "aws:index/getAvailabilityZones:getAvailabilityZones")
+      return { names: [`${REGION}a`, `${REGION}b`], zoneIds: ["a", "b"] };
     if (token === "aws:index/getCallerIdentity:getCallerIdentity") return { accountId: ACCOUNT };
     // The AWS provider renders policies from these statements; the tests read the statements.
     if (token === "aws:iam/getPolicyDocument:getPolicyDocument")

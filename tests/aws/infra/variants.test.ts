@@ -34,6 +34,13 @@ test("a stage other than production has no reserved concurrency, a lower throttl
   expect(staging.functions()).toHaveLength(production.functions().length);
 });
 
+test("API_REQUESTS_PER_SECOND sets the throttle, with half for each route of public webhooks", () => {
+  const [stage] = graphOf("staging").all("aws:apigatewayv2/stage:Stage");
+  expect(stage?.inputs.defaultRouteSettings).toMatchObject({ throttlingRateLimit: 80, throttlingBurstLimit: 160 });
+  for (const route of stage?.inputs.routeSettings ?? [])
+    expect(route).toMatchObject({ throttlingRateLimit: 40, throttlingBurstLimit: 80 });
+});
+
 test("without ALARM_EMAIL, alarms only go to their topic", () => {
   const staging = graphOf("staging");
   expect(staging.all("aws:sns/topicSubscription:TopicSubscription")).toEqual([]);
@@ -47,11 +54,20 @@ test("SCHEDULE_MINUTES slows down more frequent schedules and their alarm", () =
       .map(({ inputs }) => inputs.scheduleExpression),
   );
   expect(expressions).toEqual(new Set(["cron(0/30 * * * ? *)", "cron(0 * * * ? *)"]));
-  const [age] = graphOf("staging")
+  const alarmNamed = (wanted: string) =>
+    graphOf("staging")
+      .alarms()
+      .find(({ name }) => name === wanted);
+  expect(alarmNamed("JobsWait")?.inputs.period).toBe(30 * 60);
+  expect(alarmNamed("JobsWait")?.inputs.threshold).toBeGreaterThan(30 * 60);
+  expect(alarmNamed("SchedulesStopped")?.inputs.period).toBe(30 * 60);
+});
+
+test("ACCOUNT_CONCURRENCY sets the limit that the alarm on the account's concurrency watches", () => {
+  const [alarm] = graphOf("staging")
     .alarms()
-    .filter(({ inputs }) => inputs.metricName === "JobAge");
-  expect(age?.inputs.period).toBe(30 * 60);
-  expect(age?.inputs.threshold).toBeGreaterThan(30 * 60);
+    .filter(({ name }) => name === "AccountConcurrencyHigh");
+  expect(alarm?.inputs.threshold).toBe(8);
 });
 
 test("a custom domain gets a validated certificate and DNS records, and becomes BASE_URL", () => {

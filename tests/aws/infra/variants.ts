@@ -15,7 +15,11 @@ export const secretValue = (name: string) => `the-value-of-${name}`;
 
 export const variants = {
   production: { stage: "production", settings: { ALARM_EMAIL: "alarms@example.com" }, secrets: SECRETS, withCode: true },
-  staging: { stage: "staging", settings: { SCHEDULE_MINUTES: "30" }, secrets: SECRETS },
+  staging: {
+    stage: "staging",
+    settings: { SCHEDULE_MINUTES: "30", ACCOUNT_CONCURRENCY: "10", API_REQUESTS_PER_SECOND: "80" },
+    secrets: SECRETS,
+  },
   domain: { stage: "production", settings: { API_DOMAIN: "board.example.com" }, secrets: SECRETS },
   "domain-elsewhere": {
     stage: "production",
@@ -26,6 +30,7 @@ export const variants = {
     },
     secrets: SECRETS,
   },
+  container: { stage: "production", settings: { STREAM_DOMAIN: "streams.example.com" }, secrets: SECRETS },
   oidc: {
     stage: "production",
     settings: { AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" },

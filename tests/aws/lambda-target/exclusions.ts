@@ -7,12 +7,14 @@ const EMBEDDED = "only this process can access the embedded database";
 const LENGTH = "API Gateway reads the whole request first and measures its length itself";
 const SHARED = "streams of one process share polls, but on AWS every stream has a separate process";
 const PACE = "the function has fixed intervals for polls and pings: two and fifteen seconds";
+const HELD = "the function waits up to 20 seconds for the first event; aws/functions.test.ts tests it";
 const TRACE = "API Gateway starts the trace itself";
 const METRICS = "functions write metrics to their logs, which aws/functions.test.ts reads";
 const STOP = "a function gets no signal before it stops; it ends its streams at their time limit";
 const UNNOTICED = "a function does not notice that a client has disconnected; its stream ends at the time limit or is evicted";
 const DECODED = "API Gateway decodes paths: an encoded slash separates segments, and an encoded question mark ends the path";
 const REMEMBERED = "the test inspects the memory of this process";
+const NAMES = "functions ask the name servers of the machine, not those of the test";
 const WAKE_UPS = "the wake-ups are in the queue, so this process cannot act as the workers";
 
 export const excludedFiles: Readonly<Record<string, string>> = {
@@ -21,14 +23,22 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "board-event/eventbridge": BUS,
   "proofs/fuzz": "it checks the log of this process after every request",
   "api/health": EMBEDDED,
+  "agent/request-limit": "every process counts the requests of an agent by itself, and the test moves the clock of this process",
+  "api/rate-limit-headers":
+    "every process has its own queue of a caller's requests, and the test moves the clock of this process",
+  "api/refused-origins": "every process keeps its own list of the origins that it has logged",
   "api/identity-provider-outage": "every function keeps its own keys, and the test moves the clock of this process",
   "host/contract": "its jobs are run by the consumer of the local server",
   "job/starvation": "its jobs are run by the consumer of the local server",
   "aws/meter": METRICS,
   "activity/feed-order": PACE,
+  "change/order": PACE,
+  "change/stream": PACE,
+  "stream/held-answers": HELD,
   "stream/horizon": "it looks at what this process has observed and logged",
   "stream/hub": SHARED,
-  "gateway/slow-names": "functions ask the name servers of the machine, not those of the test",
+  "gateway/slow-names": NAMES,
+  "subscription/refused-receivers": NAMES,
   "proofs/tenancy": "each request is rolled back in a transaction of this process",
 };
 
@@ -112,15 +122,27 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
   "stream/endings": {
     "the end of a stream > at the time limit the client learns when and from where to resume, and misses nothing": PACE,
     "the end of a stream > when the process stops, every stream ends at once and a new one ends after the stored events": STOP,
+    "a function that cannot stream > a stream without streaming sends the stored events and ends, and a client that resumes misses nothing":
+      HELD,
+    "a function that cannot stream > a stream without streaming costs four statements and sends a long history in portions": HELD,
   },
   "stream/order": {
     "eight writers whose transactions overlap > streams that are cut and resumed at any moment receive every committed row once":
       PACE,
+    "the database connections of streams > one database connection serves many answers that wait for their first event and also requests":
+      HELD,
     "the database connections of streams > one database connection serves many open streams and also requests": SHARED,
     "the database connections of streams > open streams continue after the database was unreachable for a while": PACE,
   },
   "stream/protocol": {
     "the wire format > a comment line keeps the connection of a stream alive": PACE,
+  },
+  "subscription/delivery": {
+    "410 switches a subscription off at once, with an event in the activity log that shows no path":
+      "the consumer sends both messages at the same time",
+  },
+  "subscription/receivers": {
+    "a name that resolves to a private address is refused, also when it does so only later": NAMES,
   },
   "sync/runs": {
     "an asynchronous sync > an asynchronous sync sends one message per agent, in the agents' own lanes, on a separate queue":

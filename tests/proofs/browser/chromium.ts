@@ -1,14 +1,40 @@
 /** The part of a page that the tests use. The browser package with the full types is installed separately. */
 export interface Page {
   goto(url: string): Promise<unknown>;
+  reload(): Promise<unknown>;
+  url(): string;
+  close(): Promise<void>;
+  bringToFront(): Promise<void>;
   /** Evaluates an expression in the page and returns its value through JSON. */
   evaluate(expression: string): Promise<unknown>;
+  evaluateOnNewDocument(script: string): Promise<unknown>;
+  /** An element by a selector; `::-p-aria(name)` finds it by its accessible name. Waits until it can be used. */
+  locator(selector: string): { click(): Promise<void>; fill(text: string): Promise<void>; wait(): Promise<unknown> };
+  focus(selector: string): Promise<void>;
+  select(selector: string, value: string): Promise<unknown>;
+  keyboard: {
+    press(key: string): Promise<void>;
+    type(text: string): Promise<void>;
+    down(key: string): Promise<void>;
+    up(key: string): Promise<void>;
+  };
+  mouse: { move(x: number, y: number, options?: { steps: number }): Promise<void>; down(): Promise<void>; up(): Promise<void> };
+  setViewport(size: { width: number; height: number; isMobile?: boolean; hasTouch?: boolean }): Promise<void>;
+  emulateMediaFeatures(features: { name: string; value: string }[]): Promise<void>;
+  screenshot(options: { path: string }): Promise<unknown>;
   on(event: "pageerror", listener: (error: Error) => void): void;
+  on(event: "request", listener: (request: { url(): string; method(): string }) => void): void;
+  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
 }
 
-export interface Browser {
+export interface BrowserContext {
   newPage(): Promise<Page>;
   close(): Promise<void>;
+}
+
+export interface Browser extends BrowserContext {
+  /** A context with its own storage, like another person's browser. */
+  createBrowserContext(): Promise<BrowserContext>;
 }
 
 interface Packages {
@@ -21,5 +47,7 @@ export async function openBrowser(): Promise<Browser> {
   const load = async (name: string) => ((await import(name)) as { default: unknown }).default;
   const chromium = (await load("@sparticuz/chromium")) as Packages["chromium"];
   const puppeteer = (await load("puppeteer-core")) as Packages["puppeteer"];
-  return puppeteer.launch({ args: chromium.args, executablePath: await chromium.executablePath(), headless: "shell" });
+  // With all pages in one process, a second storage or a page that closes ends the browser.
+  const args = chromium.args.filter((arg) => arg !== "--single-process");
+  return puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: "shell" });
 }

@@ -13,9 +13,18 @@ const MAX_CONCURRENT_WAKE_UPS = 16;
 const IDLE_JUMPS_MS = [61_000, 31 * 60_000];
 const RELAY_EVERY_MS = 60_000;
 /** How many checks of an empty queue count unfinished jobs as stuck. */
-const MAX_IDLE_POLLS = 20;
+const DEFAULT_IDLE_POLLS = 20;
 /** Real milliseconds until the next check while clients still post. */
 const POLL_MS = 20;
+
+export interface Others {
+  /** The number of clients that still send requests. */
+  clients(): number;
+  /** The number of jobs that are neither done nor dead. */
+  live(): Promise<number>;
+  /** More than the default, when jobs wait for hours between their attempts. */
+  max_idle_polls?: number;
+}
 
 export interface QueueDriver {
   readonly queue: UnreliableQueue;
@@ -24,7 +33,7 @@ export interface QueueDriver {
   readonly ahead_ms: number;
   readonly jumps: number;
   /** Runs until there is no message, no posting client and no live job. */
-  run(fleet: Fleet, others: { clients(): number; live(): Promise<number> }): Promise<void>;
+  run(fleet: Fleet, others: Others): Promise<void>;
 }
 
 export function createQueueDriver(random: Random): QueueDriver {
@@ -67,7 +76,8 @@ export function createQueueDriver(random: Random): QueueDriver {
     },
     async run(fleet, others) {
       const broken = Promise.withResolvers<never>();
-      for (let idle_polls = 0; idle_polls < MAX_IDLE_POLLS; ) {
+      const { max_idle_polls = DEFAULT_IDLE_POLLS } = others;
+      for (let idle_polls = 0; idle_polls < max_idle_polls; ) {
         while (working < MAX_CONCURRENT_WAKE_UPS) {
           const message = queue.next(ahead_ms);
           if (!message) break;

@@ -21,7 +21,8 @@ import { createLocalBus } from "@board/core/event-bus/local-event-bus";
 import { errorText, type Log, silentLog } from "@board/core/log";
 import { runScheduled, type ScheduleName } from "@board/core/schedule";
 import { parseSettings } from "@board/core/settings";
-import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
+import type { HttpClient } from "@board/core/http/client";
+import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 
 export interface StartOptions {
   database_url: string;
@@ -81,6 +82,19 @@ const log: Log = {
   error: (event, message, fields) => void writeSync(2, `error ${event}: ${message} ${JSON.stringify(fields)}\n`),
 };
 
+/** Silent receivers are given up sooner. */
+const FASTER = 20;
+
+/** Crash points before and after a message to a receiver. */
+const withCrashPoints = (client: HttpClient): HttpClient => ({
+  ...client,
+  async post(url, request, { connect_ms, total_ms, max_bytes }) {
+    crashPoint("receiver, before");
+    const limits = { connect_ms: connect_ms / FASTER, total_ms: total_ms / FASTER, max_bytes };
+    return client.post(url, request, limits).finally(() => crashPoint("receiver, after"));
+  },
+});
+
 function open({ database_url, environment, ...start }: StartOptions) {
   let { ahead_ms } = start;
   const settings = parseSettings(environment, "local");
@@ -95,7 +109,12 @@ function open({ database_url, environment, ...start }: StartOptions) {
   const createContext = createContextFactory({
     db,
     gateways,
-    http: createHttpClient({ locate: locatePublicHost(resolve) }),
+    http: withCrashPoints(
+      createHttpClient({
+        locate: locatePublicHost(resolve),
+        locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+      }),
+    ),
     bus: createLocalBus(),
     settings,
     now: () => new Date(Date.now() + ahead_ms),
@@ -110,6 +129,7 @@ function open({ database_url, environment, ...start }: StartOptions) {
     createContext: () => createContext({ type: "public" }),
     relay: (ctx) => relay(ctx, REQUEST_BATCHES),
     peerAddress: () => "127.0.0.1",
+    readConsoleFile: () => Promise.reject(new Error("There are no assets here")),
     readAsset: () => Promise.reject(new Error("There are no assets here")),
     streams: { max_seconds: 0, shutdown_signal: NEVER },
   };

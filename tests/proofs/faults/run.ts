@@ -13,8 +13,8 @@ import type { Prepared, Surroundings } from "./environment.ts";
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
-/** A job whose lease was granted in an answer that got lost waits until the lease expires, which takes a minute. */
-const DELIVERIES_MS = 100_000;
+/** Less than the lease of a job: a lease whose answer was lost must have been returned. */
+const DELIVERIES_MS = 40_000;
 const PAGE = 200;
 
 export interface FaultRun {

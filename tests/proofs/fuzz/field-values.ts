@@ -24,6 +24,8 @@ const HOSTS = fc.oneof(
   },
 );
 
+const MESSAGES = fc.nat(1_000).map((nth) => new IdPlaceholder("message", nth, "own"));
+
 /** Values that suit the meaning of a field, by the field's name, since schemas do not describe it. */
 export const FIELD_VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   url: HOSTS,
@@ -38,6 +40,7 @@ export const FIELD_VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
   gateway_token: fc.oneof(fc.constantFrom("test-token-123"), secrets),
   signature_header: fc.constantFrom("X-Signature", "stripe-signature", "bad header", "x-agent-token"),
+  event_types: fc.constantFrom(["push", "issues.*"], ["*"], [], null),
   source_url: fc.oneof(
     numbered("https://github.com/acme/pack", 0),
     numbered("https://github.com/acme/pack-#"),
@@ -53,6 +56,8 @@ export const FIELD_VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   custom_field_values: fc.constant({}),
   identity_profile: fc.constant({ role: "Reviewer", communication_style: "brief" }),
   heartbeat_config: fc.constantFrom({ every: "10m" }, { every: "10m", target: "none" }),
+  /** A small limit would exclude its agent from later requests. */
+  requests_per_minute: fc.constantFrom(null, 100_000),
   /** A required field would prevent tasks on its boards. */
   required: fc.nat(15).map((number) => number === 0),
   /** A changed token would exclude its agent from later requests. */
@@ -60,6 +65,9 @@ export const FIELD_VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   timezone: fc.constantFrom("Europe/Berlin", "UTC"),
   name: numbered("Name #"),
   slug: numbered("slug-#"),
+  /** Messages of an inbox. */
+  through: MESSAGES,
+  ids: MESSAGES,
   since: fc.constantFrom("null", "", "2026-11-20T10:24:09+02:00", "2026-11-20T10:24:09 02:00", "2099-01-01"),
   search: fc.constantFrom("name", "%", "_", "\\"),
   category: fc.constantFrom("tools", "uncategorized"),

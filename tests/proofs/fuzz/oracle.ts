@@ -71,16 +71,29 @@ const isHostFailure = ({ event, status }: LogLine) => event === "jobs.dead" || (
 function findResponseMismatch(
   api: Api,
   operation: Operation | null,
-  { method }: SentRequest,
-  { status, headers, text }: ReceivedResponse,
+  sent: SentRequest,
+  answered: ReceivedResponse,
 ): string | null {
+  const { method } = sent;
+  const { status, headers, text } = answered;
   const media = headers.get("content-type");
+  if (status === 304 && operation) return findRevalidationProblem(sent, answered);
   if (method === "HEAD") return text === "" ? findStatusMismatch(operation, status) : "HEAD has a body";
   if (operation) return api.findMismatch(operation, status, media, text);
   // Nothing is documented for an unknown operation.
   if (![404, 405].includes(status)) return `there is no such operation, yet the status is ${status}`;
   if (status === 405 && !headers.get("allow")) return "405 without Allow";
   return /^\{"detail":"[A-Z][\w ]+"\}$/.test(text) ? null : `${status} with ${text.slice(0, 200)}`;
+}
+
+/** The document describes 304 once for all reads. It is only an answer to a tag that the client has. */
+function findRevalidationProblem({ method, headers }: SentRequest, answered: ReceivedResponse): string | null {
+  const sent = headers["if-none-match"];
+  if (sent === undefined || (method !== "GET" && method !== "HEAD")) return "304 without a condition";
+  if (answered.text !== "" || answered.headers.has("content-type")) return "304 has content";
+  const tag = answered.headers.get("etag");
+  if (tag === null) return "304 without ETag";
+  return sent === "*" || sent.includes(tag) ? null : `304 with ETag ${tag}, which was not sent`;
 }
 
 const findStatusMismatch = (operation: Operation | null, status: number): string | null =>

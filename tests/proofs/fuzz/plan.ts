@@ -29,6 +29,8 @@ export interface RequestPlan {
   /** Text to append to the query string. */
   more_query: string;
   headers: Record<string, string>;
+  /** Whether the request is repeated with the entity tag of its answer. */
+  revalidates: boolean;
   body: { value: unknown } | { raw: string | Uint8Array } | null;
 }
 
@@ -59,6 +61,7 @@ export function createGenerator(api: Api): Generator {
       query: queryOf(operation, 4),
       more_query: fc.constant(""),
       headers: goodHeaders(operation),
+      revalidates: revalidates(operation),
       body: goodBody(operation),
     });
   }
@@ -75,14 +78,22 @@ export function createGenerator(api: Api): Generator {
       query: mostly(queryOf(operation, 3), oddQuery(operation), 3),
       more_query: mostly(fc.constant(""), hostileQueryParts, 12),
       headers: mostly(goodHeaders(operation), hostileHeaders, 3),
+      revalidates: revalidates(operation),
       body: oddBody(operation),
     });
   }
 
   /** Inline syncs would be slow. */
-  function goodHeaders({ path }: Operation): fc.Arbitrary<RequestPlan["headers"]> {
+  function goodHeaders({ path, headers }: Operation): fc.Arbitrary<RequestPlan["headers"]> {
     const later = { prefer: "respond-async" };
-    return path.endsWith("/sync") ? mostly(fc.constant(later), fc.constant({}), 12) : fc.constant({});
+    if (path.endsWith("/sync")) return mostly(fc.constant(later), fc.constant({}), 12);
+    const fence = headers[FENCE];
+    if (!fence) return fc.constant({});
+    const number = mostly(fc.integer({ min: 1, max: 3 }), values(fence, FENCE) as fc.Arbitrary<number>, 6);
+    return fc.oneof(
+      fc.constant({}),
+      number.map((fence) => ({ [FENCE]: String(fence) })),
+    );
   }
 
   function goodBody({ method, body, any_body }: Operation): fc.Arbitrary<RequestPlan["body"]> {
@@ -156,6 +167,12 @@ export function createGenerator(api: Api): Generator {
     return words ?? values(schema, name);
   }
 }
+
+/** The fence of a lease. Most leases of a run are the first, second or third of their task. */
+const FENCE = "X-Task-Fence";
+
+const revalidates = ({ method }: Operation): fc.Arbitrary<boolean> =>
+  method === "GET" ? mostly(fc.constant(false), fc.constant(true), 4) : fc.constant(false);
 
 const KINDS = ["board", "task", "agent", "tag", "gateway", "webhook", "organization"];
 

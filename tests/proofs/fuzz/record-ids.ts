@@ -2,6 +2,9 @@ import type { Api, Operation } from "./document.ts";
 import { kindOf, type Pool } from "./id-pool.ts";
 import type { ReceivedResponse, SentRequest } from "./request.ts";
 
+/** The kind of tasks that were in work under a lease, which are also known as tasks. */
+export const LEASED_TASK = "leased task";
+
 /** The kinds whose ids do not appear in a path below their list. */
 const KINDS: Readonly<Record<string, string>> = { "/organizations": "organization", "/organizations/me/list": "organization" };
 
@@ -18,12 +21,20 @@ export function recordIds(api: Api, pool: Pool, { plan, ids }: SentRequest, { st
   }
   const kind = kindIn(api, operation);
   const answer = JSON.parse(text) as unknown;
+  if (isObject(answer)) recordAgentWork(pool, answer);
   for (const item of itemsOf(answer)) {
     const above = { ...ids, ...idsIn(item) };
     if (kind && typeof item.id === "string") pool.add(kind, item.id, above);
     for (const name of ["run_id", "payload_id"]) if (typeof item[name] === "string") pool.add(kindOf(name)!, item[name], above);
     if (operation.path.endsWith("/invites") && typeof item.token === "string") pool.add("invite_token", item.token);
   }
+}
+
+/** The messages of an inbox, and the task that an agent was given with a lease. */
+function recordAgentWork(pool: Pool, { messages, task, lease }: Json): void {
+  for (const message of Array.isArray(messages) ? messages.filter(isObject) : [])
+    if (typeof message.id === "string") pool.add("message", message.id);
+  if (isObject(task) && isObject(lease) && typeof task.id === "string") pool.add(LEASED_TASK, task.id, idsIn(task));
 }
 
 /** Returns the kind of row of an operation, by the path below it or by its last placeholder. */

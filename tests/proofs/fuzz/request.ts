@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { World } from "../../support/world.ts";
 import type { Caller, FuzzTenant } from "./callers.ts";
 import type { RequestPlan } from "./plan.ts";
 import { kindOf, IdPlaceholder, type Pool } from "./id-pool.ts";
 import { RawJson } from "./values.ts";
+import { LEASED_TASK } from "./record-ids.ts";
 import { HostUrl } from "./field-values.ts";
 
 /** A request as it is sent. */
@@ -101,7 +103,7 @@ function pathIds(
   const pool = poolOf(row_id, cast);
   // A caller on a board mostly requests rows of that board.
   const at = row_id.source === "own" && row_id.nth % 5 !== 0 && !operation.path.includes(ONCE_PATH) ? near : {};
-  const kind = kindOf(last) ?? last;
+  const kind = operation.path.endsWith("/lease") ? LEASED_TASK : (kindOf(last) ?? last);
   const wanted = {
     gone: row_id.source === "gone",
     calm: avoidsCore(method, kind) && operation.method !== "GET",
@@ -130,5 +132,9 @@ const poolOf = ({ source }: IdPlaceholder, { home, victim }: FuzzTenants): Pool 
 export async function send(world: World, { method, target, headers, body }: SentRequest): Promise<ReceivedResponse> {
   const init = { method, headers, ...(body === null ? {} : { body: body as string }) };
   const answer = await world.app.request(`http://localhost${target}`, init);
-  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const decode = bytes.length > 0 ? DECODERS[answer.headers.get("content-encoding") ?? ""] : undefined;
+  return { status: answer.status, headers: answer.headers, text: (decode?.(bytes) ?? bytes).toString() };
 }
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync };

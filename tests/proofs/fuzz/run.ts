@@ -13,6 +13,7 @@ import { createOracle } from "./oracle.ts";
 import { recordIds } from "./record-ids.ts";
 import { createGenerator, type RequestPlan } from "./plan.ts";
 import { createSecrets } from "./secrets.ts";
+import { withEndpoint, withTools } from "./tools.ts";
 import { type ReceivedResponse, type FuzzTenants, buildRequest, send, type SentRequest } from "./request.ts";
 
 export interface FuzzOptions {
@@ -57,7 +58,7 @@ export async function fuzz(
   world: World,
   { seed, requests, clients, hosts, seconds = Number.POSITIVE_INFINITY, progress }: FuzzOptions,
 ): Promise<FuzzResult> {
-  const api = readApi((await world.call("GET", "/openapi.json")).body);
+  const api = withTools(readApi(withEndpoint((await world.call("GET", "/openapi.json")).body)));
   const generate = createGenerator(api);
   const secrets = createSecrets();
   const judge = createOracle(world, api, secrets);
@@ -98,12 +99,8 @@ export async function fuzz(
   ): Promise<{ sent: SentRequest; answered: ReceivedResponse; problem: string | null }> {
     const { home } = cast;
     const sent = buildRequest(plan, cast);
-    const answered = await send(world, sent);
-    count += 1;
+    const { answered, problem } = await sendAndJudge(sent, cast);
     const { status, text } = answered;
-    const counts = seen.get(plan.operation.name) ?? new Map<number, number>();
-    seen.set(plan.operation.name, counts.set(status, (counts.get(status) ?? 0) + 1));
-    const problem = judge.findProblem(sent, answered, cast);
     if (status < 300 && text.startsWith("{")) {
       const { auth_token, token } = JSON.parse(text) as Record<string, unknown>;
       for (const secret of [auth_token, token]) if (typeof secret === "string") secrets.keep(secret);
@@ -112,7 +109,22 @@ export async function fuzz(
     if (status < 300 && plan.method !== "GET" && plan.operation.path.includes("/organizations"))
       await returnToOrganization(world, home, plan.caller);
     if (status === 401 && isKnown(plan, home) && judge.operationOf(sent) === plan.operation) broken = true;
-    return { sent, answered, problem };
+    const tag = answered.headers.get("etag");
+    if (!plan.revalidates || tag === null || problem) return { sent, answered, problem };
+    const again = { ...sent, headers: { ...sent.headers, "if-none-match": tag } };
+    return { sent: again, ...(await sendAndJudge(again, cast)) };
+  }
+
+  async function sendAndJudge(
+    sent: SentRequest,
+    cast: FuzzTenants,
+  ): Promise<{ answered: ReceivedResponse; problem: string | null }> {
+    const answered = await send(world, sent);
+    count += 1;
+    const { name } = sent.plan.operation;
+    const counts = seen.get(name) ?? new Map<number, number>();
+    seen.set(name, counts.set(answered.status, (counts.get(answered.status) ?? 0) + 1));
+    return { answered, problem: judge.findProblem(sent, answered, cast) };
   }
 
   async function check(operation: Operation, cast: FuzzTenants, own_seed: number): Promise<void> {

@@ -13,12 +13,16 @@ export interface ContractOptions {
   start: () => Promise<ContractHost>;
   /** How long background work of the service may take. */
   timeout_ms: number;
+  /** More than one for slow hosts: an agent that cannot check in within half a minute gets the same text again. */
+  max_wakes: number;
 }
 
-/** The settings that every release keeps; the newest one has no includeReasoning. */
-const HEARTBEAT = { every: "10m", target: "last" };
+/** The settings that every release keeps. The newest one has no includeReasoning, and skips heartbeats without a route. */
+const heartbeatOf = (release: string) => ({ every: "10m", target: release === "2026.9.6" ? "none" : "last" });
 const AGENT_TEXT = "# Mine\n\nWritten by the agent itself.\n";
 const ATTENTION_MS = 500;
+/** A step may stop the host and start it again. */
+const START_ALLOWANCE_MS = 300_000;
 const OVERWRITTEN = "Scribbled over.\n";
 
 declare module "vitest" {
@@ -35,10 +39,10 @@ const warningsOf = ({ level, event, message, error, kind }: LogLine): string[] =
  * Tests everything the service does with a host, from its registration to its removal. Each step builds on the previous
  * ones and inspects the host. The same steps run against the fake host and against real ones.
  */
-export function hostContract({ release, stage, start, timeout_ms }: ContractOptions): void {
+export function hostContract({ release, stage, start, timeout_ms, max_wakes }: ContractOptions): void {
   const step = (name: string, work: () => Promise<void>) =>
     // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- each step has both
-    test(name, { concurrent: false, timeout: timeout_ms + 60_000 }, async ({ task }) => {
+    test(name, { concurrent: false, timeout: timeout_ms + START_ALLOWANCE_MS }, async ({ task }) => {
       const { log } = stage().world;
       const first = log.length;
       // Warnings are part of the result, even if the step passes.
@@ -64,7 +68,7 @@ export function hostContract({ release, stage, start, timeout_ms }: ContractOpti
     await world.call("GET", "/api/v1/auth/bootstrap", { token: owner });
     organization_id = (await world.call("GET", "/api/v1/organizations/me", { token: owner })).body.id;
     before = await peer.roster();
-  }, 180_000);
+  }, START_ALLOWANCE_MS);
   afterAll(() => host?.close(), 30_000);
 
   const actors = () => Object.values(agents);
@@ -133,7 +137,7 @@ export function hostContract({ release, stage, start, timeout_ms }: ContractOpti
     for (const actor of actors()) {
       const workspace = `${host.workspace_root}/workspace-${peer.idOf(actor).replace(/^mc-gateway-/, "gateway-")}`;
       expect(roster.get(peer.idOf(actor)), actor.name).toBe(actor.name);
-      expect(entries.get(peer.idOf(actor)), actor.name).toMatchObject({ workspace, heartbeat: HEARTBEAT });
+      expect(entries.get(peer.idOf(actor)), actor.name).toMatchObject({ workspace, heartbeat: heartbeatOf(release) });
       expect(await ask("GET", `/api/v1/agents/${actor.id}`)).toMatchObject({ status: "online", last_provision_error: null });
     }
     expect(roster.size).toBe(before.size + 4);
@@ -159,9 +163,11 @@ export function hostContract({ release, stage, start, timeout_ms }: ContractOpti
     }
   });
 
-  step("each agent is woken once in a session labelled with its name", async () => {
+  step("each agent is woken in a session labelled with its name", async () => {
     for (const actor of actors()) {
-      expect(await peer.heard(actor, /was provisioned[^]*begin your heartbeats/), actor.name).toBe(1);
+      const wakes = await peer.heard(actor, /was provisioned[^]*begin your heartbeats/);
+      expect(wakes, actor.name).toBeGreaterThanOrEqual(1);
+      expect(wakes, actor.name).toBeLessThanOrEqual(max_wakes);
       expect(await peer.session(actor), actor.name).toMatchObject({ label: actor.name });
     }
   });
@@ -246,8 +252,8 @@ export function hostContract({ release, stage, start, timeout_ms }: ContractOpti
     await waitForJobs();
     const entries = await peer.entries();
     const every = (actor: Actor) => entries.get(peer.idOf(actor))?.heartbeat;
-    for (const actor of workers()) expect(every(actor), actor.name).toMatchObject({ ...HEARTBEAT, every: "45m" });
-    for (const actor of [agents.main, agents.lead]) expect(every(actor), actor.name).toMatchObject(HEARTBEAT);
+    for (const actor of workers()) expect(every(actor), actor.name).toMatchObject({ ...heartbeatOf(release), every: "45m" });
+    for (const actor of [agents.main, agents.lead]) expect(every(actor), actor.name).toMatchObject(heartbeatOf(release));
   });
 
   step("a renamed agent has its new name on the host, its old token and a new session", async () => {

@@ -22,6 +22,7 @@ describe.each(RELEASES)("OpenClaw %s", (release) => {
     start: async () => (host = await startRealHost(release)),
     // Older releases accept three config patches per client and minute.
     timeout_ms: 240_000,
+    max_wakes: 2,
   });
 
   test("no connection of the host left the machine", () => {

@@ -22,7 +22,8 @@ import { hostFolder, nodeForHosts, type Release } from "./install.ts";
 import { startFakeModel } from "./fake-model.ts";
 
 const TOKEN = "test-token-123";
-const START_MS = 120_000;
+/** A busy machine takes minutes to start the newest release. A message is given up after a longer outage. */
+const START_MS = 240_000;
 const STOP_MS = 10_000;
 
 /** A host under test, real or fake. */

@@ -7,6 +7,6 @@ export default defineConfig({
     include: ["*.test.ts"],
     globalSetup: ["./install.ts", "../../support/database-template.ts"],
     reporters: ["default", "./step-reporter.ts"],
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
   },
 });

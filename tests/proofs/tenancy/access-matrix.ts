@@ -9,6 +9,7 @@ import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from 
 import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { CALLERS_WITH_REFERENCES, REFERENCES, type Rows } from "./references.ts";
+import { toolCases, withToolStatus } from "./tool-cases.ts";
 import { createWorld } from "../../support/world.ts";
 
 /** A call of an operation under one of its paths by one caller. */
@@ -23,6 +24,8 @@ export interface AccessCase {
   status: number;
   /** How it differs from the caller's other calls of the operation. */
   variation: string | null;
+  /** Whether a tool call names a board in its arguments. */
+  at_board?: boolean;
 }
 
 export interface AccessMatrix {
@@ -50,12 +53,16 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
   await database.db.execute(sql`analyze`);
   // The clock is stopped, so that results do not depend on the time.
   stopped = new Date();
-  const send = ({ endpoint, caller, target, body }: AccessCase): Promise<ObservedRequest> => {
+  const send = async ({ endpoint, caller, target, body }: AccessCase): Promise<ObservedRequest> => {
     const options = { ...caller.options, ...(body ? { body } : {}), headers: { prefer: "respond-async" } };
-    return fixture.sendAndRollBack(endpoint.method, target, options);
+    const observed = await fixture.sendAndRollBack(endpoint.method, target, options);
+    return target === "/mcp" ? { ...observed, answer: withToolStatus(observed.answer) } : observed;
   };
   return {
-    cases: endpoints.flatMap((endpoint) => endpoint.paths.flatMap((path) => casesOf(endpoint, path, fixture))),
+    cases: [
+      ...endpoints.flatMap((endpoint) => endpoint.paths.flatMap((path) => casesOf(endpoint, path, fixture))),
+      ...toolCases(fixture),
+    ],
     async findProblem(trial) {
       const { answer, writes } = await send(trial);
       const { status, text } = answer;
@@ -195,9 +202,9 @@ function crossBoardPaths(
 const PLACES = { home: BOARD_MARK, elsewhere: OTHER_BOARD_MARK, neighbour: GROUP_BOARD_MARK } as const;
 
 /** Returns the marks that must not appear in the answer. */
-function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body }: AccessCase): string[] {
+function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body, at_board }: AccessCase): string[] {
   // A visitor, whose active organization is another, can access boards only by their ids.
-  const atBoard = path.includes("{board_id}") || (body && "board_id" in body);
+  const atBoard = at_board || path.includes("{board_id}") || (body && "board_id" in body);
   const places = visitor && !atBoard ? [] : reads;
   // Agents see the tasks on all boards of their group.
   const grouped = is === "agent" && reads.includes("home") && path.endsWith("/group-snapshot") ? ["neighbour"] : [];
@@ -206,4 +213,6 @@ function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body }: Acc
 }
 
 /** The presence of an agent and a person's first request are recorded even when the request is refused. */
-const isPresence = (write: string): boolean => /^(agents|users) update /.test(write) || /"agent\.connected"/.test(write);
+const isPresence = (write: string): boolean =>
+  /^(agents|users) update |^changes insert .*"type": "agent", "action": "updated"/.test(write) ||
+  /"agent\.connected"/.test(write);

@@ -20,6 +20,7 @@ interface Input {
 
 const TEXT = { content: "Said" };
 const TASK = { title: "New" };
+const RECEIVER = { url: "https://93.184.215.14/events" };
 const COMPLETION = { status: "complete", board_type: "goal", objective: "Ship it", success_metrics: { customers: 10 } };
 const ownersOnly = ({ role }: Caller): Verdict => (role === "owner" ? "through" : 403);
 const adminsOnly = ({ home, role }: Caller): Verdict => (!home ? 404 : role === "member" ? 403 : "through");
@@ -41,6 +42,7 @@ const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
 export const INPUTS: Record<string, Input> = {
   "GET /docs/{file}": { answers: 404 },
+  "GET /assets/{file}": { answers: 404 },
   /** The last owner cannot leave while there are other members. */
   "DELETE /api/v1/users/me": { rule: ({ role, visitor }) => (role === "owner" && !visitor ? 422 : "through") },
   "DELETE /organizations/me": { rule: ownersOnly },
@@ -101,10 +103,23 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
   "POST /api/v1/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
   "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}": { body: () => ({ status: "approved" }) },
+  "POST /api/v1/subscriptions": { body: () => RECEIVER },
+  "PATCH /api/v1/subscriptions/{subscription_id}": { body: () => ({ active: false }) },
+  "POST /api/v1/subscriptions/{subscription_id}/recover": { body: () => ({ since: "2026-01-01" }) },
+  "POST /api/v1/boards/{board_id}/subscriptions": { body: () => RECEIVER },
+  "GET /api/v1/boards/{board_id}/subscriptions": { need: "write" },
+  "GET /api/v1/boards/{board_id}/subscriptions/{subscription_id}": { need: "write" },
+  "PATCH /api/v1/boards/{board_id}/subscriptions/{subscription_id}": { body: () => ({ active: false }) },
+  "POST /api/v1/boards/{board_id}/subscriptions/{subscription_id}/recover": { body: () => ({ since: "2026-01-01" }) },
+  "GET /api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries": { need: "write" },
+  "GET /api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries/{delivery_id}": { need: "write" },
   "POST /api/v1/boards/{board_id}/webhooks": { body: () => ({ description: "New" }) },
   "GET /api/v1/boards/{board_id}/webhooks": { need: "write" },
   "PATCH /api/v1/boards/{board_id}/webhooks/{webhook_id}": { body: () => ({ description: "New" }) },
-  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}": { body: () => ({ any: "thing" }) },
+  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}": { body: () => ({ any: "thing" }), answers: 202 },
+  "POST /api/v1/agent/inbox/ack": { body: () => ({ ids: [] }) },
+  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}/redeliver": { body: () => ({ status: "failed" }), answers: 202 },
+  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}/redeliver": { answers: 202 },
   "POST /api/v1/agents": { body: ({ board_id }) => ({ name: "New", board_id }), rule: ownBoard },
   "PATCH /api/v1/agents/{agent_id}": { body: () => ({ name: "New" }) },
   /** An agent always gets its own. */
@@ -119,6 +134,16 @@ export const INPUTS: Record<string, Input> = {
     rule: (caller) => (caller.agent === "main" && caller.home ? 403 : boardVerdict(caller, "read")),
   },
   "PUT /api/v1/agent/boards/{board_id}/agents/{agent_id}/soul": { body: () => ({ content: "# SOUL" }) },
+  "POST /api/v1/agent/tasks/next": { body: ({ board_id }) => ({ board_id }) },
+  "PUT /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": {
+    body: () => ({}),
+    rule: (caller) => {
+      const verdict = boardVerdict(caller, "write");
+      return verdict === "through" && caller.agent === "lead" ? 403 : verdict;
+    },
+  },
+  /** The task has no lease. */
+  "DELETE /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": { answers: 409 },
   "POST /api/v1/agent/boards/{board_id}/tasks": { body: () => TASK },
   "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
   "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
@@ -127,6 +152,11 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/agent/boards/{board_id}/gateway/main/ask-user": { body: () => TEXT },
   "POST /api/v1/agent/gateway/boards/{board_id}/lead/message": { body: () => TEXT },
   "POST /api/v1/agent/gateway/leads/broadcast": { body: () => TEXT },
+  /** All entries that are kept. */
+  "GET /api/v1/changes": { query: () => "?cursor=" },
+  "GET /api/v1/changes/stream": { query: () => "?cursor=" },
+  /** The cases of the tools are in tool-cases.ts. */
+  "POST /mcp": { body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }) },
   "GET /api/skills/marketplace": { query: byGateway },
   "POST /api/skills/marketplace": { body: () => ({ source_url: "https://example.com/new" }) },
   "POST /api/skills/marketplace/{skill_id}/install": { query: byGateway },

@@ -2,7 +2,7 @@ import pg from "pg";
 
 /** Columns that identify an owner: an organization, board, gateway, person or agent, or a parent row. */
 const COLUMNS =
-  "organization_id|board_id|gateway_id|user_id|organization_member_id|member_id|board_group_id|agent_id|webhook_id|pack_id";
+  "organization_id|board_id|gateway_id|user_id|organization_member_id|member_id|board_group_id|agent_id|webhook_id|pack_id|subscription_id";
 const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
 const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
 const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;

@@ -25,12 +25,23 @@ const OWN_AGENT = "its value comes from the calling agent, whose board belongs t
 const GROUPED_BY_OWNER = "rows are grouped by their owner, and the groups of other owners are not read";
 const KNOWN_PEOPLE = "people outside the board are skipped, since worksOn and leadOf check the board again";
 const NAMED_BOARD = "the named board is the agent's own, or the request was refused before";
+const OWN_PLACE =
+  "its value comes from the calling agent, and its board or gateway, which is also compared, is of its organization";
+const MATCHED_BEFORE = "values are only matched earlier with it: the fields that are read under the lock decide";
+const EMPTY_LIST = "an empty list of messages matches none";
 const OTHER_FORM = "requests across boards send another form of the same code, in which its removal is detected";
 
-const HELD_AGENT = '"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) for update of "agents"';
+/** The condition that names the actor of a change, without its end. */
+const ACTING = "and set_config('changes.actor', $, true) is not null)";
+const HELD_AGENT = `"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) ${ACTING} for update of "agents"`;
 const PEOPLE = 'or ("agents"."board_id" is null and "agents"."gateway_id" = $)';
 const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';
 const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
+
+const PATTERNS = 'and "task_custom_field_definitions"."validation_regex" is not null)';
+const EXPIRED = '"boards"."id" in (select "tasks"."board_id" from "tasks" where "tasks"."lease_expires_at" <= $)';
+const ON_GATEWAY = '"boards"."organization_id" = $ and "boards"."gateway_id" = $)';
+const OWN_TASKS = '"boards"."organization_id" = "gateways"."organization_id" and "boards"."gateway_id" = "agents"."gateway_id"';
 
 export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   // People and organizations.
@@ -78,7 +89,12 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     within: '"agents"."is_board_lead" = $) where ("gateways"."id" = $',
     because: OF_BOARD,
   },
-  { condition: '"gateways"."organization_id" = $', within: 'select "url", "workspace_root" from "gateways"', because: OF_BOARD },
+  {
+    condition: '"gateways"."organization_id" = $',
+    within: 'select "kind", "url", "workspace_root" from "gateways"',
+    because: OF_BOARD,
+  },
+  { condition: '"gateways"."organization_id" = $', within: 'select "kind" from "gateways"', because: OF_BOARD },
   {
     condition: '"marketplace_skills"."organization_id" = $',
     within: '"marketplace_skills"."organization_id" = $ and "marketplace_skills"."id" = $',
@@ -88,7 +104,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   // Boards and their groups.
   {
     condition: '"boards"."organization_id" = $',
-    within: 'from "boards" where ("boards"."id" = $ and "boards"."organization_id" = $) for update',
+    within: `from "boards" where ("boards"."id" = $ and "boards"."organization_id" = $ ${ACTING} for update`,
     because: SAME_ROW,
   },
   {
@@ -105,7 +121,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   },
   {
     condition: '"board_groups"."organization_id" = $',
-    within: '"board_groups"."organization_id" = $) for update',
+    within: `"board_groups"."organization_id" = $ ${ACTING} for update`,
     because: SAME_ROW,
   },
   {
@@ -115,6 +131,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: OF_BOARD,
   },
   { condition: '"tasks"."board_id" in ($)', within: '"tasks"."status" <> $', because: GROUPED_BY_OWNER },
+  { condition: '"tasks"."board_id" in ($)', within: 'group by "tasks"."board_id", "tasks"."status"', because: GROUPED_BY_OWNER },
   // Tasks and approvals.
   {
     condition: '"gateways"."organization_id" = $',
@@ -130,7 +147,6 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: SAME_ROW,
   },
   { condition: HOME, within: '"tasks"."id" in (select unnest($::uuid[]) )', because: OTHER_FORM },
-  { condition: HOME, within: '"tasks"."id" = $) order by', because: OTHER_FORM },
   { condition: '"tasks"."board_id" = $', within: "select now()::timestamptz(3)", because: SAME_ROW },
   { condition: '"tasks"."board_id" = $', within: 'update "tasks" set', because: SAME_ROW },
   { condition: '"tasks"."board_id" = $', within: "pg_advisory_xact_lock_shared", because: SAME_ROW },
@@ -144,6 +160,14 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     within: '"tasks"."id" in',
     operation: "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}",
     because: LOCK,
+  },
+  { condition: '"task_custom_field_definitions"."organization_id" = $', within: PATTERNS, because: MATCHED_BEFORE },
+  { condition: '"board_task_custom_fields"."board_id" = $', within: PATTERNS, because: MATCHED_BEFORE },
+  {
+    condition: 'bound.board_id = "tasks".board_id',
+    within: "<= 131072 then",
+    operation: "POST /mcp",
+    because: "list_tasks shows no custom fields; lists over HTTP send the same condition, and its removal is detected there",
   },
   { condition: '"approvals"."board_id" = $', within: 'with "write_0" as (update "approvals"', because: SAME_ROW },
   // Agents.
@@ -181,6 +205,54 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   {
     condition: '"boards"."organization_id" = $',
     within: '"boards"."gateway_id" = $) or "agents"."id" = $) and "agents"."board_id" = $',
+    because: NAMED_BOARD,
+  },
+  { condition: '"agents"."gateway_id" = $', within: '("agents"."id" in ($) and "agents"."gateway_id" = $)', because: SAME_ROW },
+  {
+    condition: '"organization_members"."organization_id" = $',
+    within: '("organization_members"."organization_id" = $ and "organization_members"."role" = $) order by',
+    operation: "GET /api/v1/agent/instructions",
+    because: "the instructions of an agent do not name the owner of its organization",
+  },
+  {
+    condition: '"agents"."board_id" in ($)',
+    within: 'where "agents"."board_id" in ($) order by "agents"."created_at" asc',
+    operation: "GET /api/v1/agent/instructions",
+    because: GROUPED_BY_OWNER,
+  },
+  // Deliveries.
+  {
+    condition: '"jobs"."organization_id" = $',
+    within: 'delete from "jobs" where ("jobs"."id" in (select unnest($::uuid[]))',
+    because: "the jobs are those of payloads, which were found by their webhook and board before",
+  },
+  // Inboxes and next tasks.
+  {
+    condition: '"boards"."organization_id" = "gateways"."organization_id"',
+    within: 'select "agents"."id", "agents"."name", "agents"."status", "agents"."board_id", "agents"."is_board_lead"',
+    because: OWN_AGENT,
+  },
+  { condition: '"boards"."organization_id" = "gateways"."organization_id"', within: OWN_TASKS, because: OWN_PLACE },
+  {
+    condition: '"inbox_messages"."agent_id" = $',
+    within: '"inbox_messages"."acknowledged_at" is null and false)',
+    because: EMPTY_LIST,
+  },
+  {
+    condition: '"inbox_messages"."organization_id" = $',
+    within: '"inbox_messages"."acknowledged_at" is null and false)',
+    because: EMPTY_LIST,
+  },
+  { condition: '"boards"."organization_id" = $', within: EXPIRED, because: OWN_PLACE },
+  {
+    condition: '"boards"."gateway_id" = $',
+    within: `(${ON_GATEWAY} and "boards"."id" = $) and ${EXPIRED}`,
+    because: NAMED_BOARD,
+  },
+  { condition: '"boards"."organization_id" = $', within: "only_lead_can_change_status as only_lead", because: OWN_PLACE },
+  {
+    condition: '"boards"."gateway_id" = $',
+    within: `as gated from "boards" where ((${ON_GATEWAY} and "boards"."id" = $)`,
     because: NAMED_BOARD,
   },
 ];

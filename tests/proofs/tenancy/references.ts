@@ -102,6 +102,22 @@ const hostQuery: Reference[] = [
   queryReference("gateway", "known", atHome, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
 ];
 
+const boardOfChanges: Reference[] = [
+  queryReference("board", "theirs", 404, ({ board_id }) => `?cursor=&board_id=${board_id}`),
+  queryReference(
+    "board",
+    "elsewhere",
+    (caller) => (caller.is === "user" ? readable("elsewhere")(caller) : caller.agent === "main" ? 200 : 403),
+    ({ board_id }) => `?cursor=&board_id=${board_id}`,
+  ),
+  queryReference(
+    "board",
+    "known",
+    (caller) => (caller.is === "user" ? readable("home")(caller) : 200),
+    ({ board_id }) => `?cursor=&board_id=${board_id}`,
+  ),
+];
+
 /** The rows that a request may name outside its path, by method and canonical path. */
 export const REFERENCES: Record<string, Reference[]> = {
   "POST /organizations": [{ about: "another's name", body: () => ({ name: "Strangers" }), answers: 200 }],
@@ -178,10 +194,51 @@ export const REFERENCES: Record<string, Reference[]> = {
     queryReference("lead", "known", 200, ({ lead_id }) => `?assigned_agent_id=${lead_id}`),
     queryReference("open work of the lead", "known", 200, ({ lead_id }) => `?assigned_agent_id=${lead_id}&status=inbox,blocked`),
   ],
+  "POST /api/v1/agent/tasks/next": [
+    { about: "no board", body: () => ({}), answers: 200 },
+    { about: "a tag", body: () => ({ tags: ["tag-proprietary"] }), answers: 200 },
+    foreignReference("board", "theirs", 404, ({ board_id }) => ({ board_id })),
+  ],
+  "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}": [
+    pathReference("a task with rows of another board", ({ known }) => ({ task_id: known.tangled_task_id! }), 200),
+  ],
+  "POST /api/v1/agent/inbox/ack": ["message_id", "lead_message_id", "mismatched_message_id"].flatMap((name) => [
+    { about: `${name} in a list`, body: ({ known }: Rows) => ({ ids: [known[name]] }), answers: 200 },
+    { about: `all through ${name}`, body: ({ known }: Rows) => ({ through: known[name] }), answers: 200 },
+  ]),
+  "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}": [
+    pathReference(
+      "a board without a host",
+      ({ known }) => ({ board_id: known.remote_board_id!, webhook_id: known.remote_webhook_id! }),
+      202,
+    ),
+  ],
+  "DELETE /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": [
+    pathReference(
+      "a task in work",
+      ({ known }) => ({ task_id: known.doing_task_id! }),
+      ({ name }) => (name === "worker" ? 200 : 409),
+    ),
+  ],
+  "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": [
+    pathReference("a task in work", ({ known }) => ({ task_id: known.doing_task_id! }), 200),
+  ],
   "POST /api/v1/boards/{board_id}/approvals": newApproval,
   "POST /api/v1/agent/boards/{board_id}/approvals": newApproval,
   "POST /api/v1/boards/{board_id}/webhooks": webhookAgent,
   "PATCH /api/v1/boards/{board_id}/webhooks/{webhook_id}": webhookAgent,
+  /** Filters narrow what the caller may see, so that rows of others find nothing. */
+  "GET /api/v1/jobs": (["theirs", "known"] as const).flatMap((of) => [
+    queryReference("board", of, 200, ({ board_id }) => `?board_id=${board_id}`),
+    queryReference("gateway", of, 200, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
+  ]),
+  "POST /api/v1/jobs/redrive": [
+    foreignReference("board", "theirs", 200, ({ board_id }) => ({ board_id })),
+    foreignReference("gateway", "theirs", 200, ({ gateway_id }) => ({ gateway_id })),
+  ],
+  "GET /api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads": [
+    queryReference("state of delivery", "known", 200, () => "?delivery_status=queued"),
+  ],
   "GET /api/v1/agents": [
     // A visitor may read the board, which has no agents of the visitor's active organization.
     ...boardQuery({ elsewhere: readable("elsewhere"), known: (caller) => (caller.visitor ? 200 : readable("home")(caller)) }),
@@ -223,6 +280,8 @@ export const REFERENCES: Record<string, Reference[]> = {
   ],
   "GET /api/v1/activity/task-comments": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
   "GET /api/v1/activity/task-comments/stream": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
+  "GET /api/v1/changes": boardOfChanges,
+  "GET /api/v1/changes/stream": boardOfChanges,
   "GET /api/v1/metrics/dashboard": [
     ...boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
     queryReference("group", "theirs", 404, ({ group_id }) => `?group_id=${group_id}`),

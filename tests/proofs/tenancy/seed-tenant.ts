@@ -1,4 +1,4 @@
-import { agents } from "@board/core/db/schema";
+import { agents, jobs } from "@board/core/db/schema";
 import { and, eq, isNull } from "drizzle-orm";
 import type { Answer, CallOptions } from "../../support/http.ts";
 import { addTask } from "../../support/task.ts";
@@ -48,7 +48,8 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
   await send("POST", `/api/skills/marketplace/${skill.id}/install?gateway_id=${gateway_id}`);
   const guest = await world.person(`guest ${mark}`, { email: `guest-${mark}@example.com` });
   const member_id = await world.join(guest, organization_id, "member");
-  const ids = { tag_id: tag.id, skill_id: skill.id, pack_id: pack.id, invite_id: invite.id, member_id };
+  const job_id = await addDeadJob(world, tenant, mark);
+  const ids = { tag_id: tag.id, skill_id: skill.id, pack_id: pack.id, invite_id: invite.id, member_id, job_id };
   const [main] = await world.db
     .select()
     .from(agents)
@@ -62,6 +63,16 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
     pack_run_id: pack_sync.run_id,
     lead_id: tenant.lead.id,
   };
+}
+
+async function addDeadJob(world: World, { organization_id, gateway_id }: Tenant, mark: string): Promise<string> {
+  const payload = { gateway_id, session_key: `agent:${mark}:main`, label: mark, message: mark, deliver: false };
+  const dead = { status: "dead" as const, attempts: 6, max_attempts: 6, finished_at: world.now(), run_at: world.now() };
+  const [job] = await world.db
+    .insert(jobs)
+    .values({ kind: "notice", payload, organization_id, gateway_id, last_error: `Refused: ${mark}`, ...dead })
+    .returning();
+  return job!.id;
 }
 
 const RELAXED_RULES = { max_agents: 5, require_approval_for_done: false };
@@ -81,7 +92,8 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
   const { items: tags } = await send("GET", "/api/v1/tags");
   const task = await addTask(world, tenant, { title: `Task ${mark}`, description: mark });
   const doing = { title: `Doing ${mark}`, status: "in_progress" as const, assigned_agent_id: worker.id };
-  await addTask(world, tenant, { ...doing, in_progress_at: new Date() });
+  const lease = { lease_expires_at: new Date(Date.now() + 86_400_000), lease_seconds: 86_400, lease_fence: 1 };
+  const leased = await addTask(world, tenant, { ...doing, ...lease, in_progress_at: new Date() });
   const waiting = await send("POST", `${board}/tasks`, { title: `Waiting ${mark}`, depends_on_task_ids: [task.id] });
   const reviewed = await send("POST", `${board}/tasks`, {
     title: `Reviewed ${mark}`,
@@ -92,6 +104,9 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
   await send("PATCH", `${board}/tasks/${done.id}`, { status: "done" });
   await send("PATCH", board, { require_approval_for_done: true });
   await send("PATCH", `${board}/tasks/${task.id}`, { tag_ids: [tags[0].id], priority: "high" });
+  const subscription = await send("POST", `${board}/subscriptions`, { url: "http://127.0.0.1:9/events", description: ours });
+  await send("PATCH", `${board}/tasks/${waiting.id}`, { priority: "low" });
+  const { items: deliveries } = await send("GET", `${board}/subscriptions/${subscription.id}/deliveries`);
   await send("POST", `${board}/tasks/${task.id}/comments`, { content: mark });
   await send("POST", `${board}/memory`, { content: mark });
   await send("POST", `${board}/memory`, { content: mark, tags: ["chat"] });
@@ -115,8 +130,11 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
     webhook_id: unsigned.id,
     signed_webhook_id: webhook.id,
     payload_id: posted.payload_id,
+    subscription_id: subscription.id,
+    delivery_id: deliveries[0].id,
     task_id: task.id,
     waiting_task_id: waiting.id,
+    doing_task_id: leased.id,
     approval_id: approval.id,
     field_id: field.id,
     used_field_id: used.id,

@@ -21,6 +21,8 @@ import {
 } from "./seed-tenant.ts";
 import { type Answer, call, type CallOptions } from "../../support/http.ts";
 import { seedMetrics, addGateway, moveField, seedMismatchedReferences } from "./seed-edge-cases.ts";
+import { seedForeignDetails, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
+import { seedFailedDeliveries, seedForeignJobs, seedFullOrganization } from "./seed-deliveries.ts";
 import { skipProvisioning } from "../../support/skip-provisioning.ts";
 import { installRowAudit } from "./row-audit.ts";
 import type { World } from "../../support/world.ts";
@@ -72,7 +74,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   const places = { home: home.board_id, elsewhere: elsewhere.board_id!, neighbour: neighbour.board_id! };
   const spare_gateway_id = await addGateway(world, home, "Spare host", host.url);
   const apart_gateway_id = await addGateway(world, home, "Apart host", host.url);
-  await addBoard(world, { ...home, gateway_id: apart_gateway_id }, "Apart");
+  const apart = await addBoard(world, { ...home, gateway_id: apart_gateway_id }, "Apart");
   await world.db.insert(gateway_installed_skills).values({ gateway_id: apart_gateway_id, skill_id: known.skill_id! });
   const callers = await createCallers(world, home, stranger, { ...places, theirs: stranger.board_id, apart_gateway_id });
   await seedMetrics(world, [home, stranger], elsewhere);
@@ -82,12 +84,19 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
     tags: ["chat"],
   });
   const moved_field_id = await moveField(world, home, known.task_id!, places);
+  const free_task_id = await seedForeignTasks(world, known, apart.board_id);
+  await seedForeignDetails(world, known, elsewhere, [tangled_task_id, free_task_id]);
+  const messages = await seedInboxes(world, known, theirs, apart_gateway_id);
+  const remote = await seedRemoteBoard(world, home);
+  await seedFullOrganization(world);
+  await seedFailedDeliveries(world, [known, theirs, elsewhere]);
+  await seedForeignJobs(world, theirs, spare_gateway_id);
   await skipProvisioning(world.db);
   await registerAgentsOnHost(world, host, [known, theirs, elsewhere, neighbour]);
   const rowAudit = await installRowAudit(world.db);
   const sendAndRollBack = createRollingBackSender(world, host, rowAudit.read);
   const { normalize } = rowAudit;
-  const more = { spare_gateway_id, moved_field_id, tangled_task_id };
+  const more = { spare_gateway_id, moved_field_id, tangled_task_id, ...messages, ...remote };
   return { callers, known: { ...known, ...more }, theirs, elsewhere, sendAndRollBack, normalize, close: () => host.close() };
 }
 

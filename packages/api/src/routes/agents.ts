@@ -3,16 +3,18 @@ import { AgentCreated, AgentRead, CreateAgent, createAgent, getAgent, listAgents
 import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireSelfOrAdmin } from "@board/core/agent/check-in";
 import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
-import { AgentEvent, AgentStreamQuery, followAgents } from "@board/core/agent/stream";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
 import { longPageQuery, pageOf } from "@board/core/page";
+import { SearchText } from "@board/core/text-search";
 import { Id, Ok, ok, QueryBoolean } from "@board/core/wire";
 import * as z from "zod";
+import { agentResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
 const AgentQuery = longPageQuery().extend({
   board_id: Id.optional().describe("Only agents of this board."),
   gateway_id: Id.optional().describe("Only agents of the boards of this gateway, and its main agent."),
+  q: SearchText,
 });
 
 const UpdateQuery = z.object({
@@ -26,22 +28,6 @@ export const agents = [
     "/api/v1/agents",
     { as: admin, summary: "List agents", errors: [404], query: AgentQuery, returns: pageOf(AgentRead) },
     (ctx, { query }) => listAgents(ctx, query),
-  ),
-  endpoint(
-    "GET",
-    "/api/v1/agents/stream",
-    {
-      as: admin,
-      summary: "Follow agents",
-      errors: [404],
-      description:
-        "Server-sent events `agent`, one per visible change. Deleting an agent sends no event. Resumes after the event in Last-Event-ID.",
-      query: AgentStreamQuery,
-      returns: AgentEvent,
-      media_type: "text/event-stream",
-    },
-    (_ctx, { query, http }) =>
-      http.stream(query.since, { followAll: (ctx, admins) => followAgents(ctx, admins, query.board_id) }),
   ),
   endpoint(
     "POST",
@@ -65,6 +51,7 @@ export const agents = [
     {
       as: admin,
       summary: "Update an agent",
+      conditional: agentResource,
       errors: [409],
       description:
         "The host is updated in the background. An agent that moves to another gateway, or becomes a main agent, is created again there.",
@@ -81,6 +68,7 @@ export const agents = [
     {
       as: admin,
       summary: "Delete an agent",
+      conditional: agentResource,
       description:
         "Revokes its token immediately, unassigns its tasks, and removes it from its host in the background. Deleting an unknown agent succeeds.",
       returns: Ok,

@@ -5,8 +5,8 @@ import { createApproval } from "@board/core/approval/create";
 import { DecideApproval, decideApproval } from "@board/core/approval/decide";
 import { ApprovalQuery, getApproval, listApprovals } from "@board/core/approval/list";
 import { CreateApproval } from "@board/core/approval/input";
-import { ApprovalEvent, ApprovalStreamQuery, followApprovals } from "@board/core/approval/stream";
 import { pageOf } from "@board/core/page";
+import { approvalResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
 /** Approvals: actions of agents that a person must agree to. */
@@ -39,33 +39,25 @@ export const approvals = [
     (ctx, { params, body }) => createApproval(ctx, params.board_id, body),
   ),
   endpoint(
+    "GET",
+    "/api/v1/boards/{board_id}/approvals/{approval_id}",
+    { as: userOrAgent, summary: "Get an approval", returns: Approval },
+    (ctx, { params }) => getApproval(ctx, params.board_id, params.approval_id, "read"),
+  ),
+  endpoint(
     "PATCH",
     "/api/v1/boards/{board_id}/approvals/{approval_id}",
     {
       as: user,
       summary: "Decide an approval",
+      conditional: approvalResource,
       errors: [409],
       description:
         "Approves, rejects, or revokes the decision. Notifies the lead of the board and the agent that requested the approval.",
-      authorize: (ctx, params) => getApproval(ctx, params.board_id, params.approval_id),
+      authorize: (ctx, params) => getApproval(ctx, params.board_id, params.approval_id, "write"),
       body: DecideApproval,
       returns: Approval,
     },
     (ctx, { params, body }) => decideApproval(ctx, params.board_id, params.approval_id, body),
-  ),
-  endpoint(
-    "GET",
-    "/api/v1/boards/{board_id}/approvals/stream",
-    {
-      as: userOrAgent,
-      summary: "Follow approvals",
-      description:
-        "Server-sent events `approval`, one per request and decision, with the current counts of approvals. Resumes after the event in Last-Event-ID.",
-      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
-      query: ApprovalStreamQuery,
-      returns: ApprovalEvent,
-      media_type: "text/event-stream",
-    },
-    (_ctx, { params, query, http }) => http.stream(query.since, (ctx) => followApprovals(ctx, params.board_id)),
   ),
 ];

@@ -5,7 +5,9 @@ import { getGroupSnapshotOfBoard, GroupSnapshot, BoardGroupSnapshotQuery } from 
 import { removeBoard } from "@board/core/board/remove";
 import { BoardSnapshot, getBoardSnapshot } from "@board/core/board/snapshot";
 import { pageOf, pageQuery } from "@board/core/page";
+import { SearchText } from "@board/core/text-search";
 import { Id, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/wire";
+import { boardResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";
 
@@ -15,6 +17,7 @@ const BoardQuery = pageQuery(20)
     offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of items to skip."),
     board_group_id: Id.optional().describe("Only boards of this group."),
     gateway_id: Id.optional().describe("Only boards of this gateway."),
+    q: SearchText,
   })
   .meta({ id: "BoardQuery" });
 
@@ -42,6 +45,7 @@ export const boards = [
     {
       as: user,
       summary: "Update a board",
+      conditional: boardResource,
       errors: [409],
       description: "Notifies the lead of the changes, and the agents of a group when the board joins or leaves it.",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -56,6 +60,7 @@ export const boards = [
     {
       as: user,
       summary: "Delete a board",
+      conditional: boardResource,
       description: "Deletes everything on the board. Its agents are removed from their host in the background.",
       returns: Ok,
     },

@@ -102,6 +102,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Send a message to a session",
+        calls_out: true,
         errors: [502],
         description:
           "Replies appear only in the session. Giving a board requires write access to it. Returns 502 if the host fails.",

@@ -11,6 +11,7 @@ import {
 } from "@board/core/gateway/gateway";
 import { longPageQuery, pageOf } from "@board/core/page";
 import { Ok, ok } from "@board/core/wire";
+import { gatewayResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
 /** Gateways: the registered OpenClaw hosts that run the agents. */
@@ -27,6 +28,7 @@ export const gateways = [
     {
       as: admin,
       summary: "Register a gateway",
+      calls_out: true,
       description:
         "Tries to connect to the host for up to 10 s. An unreachable host is registered as well, with the reason in `last_error`.",
       body: CreateGateway,
@@ -43,6 +45,7 @@ export const gateways = [
     {
       as: admin,
       summary: "Update a gateway",
+      conditional: gatewayResource,
       description:
         "Tries to connect first if the address, the token or a flag changes. Sending the masked token keeps the stored one.",
       authorize: (ctx, params) => getGateway(ctx, params.gateway_id),
@@ -57,6 +60,7 @@ export const gateways = [
     {
       as: admin,
       summary: "Delete a gateway",
+      conditional: gatewayResource,
       errors: [409],
       description: "Returns 409 while boards or agents use the gateway.",
       returns: Ok,

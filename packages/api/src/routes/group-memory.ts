@@ -1,10 +1,7 @@
 import { boardFor, groupFor } from "@board/core/access";
 import { member, userOrAgent } from "@board/core/actor";
 import {
-  followGroupMemory,
-  followGroupMemoryOfBoard,
   GroupMemoryEntry,
-  GroupMemoryEvent,
   GroupMemoryQuery,
   listGroupMemory,
   listGroupMemoryOfBoard,
@@ -12,7 +9,6 @@ import {
   createGroupMemoryEntry,
   createGroupMemoryEntryOfBoard,
 } from "@board/core/memory/group-memory";
-import { MemoryStreamQuery } from "@board/core/memory/memory";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";
@@ -44,20 +40,6 @@ export const groupMemory = [
       returns: GroupMemoryEntry,
     },
     (ctx, { params, body }) => createGroupMemoryEntry(ctx, params.group_id, body),
-  ),
-  endpoint(
-    "GET",
-    "/api/v1/board-groups/{group_id}/memory/stream",
-    {
-      as: member,
-      summary: "Follow group memory",
-      description: "Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.",
-      authorize: (ctx, params) => groupFor(ctx, params.group_id, "read"),
-      query: MemoryStreamQuery,
-      returns: GroupMemoryEvent,
-      media_type: "text/event-stream",
-    },
-    (_ctx, { params, query, http }) => http.stream(query.since, (ctx) => followGroupMemory(ctx, params.group_id, query.is_chat)),
   ),
   endpoint(
     "GET",
@@ -102,29 +84,5 @@ export const groupMemory = [
       }),
     },
     (ctx, { params, body }) => createGroupMemoryEntryOfBoard(ctx, params.board_id, body),
-  ),
-  endpoint(
-    "GET",
-    "/api/v1/boards/{board_id}/group-memory/stream",
-    {
-      as: userOrAgent,
-      operation_id: "stream_memory_of_own_group",
-      summary: "Follow the memory of the board's group",
-      description: "Server-sent events `memory`, one per new entry. No events are sent while the board has no group.",
-      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
-      query: MemoryStreamQuery,
-      returns: GroupMemoryEvent,
-      media_type: "text/event-stream",
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_group_memory_stream",
-        when_to_use: ["Waiting for an answer from another board of the group"],
-        when_not_to_use: ["The existing entries are enough: list them instead"],
-        negative_guidance: ["Do not keep a stream open beyond the turn"],
-        routing_policy: ["Resume with Last-Event-ID instead of listing again"],
-      }),
-    },
-    (_ctx, { params, query, http }) =>
-      http.stream(query.since, (ctx) => followGroupMemoryOfBoard(ctx, params.board_id, query.is_chat)),
   ),
 ];

@@ -1,5 +1,6 @@
 import { anyone } from "@board/core/actor";
-import { WebhookAccepted, ingestWebhook as ingestPost } from "@board/core/webhook/ingest";
+import { WebhookAccepted, WebhookChallenge, ingestWebhook as ingestPost } from "@board/core/webhook/ingest";
+import { Answer } from "../answer.ts";
 import { endpoint } from "../endpoint.ts";
 
 /** Webhook ingestion: public, without a credential, with any body. */
@@ -12,11 +13,15 @@ export const ingest = [
       operation_id: "post_board_webhook_payload",
       summary: "Post a payload",
       description:
-        "Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires an HMAC-SHA256 signature of the body.",
+        "Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. 200 answers a request by which Slack only checks the address.",
       lenient_params: true,
-      returns: WebhookAccepted,
-      status: 202,
+      returns: WebhookChallenge,
+      accepted: WebhookAccepted,
     },
-    (ctx, { params, http }) => ingestPost(ctx, { ...params, ...http }),
+    async (ctx, { params, http }) => {
+      const result = await ingestPost(ctx, { ...params, ...http });
+      if ("challenge" in result) return result;
+      return new Answer(result.accepted, 202, result.is_repeat ? { "Idempotent-Replayed": "true" } : {});
+    },
   ),
 ];

@@ -1,15 +1,6 @@
 import { boardFor } from "@board/core/access";
 import { userOrAgent } from "@board/core/actor";
-import {
-  followMemory,
-  listMemory,
-  MemoryEntry,
-  MemoryEvent,
-  MemoryQuery,
-  MemoryStreamQuery,
-  CreateMemoryEntry,
-  createMemoryEntry,
-} from "@board/core/memory/memory";
+import { listMemory, MemoryEntry, MemoryQuery, CreateMemoryEntry, createMemoryEntry } from "@board/core/memory/memory";
 import { pageOf } from "@board/core/page";
 import { endpoint } from "../endpoint.ts";
 
@@ -40,19 +31,5 @@ export const memory = [
       returns: MemoryEntry,
     },
     (ctx, { params, body }) => createMemoryEntry(ctx, params.board_id, body),
-  ),
-  endpoint(
-    "GET",
-    "/api/v1/boards/{board_id}/memory/stream",
-    {
-      as: userOrAgent,
-      summary: "Follow board memory",
-      description: "Server-sent events `memory`, one per new entry. Resumes after the event in Last-Event-ID.",
-      authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
-      query: MemoryStreamQuery,
-      returns: MemoryEvent,
-      media_type: "text/event-stream",
-    },
-    (_ctx, { params, query, http }) => http.stream(query.since, (ctx) => followMemory(ctx, params.board_id, query.is_chat)),
   ),
 ];

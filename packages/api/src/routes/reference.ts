@@ -2,6 +2,7 @@ import { anyone } from "@board/core/actor";
 import { notFound } from "@board/core/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
+import type { DocumentRole } from "../openapi-role.ts";
 
 const REFERENCE_HTML = `<!doctype html>
 <html lang="en">
@@ -12,11 +13,20 @@ const REFERENCE_HTML = `<!doctype html>
 <style>body { margin: 0 } .swagger-ui .topbar { display: none }</style>
 <div id="reference"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script type="module" src="/docs/start.js"></script>
 </html>
 `;
 
-const START_SCRIPT = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#reference", deepLinking: true, docExpansion: "none", filter: true, showExtensions: true, persistAuthorization: true, tagsSorter: "alpha", validatorUrl: null });\n`;
+/** Shows the document in its own order, without the operations that only repeat others. */
+const START_SCRIPT = `const METHODS = ["get", "put", "post", "delete", "patch"];
+const response = await fetch("/openapi.json");
+const spec = await response.json();
+for (const [path, item] of Object.entries(spec.paths)) {
+  for (const method of METHODS) if (item[method]?.deprecated) delete item[method];
+  if (!METHODS.some((method) => method in item)) delete spec.paths[path];
+}
+SwaggerUIBundle({ spec, dom_id: "#reference", deepLinking: true, docExpansion: "none", filter: true, showExtensions: true, persistAuthorization: true, validatorUrl: null });
+`;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js"];
@@ -26,6 +36,11 @@ const DAY_SECONDS = 86_400;
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const ROLES = ["agent-lead", "agent-worker", "agent-main", "user"] as const satisfies readonly DocumentRole[];
+const DocumentQuery = z.object({
+  role: z.enum(ROLES).optional().describe("Only what this role calls, with the components that it needs; short for agents."),
+});
+
 /** The OpenAPI document, and the API reference page that is built from it. */
 export const reference = [
   endpoint(
@@ -34,14 +49,20 @@ export const reference = [
     {
       as: anyone,
       summary: "Get the OpenAPI document",
-      description: "Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role.",
+      description:
+        "Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role, or ask for the short document of their role.",
+      query: DocumentQuery,
       returns: z.record(z.string(), z.unknown()).meta({ id: "OpenApiDocument", description: "An OpenAPI 3.1 document." }),
     },
-    (ctx, { http }) =>
-      http.openApiDocument(async () => {
+    (ctx, { query: { role }, http }) =>
+      http.openApiDocument(role ?? "all", async () => {
         // Loaded on the first request: the schema converter would slow down every cold start.
-        const [{ buildOpenApiDocument }, { endpoints }] = await Promise.all([import("../openapi.ts"), import("../groups.ts")]);
-        return buildOpenApiDocument(endpoints, ctx.settings);
+        const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
+          import("../openapi.ts"),
+          import("../openapi-role.ts"),
+          import("../groups.ts"),
+        ]);
+        return role ? buildRoleDocument(endpoints, ctx.settings, role) : buildOpenApiDocument(endpoints, ctx.settings);
       }),
   ),
   endpoint(

@@ -74,6 +74,7 @@ export const skillPacks = [
     {
       as: admin,
       summary: "Sync a skill pack",
+      calls_out: true,
       errors: [502],
       description:
         "Adds and updates the skills of the repository in the marketplace; skills are never removed. Returns 422 if the repository is too large, 502 if the code host fails. Returns 202 with the run, and its address in Location, if the sync takes longer than 20 s, if another sync of the pack is running, or if the request has `Prefer: respond-async`.",

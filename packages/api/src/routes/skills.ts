@@ -57,6 +57,7 @@ export const skills = [
     {
       as: admin,
       summary: "Request installation of a skill",
+      calls_out: true,
       errors: [502],
       description:
         "Asks the main agent of the gateway to install or update the skill. Returns 502 if its host does not accept the message.",
@@ -72,6 +73,7 @@ export const skills = [
     {
       as: admin,
       summary: "Request removal of a skill",
+      calls_out: true,
       errors: [502],
       description:
         "Asks the main agent of the gateway to uninstall the skill. Returns 502 if its host does not accept the message.",

@@ -3,6 +3,7 @@ import { longPageQuery, pageOf, pageQuery } from "@board/core/page";
 import { CreateTag, createTag, getTag, listTags, removeTag, Tag, UpdateTag, updateTag } from "@board/core/tag/tag";
 import { Ok, ok } from "@board/core/wire";
 import * as z from "zod";
+import { tagResource } from "./conditional-resources.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const collectionPaths = ["/api/tags", "/api/v1/tags"] as const;
@@ -13,7 +14,7 @@ export const tags = [
   endpoint(
     "GET",
     "/api/tags",
-    { as: member, summary: "List tags", query: pageQuery(50, 100), returns: z.array(Tag) },
+    { as: member, summary: "List tags", query: pageQuery(50, 100).omit({ cursor: true }), returns: z.array(Tag) },
     async (ctx, { query }) => (await listTags(ctx, query)).items,
   ),
   endpoint(
@@ -35,6 +36,7 @@ export const tags = [
     {
       as: admin,
       summary: "Update a tag",
+      conditional: tagResource,
       errors: [409],
       description: "Renaming keeps the slug. A blank slug is derived from the name.",
       authorize: (ctx, params) => getTag(ctx, params.tag_id),
@@ -43,8 +45,13 @@ export const tags = [
     },
     (ctx, { params, body }) => updateTag(ctx, params.tag_id, body),
   ),
-  endpoint("DELETE", itemPaths, { as: admin, summary: "Delete a tag", returns: Ok }, async (ctx, { params }) => {
-    await removeTag(ctx, params.tag_id);
-    return ok;
-  }),
+  endpoint(
+    "DELETE",
+    itemPaths,
+    { as: admin, summary: "Delete a tag", conditional: tagResource, returns: Ok },
+    async (ctx, { params }) => {
+      await removeTag(ctx, params.tag_id);
+      return ok;
+    },
+  ),
 ];

@@ -8,6 +8,8 @@ import { removeTask } from "@board/core/task/remove";
 import { Task } from "@board/core/task/task";
 import { updateTask } from "@board/core/task/update";
 import { Ok, ok } from "@board/core/wire";
+import { taskResource } from "./conditional-resources.ts";
+import { fenceOf } from "../fence.ts";
 import { endpoint } from "../endpoint.ts";
 
 const collectionPath = "/api/v1/boards/{board_id}/tasks";
@@ -64,14 +66,15 @@ export const tasks = [
     {
       as: userOrAgent,
       summary: "Update or move a task",
-      errors: [409],
+      conditional: taskResource,
       description:
         "People may change every field. The lead of the board may change status, assignee, dependencies and tags; other agents may change the status of tasks that are unassigned or assigned to them. The rules of the board restrict which moves are allowed.",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: UpdateTask,
+      fenced: true,
       returns: Task,
     },
-    (ctx, { params, body }) => updateTask(ctx, params.board_id, params.task_id, body),
+    (ctx, { params, body, http }) => updateTask(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
   endpoint(
     "DELETE",
@@ -79,6 +82,7 @@ export const tasks = [
     {
       as: user,
       summary: "Delete a task",
+      conditional: taskResource,
       description: "Also deletes its comments and links. Approvals that cover other tasks as well are kept.",
       returns: Ok,
     },

@@ -15,6 +15,7 @@ export const templateSync = [
     {
       as: admin,
       summary: "Sync templates to a gateway",
+      calls_out: true,
       description:
         "Rewrites the workspace files of the agents of the gateway. Failures are listed in `errors` and do not change the status. Returns 202 with the run, and its address in Location, if the sync takes longer than 25 s or if the request has `Prefer: respond-async`.",
       authorize: (ctx, params) => getGatewayRow(ctx, params.gateway_id),

@@ -1,7 +1,8 @@
 import { boardFor } from "@board/core/access";
 import { user, userOrAgent } from "@board/core/actor";
 import { pageOf, pageQuery } from "@board/core/page";
-import { getPayload, ListedPayload, listPayloads, WebhookPayload } from "@board/core/webhook/payload";
+import { getPayload, ListedPayload, listPayloads, PayloadsQuery, WebhookPayload } from "@board/core/webhook/payload";
+import { Redelivered, RedeliverPayloads, redeliverPayload, redeliverPayloads } from "@board/core/webhook/redeliver";
 import {
   CreateWebhook,
   createWebhook,
@@ -13,6 +14,7 @@ import {
   Webhook,
 } from "@board/core/webhook/webhook";
 import { Ok, ok } from "@board/core/wire";
+import { webhookResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
 const collectionPath = "/api/v1/boards/{board_id}/webhooks";
@@ -54,6 +56,7 @@ export const webhooks = [
     {
       as: user,
       summary: "Update a webhook",
+      conditional: webhookResource,
       description: "A disabled webhook answers posts with 410. Stored payloads remain readable.",
       authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "write"),
       body: UpdateWebhook,
@@ -64,7 +67,13 @@ export const webhooks = [
   endpoint(
     "DELETE",
     itemPath,
-    { as: user, summary: "Delete a webhook", description: "Also deletes its payloads. Memory entries are kept.", returns: Ok },
+    {
+      as: user,
+      summary: "Delete a webhook",
+      conditional: webhookResource,
+      description: "Also deletes its payloads. Memory entries are kept.",
+      returns: Ok,
+    },
     async (ctx, { params }) => {
       await removeWebhook(ctx, params.board_id, params.webhook_id);
       return ok;
@@ -77,7 +86,7 @@ export const webhooks = [
       as: userOrAgent,
       summary: "List payloads",
       authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "read"),
-      query: pageQuery(),
+      query: PayloadsQuery,
       returns: pageOf(ListedPayload),
     },
     (ctx, { params, query }) => listPayloads(ctx, params.board_id, params.webhook_id, query),
@@ -87,5 +96,33 @@ export const webhooks = [
     `${itemPath}/payloads/{payload_id}`,
     { as: userOrAgent, summary: "Get a payload", returns: WebhookPayload },
     (ctx, { params }) => getPayload(ctx, params.board_id, params.webhook_id, params.payload_id),
+  ),
+  endpoint(
+    "POST",
+    `${itemPath}/redeliver`,
+    {
+      as: user,
+      operation_id: "redeliver_board_webhook_payloads",
+      summary: "Redeliver payloads",
+      description: "Notifies the agent once more of all payloads with a delivery status, oldest first.",
+      authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "write"),
+      body: RedeliverPayloads,
+      returns: Redelivered,
+      status: 202,
+    },
+    (ctx, { params, body }) => redeliverPayloads(ctx, params.board_id, params.webhook_id, body),
+  ),
+  endpoint(
+    "POST",
+    `${itemPath}/payloads/{payload_id}/redeliver`,
+    {
+      as: user,
+      operation_id: "redeliver_board_webhook_payload",
+      summary: "Redeliver a payload",
+      description: "Notifies the agent once more of the payload, whatever became of it before.",
+      returns: Redelivered,
+      status: 202,
+    },
+    (ctx, { params }) => redeliverPayload(ctx, params.board_id, params.webhook_id, params.payload_id),
   ),
 ];

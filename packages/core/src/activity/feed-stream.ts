@@ -5,6 +5,7 @@ import { readVisibleBoards, type VisibleBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
+import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
@@ -12,7 +13,7 @@ import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
 import { activity_events } from "./activity.sql.ts";
 import { FeedComment, FeedQuery, isFeedComment, selectFeed, toFeedComment } from "./feed.ts";
 
-export const FeedStreamQuery = z.object({ since: Since, board_id: FeedQuery().shape.board_id });
+export const FeedStreamQuery = z.object({ since: Since, client_id: ClientId, board_id: FeedQuery().shape.board_id });
 
 export const FeedEvent = z
   .object({ comment: FeedComment.describe("The new comment.") })

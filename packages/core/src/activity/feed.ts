@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import * as z from "zod";
 import { readableBoards } from "../access.ts";
@@ -7,8 +7,9 @@ import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, pageQuery, readPageAndCount } from "../page.ts";
+import { type Page, type PageQuery, type PageWindow, pageQuery, readPageAndCount } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
@@ -84,14 +85,17 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
   const { board_id } = query;
   const isReadable = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
   const readsAllBoards = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
+  const list = { name: "comment feed", owner: actor.active.organization_id, order: feedOrder };
   const page = await readPageAndCount(
+    ctx,
     query,
-    (limit, offset) => {
+    list,
+    (window) => {
       const ids = readsAllBoards
-        ? selectAllIds(ctx, actor.active, limit, offset)
-        : selectNewestByBoard({ boards: isReadable, events: isFeedComment, limit, offset });
-      return readShortened(ctx, { fields: feedColumns, large: LARGE_FEED_FIELDS, max_rows: limit }, (columns) =>
-        selectFeed(ctx, ids, columns as unknown as typeof feedColumns).orderBy(...newestFirst),
+        ? selectAllIds(ctx, actor.active, window)
+        : selectNewestByBoard({ boards: isReadable, events: isFeedComment, ...window });
+      return readShortened(ctx, { fields: feedColumns, large: LARGE_FEED_FIELDS, max_rows: query.limit }, (columns) =>
+        selectFeed(ctx, ids, columns as unknown as typeof feedColumns).orderBy(...toOrderBy(feedOrder)),
       );
     },
     async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
@@ -102,14 +106,14 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
   return page;
 }
 
-const newestFirst = [desc(activity_events.created_at), desc(activity_events.id)];
+const feedOrder = newestFirst(activity_events);
 
-const selectAllIds = (ctx: Context, { organization_id }: Member["active"], limit: number, offset: number) =>
+const selectAllIds = (ctx: Context, { organization_id }: Member["active"], { after, limit, offset }: PageWindow) =>
   ctx.db
     .select({ id: activity_events.id })
     .from(activity_events)
-    .where(and(eq(activity_events.organization_id, organization_id), isFeedComment))
-    .orderBy(...newestFirst)
+    .where(and(eq(activity_events.organization_id, organization_id), isFeedComment, after))
+    .orderBy(...toOrderBy(feedOrder))
     .limit(limit)
     .offset(offset);
 

@@ -1,10 +1,11 @@
-import { and, desc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, type SQLWrapper } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, type SQLWrapper } from "drizzle-orm";
 import * as z from "zod";
 import { readableBoards } from "../access.ts";
 import type { Agent, Member } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeText, readShortened, type ShortenedRow, toShortened, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readPageAndCount } from "../page.ts";
+import { type Page, type PageQuery, type PageWindow, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
 import { countActivity } from "./count.ts";
@@ -34,17 +35,21 @@ const columns = { id, event_type, message, board_id, task_id, agent_id, user_id,
 type Row = Pick<typeof activity_events.$inferSelect, keyof typeof columns>;
 const LARGE_ACTIVITY_FIELDS = { message: largeText };
 
-const newestFirst = [desc(created_at), desc(id)];
+const activityOrder = newestFirst({ created_at, id });
+const activityOrderBy = toOrderBy(activityOrder);
 
 /** The events that the caller may see, newest first. */
 export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Promise<Page<Activity>> {
+  const { actor } = ctx;
   const { rows, count } = createReader(ctx);
-  return readPageAndCount(query, rows, count, (row) => toShortened(row, toActivity));
+  const owner = actor.type === "agent" ? actor.agent_id : actor.active.organization_id;
+  const list = { name: "activity", owner, order: activityOrder };
+  return readPageAndCount(ctx, query, list, rows, count, (row) => toShortened(row, toActivity));
 }
 
 /** Reads the events of a page and the total for one kind of caller; each kind has its own index. */
 interface ActivityReader {
-  rows: (limit: number, offset: number) => Promise<ShortenedRow<Row>[]>;
+  rows: (window: PageWindow) => Promise<ShortenedRow<Row>[]>;
   count: () => Promise<number>;
 }
 
@@ -65,23 +70,26 @@ function createReader(ctx: Context<Member | Agent>): ActivityReader {
       count,
     };
   const boardlessEvents = boardless_organization_id === null ? undefined : and(inOrganization, isNull(board_id));
-  const rows = (limit: number, offset: number) =>
-    readRows(ctx, selectNewestByBoard({ boards: readableBoards(actor), otherEvents: boardlessEvents, limit, offset }), limit);
+  const rows = (window: PageWindow) =>
+    readRows(ctx, selectNewestByBoard({ boards: readableBoards(actor), otherEvents: boardlessEvents, ...window }), window.limit);
   return { rows, count };
 }
 
 /** Reads events by a condition whose index also has the order. With an offset it skips ids in that index, not whole events. */
-const createRowReader = (ctx: Context, where: SQL) => (limit: number, offset: number) => {
-  const { db } = ctx;
-  if (offset === 0)
-    return selectRows(ctx, limit, (columns) => {
-      const first = db.select(columns).from(activity_events).where(where);
-      return first.orderBy(...newestFirst).limit(limit);
-    });
-  const all = db.select({ id }).from(activity_events).where(where);
-  const ids = all.orderBy(...newestFirst).limit(limit);
-  return readRows(ctx, ids.offset(offset), limit);
-};
+const createRowReader =
+  (ctx: Context, condition: SQL) =>
+  ({ after, limit, offset }: PageWindow) => {
+    const { db } = ctx;
+    const where = and(condition, after);
+    if (offset === 0)
+      return selectRows(ctx, limit, (columns) => {
+        const first = db.select(columns).from(activity_events).where(where);
+        return first.orderBy(...activityOrderBy).limit(limit);
+      });
+    const all = db.select({ id }).from(activity_events).where(where);
+    const ids = all.orderBy(...activityOrderBy).limit(limit);
+    return readRows(ctx, ids.offset(offset), limit);
+  };
 
 const readRows = (ctx: Context, ids: SQLWrapper, limit: number) =>
   selectRows(ctx, limit, (columns) =>
@@ -89,7 +97,7 @@ const readRows = (ctx: Context, ids: SQLWrapper, limit: number) =>
       .select(columns)
       .from(activity_events)
       .where(inArray(id, ids))
-      .orderBy(...newestFirst),
+      .orderBy(...activityOrderBy),
   );
 
 const selectRows = (ctx: Context, max_rows: number, select: Parameters<typeof readShortened>[2]): Promise<ShortenedRow<Row>[]> =>

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { and, type SQL, sql } from "drizzle-orm";
 import { boards } from "../board/board.sql.ts";
 import { activity_events } from "./activity.sql.ts";
 
@@ -9,6 +9,8 @@ interface NewestByBoard {
   events?: SQL | undefined;
   /** A condition on events that are selected too, for example those without a board. */
   otherEvents?: SQL | undefined;
+  /** The position after which the selection starts. */
+  after?: SQL | undefined;
   limit: number;
   offset: number;
 }
@@ -17,9 +19,9 @@ interface NewestByBoard {
  * Selects ids of events, newest first: the newest of each board, which an index has in this order, and of these the newest.
  * One scan of the newest events would also read those of boards that the caller may not see.
  */
-export function selectNewestByBoard({ boards: condition, events, otherEvents, limit, offset }: NewestByBoard): SQL {
+export function selectNewestByBoard({ boards: condition, events, otherEvents, after, limit, offset }: NewestByBoard): SQL {
   const newest = (where: SQL) => sql`
-    select id, created_at from ${activity_events} where ${where} order by created_at desc, id desc limit ${limit + offset}`;
+    select id, created_at from ${activity_events} where ${and(where, after)} order by created_at desc, id desc limit ${limit + offset}`;
   const ofBoard = sql`${activity_events}.board_id = ${boards}.id${events ? sql` and ${events}` : sql``}`;
   return sql`(select id from (
     select event.* from ${boards} cross join lateral (${newest(ofBoard)}) as event where ${condition}

@@ -1,11 +1,16 @@
-import { sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { changeOrder, id, instant, timestamps } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { searchVector } from "../db/search-vector.ts";
 
 export const AGENT_STATUSES = ["online", "updating", "deleting", "active", "provisioning", "ready", "offline"] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+/** The words by which an agent is found. An agent's gateway is always one of its organization. */
+export const agentWords = (t: Record<"gateway_id" | "name" | "identity_profile", SQLWrapper>): SQL =>
+  searchVector(t.gateway_id, t.name, sql`(${t.identity_profile} ->> 'role')`);
 
 export const agents = pgTable(
   "agents",
@@ -34,6 +39,8 @@ export const agents = pgTable(
     last_wake_sent_at: instant(),
     checkin_deadline_at: instant(),
     last_provision_error: text(),
+    /** Null for no limit. */
+    requests_per_minute: integer(),
     ...changeOrder,
     ...timestamps,
   },
@@ -49,6 +56,7 @@ export const agents = pgTable(
     index("agents_by_deadline").on(t.checkin_deadline_at).where(sql`checkin_deadline_at is not null`),
     index("agents_imported").on(t.created_at).where(sql`agent_token_lookup is null and agent_token_hash is not null`),
     index("agents_by_change").on(t.change_tx, t.change_seq),
+    index("agents_by_word").using("gin", agentWords(t)).concurrently(),
     check("agents_lead_has_board", sql`not ${t.is_board_lead} or ${t.board_id} is not null`),
     check("agents_status", sql`${t.status} in (${sql.raw(AGENT_STATUSES.map((status) => `'${status}'`).join(", "))})`),
   ],

@@ -1,19 +1,22 @@
-import { and, count, desc, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Lead } from "../actor.ts";
-import { toBoardEventJobs } from "../board-event/board-event.ts";
+import { storeBoardEvents } from "../board-event/board-event.ts";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { type GatewayKind, gateways } from "../gateway/gateway.sql.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
+import { matchesWords } from "../text-search.ts";
+import { TextOrNull, Id, Instant, Integer, JsonObject, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import { AgentStatus } from "./agent-status.ts";
-import { agents } from "./agent.sql.ts";
+import { agents, agentWords } from "./agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
 import { leadSessionKey, agentSessionKey } from "../session-key.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
@@ -37,6 +40,7 @@ export const agentShape = {
   identity_template: z.string().nullable().describe("Text of IDENTITY.md that replaces the default."),
   soul_template: z.string().nullable().describe("Text of SOUL.md that replaces the default."),
   last_provision_error: z.string().nullable().describe("Why the last provisioning or update failed."),
+  requests_per_minute: z.int().nullable().describe("Requests that the agent may send in a clock minute; null for no limit."),
   created_at: Instant.describe("When the agent was created."),
   updated_at: Instant.describe("When the agent last changed."),
   ...truncatable,
@@ -78,6 +82,10 @@ export const CreateAgent = z
     identity_profile: IdentityProfile.default(null).describe("Keys such as role, communication_style and emoji."),
     identity_template: TextOrNull(MAX_TEXT).default(null).describe("Text of IDENTITY.md that replaces the default."),
     soul_template: TextOrNull(MAX_TEXT).default(null).describe("Text of SOUL.md that replaces the default."),
+    requests_per_minute: Integer(1, MAX_INTEGER)
+      .nullable()
+      .default(null)
+      .describe("Requests that the agent may send in a clock minute, beyond which it gets 429; null for no limit."),
   })
   .meta({ id: "AgentCreate", "x-llm-intent": "agent_profile", "x-when-to-use": ["Adding an agent with a name and a role"] });
 export type CreateAgent = z.infer<typeof CreateAgent>;
@@ -85,10 +93,11 @@ export type CreateAgent = z.infer<typeof CreateAgent>;
 export interface AgentQuery extends PageQuery {
   board_id?: string | undefined;
   gateway_id?: string | undefined;
+  q?: string | undefined;
 }
 
 /**
- * Creates an agent on a board with a new token, which is returned only here; a job creates it on its host. The board's limit
+ * Creates an agent on a board with a new token, which is returned only here; a job creates it on its host, if any. The board's limit
  * does not count its lead and is checked under a lock on the board.
  */
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
@@ -98,11 +107,11 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
   const stored = await toStoredToken(ctx.settings.token_pepper, auth_token);
   const id = crypto.randomUUID();
   return transaction(ctx, async (ctx) => {
-    await requireBoardGateway(ctx, board);
+    const { kind } = await requireBoardGateway(ctx, board);
     const [locked] = await ctx.db
       .select({ max_agents: boards.max_agents })
       .from(boards)
-      .where(eq(boards.id, board.id))
+      .where(and(eq(boards.id, board.id), actingAs(ctx)))
       .for("update");
     if (!locked) throw notFound();
     if (!is_board_lead) await requireAgentCapacity(ctx, board.id, locked.max_agents);
@@ -118,13 +127,13 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
           board_id: board.id,
           gateway_id: board.gateway_id,
           is_board_lead,
-          openclaw_session_id: is_board_lead ? leadSessionKey(board.id) : agentSessionKey(id),
+          ...initialPlace(kind, is_board_lead ? leadSessionKey(board.id) : agentSessionKey(id)),
           lifecycle_generation: 1,
         })
         .returning(),
     );
     const { organization_id } = board;
-    const boardEventJobs = toBoardEventJobs(ctx, agentCreatedEvents(organization_id, row!));
+    const boardEventJobs = await storeBoardEvents(ctx, agentCreatedEvents(organization_id, row!));
     await enqueueProvision(ctx, row!, { organization_id, user_id: actingUserId(ctx), reset: true, auth_token }, boardEventJobs);
     return { ...toAgent(row!, ctx.now()), auth_token };
   });
@@ -142,13 +151,20 @@ async function boardForNewAgent(ctx: Context<Admin | Lead>, board_id: string | n
   return board;
 }
 
-async function requireBoardGateway(ctx: Context, board: BoardRow): Promise<void> {
+async function requireBoardGateway(ctx: Context, board: BoardRow): Promise<{ kind: GatewayKind }> {
   const [gateway] = await ctx.db
-    .select({ url: gateways.url, workspace_root: gateways.workspace_root })
+    .select({ kind: gateways.kind, url: gateways.url, workspace_root: gateways.workspace_root })
     .from(gateways)
     .where(and(eq(gateways.id, board.gateway_id), eq(gateways.organization_id, board.organization_id)));
-  requireUsableGateway(gateway, { needs_workspace: true });
+  if (gateway?.kind !== "pull") requireUsableGateway(gateway, { needs_workspace: true });
+  return gateway;
 }
+
+/** Without a host an agent has no session, so that no job is made for it, and it is ready as soon as it exists. */
+export const initialPlace = (kind: GatewayKind, session_key: string) =>
+  kind === "pull"
+    ? ({ openclaw_session_id: null, status: "ready" } as const)
+    : ({ openclaw_session_id: session_key, status: "provisioning" } as const);
 
 /** The caller has locked the board. */
 export async function requireAgentCapacity(ctx: Context, board_id: string, max_agents: number): Promise<void> {
@@ -163,6 +179,9 @@ export async function requireAgentCapacity(ctx: Context, board_id: string, max_a
 export const agentNameTaken = () => new DomainError("conflict", "An agent with this name already exists on this board.");
 const leadTaken = () => new DomainError("conflict", "Board already has a lead agent.");
 
+/** The order of all lists of agents. */
+export const agentOrder = newestFirst(agents);
+
 /** Agents of readable boards and main agents of the organization's gateways, newest first. */
 export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promise<Page<AgentRead>> {
   const { organization_id } = ctx.actor.active;
@@ -173,29 +192,42 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
   const ofGateway = query.gateway_id
     ? or(eq(boards.gateway_id, query.gateway_id), and(isNull(agents.board_id), eq(agents.gateway_id, query.gateway_id)))
     : undefined;
-  const where = and(visible, ofBoard, ofGateway);
+  const matches = query.q === undefined ? undefined : agentsWithWords(await listGatewayIds(ctx), query.q);
+  const where = and(visible, ofBoard, ofGateway, matches);
   const from = sql`${agents} join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
   const total = ctx.db.$count(from, where);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "agents",
+      owner: organization_id,
+      order: agentOrder,
       columns: getTableColumns(agents),
       large: LARGE_AGENT_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(agents)
           .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
           .leftJoin(boards, eq(boards.id, agents.board_id))
-          .where(where)
-          .orderBy(desc(agents.created_at), desc(agents.id))
+          .where(and(where, after))
+          .orderBy(...toOrderBy(agentOrder))
           .limit(limit)
           .offset(offset),
     },
     (row) => toAgent(row, ctx.now()),
   );
+}
+
+export const agentsWithWords = (gateway_ids: readonly string[], text: string): SQL =>
+  matchesWords({ table: agents, id: agents.id, vector: agentWords(agents) }, gateway_ids, text);
+
+async function listGatewayIds(ctx: Context<Admin>): Promise<string[]> {
+  const { organization_id } = ctx.actor.active;
+  const rows = await ctx.db.select({ id: gateways.id }).from(gateways).where(eq(gateways.organization_id, organization_id));
+  return rows.map(({ id }) => id);
 }
 
 async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
@@ -253,6 +285,7 @@ export function toAgent(row: AgentRow, now: Date): AgentRead {
     identity_template: row.identity_template,
     soul_template: row.soul_template,
     last_provision_error: row.last_provision_error,
+    requests_per_minute: row.requests_per_minute,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

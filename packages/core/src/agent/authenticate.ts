@@ -21,6 +21,7 @@ const columns = {
   last_seen_at: agents.last_seen_at,
   wake_attempts: agents.wake_attempts,
   checkin_deadline_at: agents.checkin_deadline_at,
+  requests_per_minute: agents.requests_per_minute,
 };
 
 /** The agent that holds this token. Its presence is recorded at once, outside any transaction of the request. */
@@ -50,8 +51,10 @@ const agentByTokenLookup = preparedQuery((db) =>
 );
 
 function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): Agent {
-  const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id } = row;
-  return { type: "agent", agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id, newly_seen };
+  const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead } = row;
+  const { openclaw_session_id, requests_per_minute } = row;
+  const identity = { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id };
+  return { type: "agent", ...identity, requests_per_minute, newly_seen };
 }
 
 /** An app runs one scan at a time, because verifying each row costs as much as a login. */

@@ -4,6 +4,7 @@ import { groupFor } from "../access.ts";
 import type { Admin, Lead } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { isUsableGateway } from "../gateway/target.ts";
@@ -81,5 +82,5 @@ async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: s
   await ctx.db
     .update(agents)
     .set({ heartbeat_config: next, ...changedNow })
-    .where(and(inArray(agents.id, ids), sql`${agents.heartbeat_config} is distinct from ${next}`));
+    .where(and(inArray(agents.id, ids), sql`${agents.heartbeat_config} is distinct from ${next}`, actingAs(ctx)));
 }

@@ -1,8 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
-import { toBoardEventJobs } from "../board-event/board-event.ts";
+import { storeBoardEvents } from "../board-event/board-event.ts";
 import type { Context } from "../context.ts";
-import { type AgentRow, agentNameTaken } from "./agent.ts";
+import { gatewayKind } from "../gateway/target.ts";
+import { type AgentRow, agentNameTaken, initialPlace } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
 import { leadSessionKey } from "../session-key.ts";
@@ -39,7 +40,7 @@ export async function ensureLead(
       name: name?.trim() || NAME,
       is_board_lead: true,
       identity_profile: { ...PROFILE, ...Object.fromEntries(overrides) },
-      openclaw_session_id: leadSessionKey(board.id),
+      ...initialPlace(await gatewayKind(ctx, board), leadSessionKey(board.id)),
       lifecycle_generation: 1,
       ...(await toStoredToken(ctx.settings.token_pepper, auth_token)),
     })
@@ -47,7 +48,7 @@ export async function ensureLead(
     .returning();
   if (created) {
     const { organization_id } = board;
-    const boardEventJobs = toBoardEventJobs(ctx, agentCreatedEvents(organization_id, created));
+    const boardEventJobs = await storeBoardEvents(ctx, agentCreatedEvents(organization_id, created));
     await enqueueProvision(
       ctx,
       created,

@@ -3,6 +3,7 @@ import { recordLateEvent } from "../activity/activity.ts";
 import type { EventType } from "../activity/event-type.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { jobs } from "../job/job.sql.ts";
@@ -23,7 +24,7 @@ export async function lockAgent(ctx: Context, condition: SQL | undefined): Promi
     .select({ ...getTableColumns(agents), organization_id: gateways.organization_id })
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-    .where(condition)
+    .where(and(condition, actingAs(ctx)))
     .for("no key update", { of: agents });
   return row ?? null;
 }

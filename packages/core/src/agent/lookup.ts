@@ -2,6 +2,7 @@ import { and, eq, isNull, type SQL } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Admin, Agent, Lead } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
@@ -66,7 +67,7 @@ export const getAgentForLead = async (ctx: Context<Lead>, board_id: string, agen
 export async function lockHostedAgent(ctx: Context, { agent, gateway }: HostedAgent): Promise<HostedAgent | null> {
   const sameBoard = agent.board_id === null ? isNull(agents.board_id) : eq(agents.board_id, agent.board_id);
   const unmoved = and(eq(agents.id, agent.id), sameBoard, eq(gateways.organization_id, gateway.organization_id));
-  const [locked] = await selectHosted(ctx, unmoved).for("update", { of: agents });
+  const [locked] = await selectHosted(ctx, and(unmoved, actingAs(ctx))).for("update", { of: agents });
   return locked ?? null;
 }
 

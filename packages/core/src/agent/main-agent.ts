@@ -1,6 +1,7 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { mainSessionKey } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { actingActor, actingAs } from "../db/acting-as.ts";
 import { changedNow } from "../db/columns.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { agents } from "./agent.sql.ts";
@@ -31,7 +32,7 @@ export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow
       ...(await toStoredToken(ctx.settings.token_pepper, auth_token)),
     })
     .onConflictDoNothing()
-    .returning();
+    .returning({ ...getTableColumns(agents), acting: actingActor(ctx) });
   if (!created) return false;
   const { organization_id } = gateway;
   await enqueueProvision(ctx, created, { organization_id, user_id: actingUserId(ctx), reset: false, deliver: true, auth_token });
@@ -43,7 +44,11 @@ export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow
  * the gateway's follows it; a custom name stays.
  */
 export async function updateMainAgent(ctx: Context, before: { name: string }, gateway: GatewayRow): Promise<void> {
-  const [main] = await ctx.db.select().from(agents).where(isMainAgentOf(gateway.id)).for("no key update");
+  const [main] = await ctx.db
+    .select()
+    .from(agents)
+    .where(and(isMainAgentOf(gateway.id), actingAs(ctx)))
+    .for("no key update");
   if (!main) return;
   if (main.name === mainAgentName(before) && main.name !== mainAgentName(gateway))
     await ctx.db
@@ -56,6 +61,9 @@ export async function updateMainAgent(ctx: Context, before: { name: string }, ga
 
 /** Deletes the main agent of a gateway that is being deleted, and enqueues its removal from the host. */
 export async function removeMainAgent(ctx: Context, gateway: GatewayRow): Promise<void> {
-  const removed = await ctx.db.delete(agents).where(isMainAgentOf(gateway.id)).returning();
+  const removed = await ctx.db
+    .delete(agents)
+    .where(and(isMainAgentOf(gateway.id), actingAs(ctx)))
+    .returning();
   await enqueueCleanups(ctx, gateway, removed);
 }

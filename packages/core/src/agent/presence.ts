@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, sql } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { changedNow } from "../db/columns.ts";
 import { type AgentStatus, agents } from "./agent.sql.ts";
 
@@ -52,6 +53,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
       .where(
         and(
           eq(agents.id, agent.agent_id),
+          actingAs({ actor: { type: "agent", agent_id: agent.agent_id } }),
           or(
             isOffline,
             isNull(agents.last_seen_at),

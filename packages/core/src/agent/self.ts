@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent as AgentActor } from "../actor.ts";
@@ -6,9 +6,19 @@ import { recordEvent } from "../activity/activity.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { unauthenticated } from "../errors.ts";
+import { toOrderBy } from "../keyset.ts";
 import { type Page, readShortenedPage } from "../page.ts";
 import { Id } from "../wire.ts";
-import { type AgentQuery, type AgentRead, type AgentRow, agentShape, LARGE_AGENT_FIELDS, toAgent } from "./agent.ts";
+import {
+  agentOrder,
+  agentsWithWords,
+  type AgentQuery,
+  type AgentRead,
+  type AgentRow,
+  agentShape,
+  LARGE_AGENT_FIELDS,
+  toAgent,
+} from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 
 export const AgentHealth = z
@@ -29,22 +39,26 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
   const where = and(
     or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
     query.board_id ? eq(agents.board_id, query.board_id) : undefined,
+    query.q === undefined ? undefined : agentsWithWords([ctx.actor.gateway_id], query.q),
   );
   const total = ctx.db.$count(sql`${agents} left join ${boards} on ${boards}.id = ${agents}.board_id`, where);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "peer agents",
+      owner: ctx.actor.agent_id,
+      order: agentOrder,
       columns: getTableColumns(agents),
       large: LARGE_AGENT_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(agents)
           .leftJoin(boards, eq(boards.id, agents.board_id))
-          .where(where)
-          .orderBy(desc(agents.created_at), desc(agents.id))
+          .where(and(where, after))
+          .orderBy(...toOrderBy(agentOrder))
           .limit(limit)
           .offset(offset),
     },

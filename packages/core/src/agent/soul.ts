@@ -51,8 +51,7 @@ async function getOwnAgent(ctx: Context<Agent>, { organization_id }: BoardRow): 
 }
 
 /** Reads SOUL.md from the agent's host. */
-export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<string> {
-  const { agent, gateway } = await getSoulTarget(ctx, board_id, agent_id);
+export async function readHostSoul(ctx: Context, { agent, gateway }: HostedAgent): Promise<string> {
   const host_agent_id = hostAgentId(requireSessionKey(agent));
   requireUsableGateway(gateway);
   const read = withInteractiveHost(ctx, gateway, (host) => readFile(host, host_agent_id, SOUL));
@@ -71,10 +70,11 @@ export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: s
 const stripTools = (text: string): string =>
   extractTools(text) === null ? text : extractOwnContent({ name: SOUL, content: text });
 
-/** Replaces the soul of an agent, on its host first, so that only a text that the host accepted is stored. */
+/** Replaces the soul of an agent, on its host first if it has one, so that only a text that the host accepted is stored. */
 export async function updateSoul(ctx: Context<Lead>, board_id: string, agent_id: string, soul: UpdateSoul): Promise<void> {
   const target = await getAgentForLead(ctx, board_id, agent_id);
   const { agent, gateway } = target;
+  if (gateway.kind === "pull") return storeSoul(ctx, target, soul);
   const host_agent = { id: hostAgentId(requireSessionKey(agent)), is_lead: agent.is_board_lead };
   requireUsableGateway(gateway);
   const file = { name: SOUL, content: soul.content };

@@ -6,6 +6,7 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
@@ -16,6 +17,7 @@ import { agents } from "./agent.sql.ts";
 
 export const AgentStreamQuery = z.object({
   since: Since.describe("Send changes after this time; defaults to now. A Last-Event-ID header takes precedence."),
+  client_id: ClientId,
   board_id: Id.optional().describe("Only agents of this board, without main agents."),
 });
 

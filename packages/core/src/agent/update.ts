@@ -2,7 +2,7 @@ import { and, asc, eq, inArray } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { type Admin, mainSessionKey } from "../actor.ts";
-import { toBoardEventJobs } from "../board-event/board-event.ts";
+import { storeBoardEvents } from "../board-event/board-event.ts";
 import { boards } from "../board/board.sql.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
@@ -10,6 +10,9 @@ import { changedNow } from "../db/columns.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
+import type { GatewayKind } from "../gateway/gateway.sql.ts";
+import { noHost } from "../gateway/pull.ts";
+import { gatewayKind } from "../gateway/target.ts";
 import type { NewJob } from "../job/job.ts";
 import { unassignAgent } from "../task/unassign-agent.ts";
 import { Id } from "../wire.ts";
@@ -21,7 +24,7 @@ import { enqueueCleanup, enqueueHeartbeatConfig, enqueueProvision, enqueueUpdate
 import { agentFor, type HostedAgent, lockHostedAgent } from "./lookup.ts";
 import { mintToken } from "./token.ts";
 
-const { name, heartbeat_config, identity_profile, identity_template, soul_template } = CreateAgent.shape;
+const { name, heartbeat_config, identity_profile, identity_template, soul_template, requests_per_minute } = CreateAgent.shape;
 
 export const UpdateAgent = z
   .object({
@@ -41,6 +44,10 @@ export const UpdateAgent = z
       .unwrap()
       .optional()
       .describe("Text of SOUL.md that replaces the default; blank or null restores the default."),
+    requests_per_minute: requests_per_minute
+      .unwrap()
+      .optional()
+      .describe("Requests that the agent may send in a clock minute, beyond which it gets 429; null removes the limit."),
     status: z.unknown().optional().describe("Rejected: heartbeats set the status."),
   })
   .meta({
@@ -78,6 +85,7 @@ export async function updateAgent(
 /** Where an agent moves to: a board, or with `board` null the place of the main agent of a gateway. */
 interface Destination {
   gateway_id: string;
+  kind: GatewayKind;
   board: BoardRow | null;
 }
 
@@ -88,13 +96,15 @@ async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: Up
   const isMain = agent.board_id === null;
   if (is_gateway_main === true) {
     const gateway_id = board_id ? (await getWritableBoard(ctx, gateway, board_id)).gateway_id : agent.gateway_id;
-    return isMain && gateway_id === agent.gateway_id ? null : { gateway_id, board: null };
+    const kind = await gatewayKind(ctx, { gateway_id, organization_id: gateway.organization_id });
+    if (kind === "pull") throw noHost();
+    return isMain && gateway_id === agent.gateway_id ? null : { gateway_id, kind, board: null };
   }
   if (is_gateway_main === undefined && (isMain || board_id === undefined)) return null;
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   if (board_id === agent.board_id) return null;
   const board = await getWritableBoard(ctx, gateway, board_id);
-  return { gateway_id: board.gateway_id, board };
+  return { gateway_id: board.gateway_id, kind: await gatewayKind(ctx, board), board };
 }
 
 /** A board that the caller may write to, in the organization of the agent. */
@@ -126,7 +136,7 @@ async function lockDestination(
   const board = locked.find(({ id }) => id === requested.board?.id);
   if (!board) throw notFound();
   await requireAgentCapacity(ctx, board.id, board.max_agents);
-  return { gateway_id: board.gateway_id, board };
+  return { gateway_id: board.gateway_id, kind: await gatewayKind(ctx, board), board };
 }
 
 interface UpdatePlan {
@@ -146,9 +156,9 @@ async function applyUpdate(
   const isRelocated = changes.gateway_id !== undefined || changes.openclaw_session_id !== undefined;
   const row = isEmpty(changes)
     ? agent
-    : await storeChanges(ctx, agent, { ...changes, ...(isRelocated ? initialLifecycle(agent) : {}) });
+    : await storeChanges(ctx, agent, { ...changes, ...(isRelocated ? initialLifecycle(agent, destination!.kind) : {}) });
   if (destination) await releaseTasks(ctx, hosted, destination);
-  const boardEventJobs = toBoardEventJobs(
+  const boardEventJobs = await storeBoardEvents(
     ctx,
     agentUpdatedEvents(hosted.gateway.organization_id, { before: agent, after: row, changes }),
   );
@@ -158,20 +168,20 @@ async function applyUpdate(
 }
 
 /** The session of a lead belongs to its board and that of a main agent to its gateway; other agents keep theirs. */
-function toPlacement(agent: AgentRow, { gateway_id, board }: Destination) {
+function toPlacement(agent: AgentRow, { gateway_id, kind, board }: Destination) {
   const isWorker = !agent.is_board_lead && agent.board_id !== null;
   const key = (isWorker && agent.openclaw_session_id) || agentSessionKey(agent.id);
   return {
     gateway_id,
     board_id: board?.id ?? null,
     is_board_lead: false,
-    openclaw_session_id: board ? key : mainSessionKey(gateway_id),
+    openclaw_session_id: kind === "pull" ? null : board ? key : mainSessionKey(gateway_id),
   };
 }
 
-/** State of an agent that moves. Its token stays valid until the new one is written to the new host. */
-const initialLifecycle = (agent: AgentRow) => ({
-  status: "provisioning" as const,
+/** State of an agent that moves. Its token stays valid until a new one is written to the new host, if there is one. */
+const initialLifecycle = (agent: AgentRow, kind: GatewayKind) => ({
+  status: kind === "pull" ? ("ready" as const) : ("provisioning" as const),
   previous_status: null,
   lifecycle_generation: agent.lifecycle_generation + 1,
   wake_attempts: 0,
@@ -215,7 +225,10 @@ async function enqueueRelocation(
   await enqueueCleanup(ctx, gateway, agent, { gateway_stays: true });
 }
 
-/** Rewrites the files when any of their contents may differ. A change of the heartbeat alone needs only a host setting. */
+/**
+ * Rewrites the files when any of their contents may differ. A change of the heartbeat alone needs only a host setting, and
+ * one of the request limit nothing on the host.
+ */
 async function enqueueRefresh(
   ctx: Context<Admin>,
   { gateway: { organization_id } }: HostedAgent,
@@ -223,11 +236,11 @@ async function enqueueRefresh(
   { changes, force, boardEventJobs }: { changes: Partial<AgentRow>; force: boolean; boardEventJobs: readonly NewJob[] },
 ): Promise<void> {
   const { user_id } = ctx.actor;
-  const { heartbeat_config, ...fileChanges } = changes;
+  const { heartbeat_config, requests_per_minute: _limit, ...fileChanges } = changes;
   if (force || !isEmpty(fileChanges)) {
     await enqueueUpdate(ctx, row, { organization_id, user_id, reset: true, force_bootstrap: force }, boardEventJobs);
-  } else if (heartbeat_config !== undefined) {
-    const agent_ids = row.openclaw_session_id ? [row.id] : [];
+  } else {
+    const agent_ids = heartbeat_config !== undefined && row.openclaw_session_id ? [row.id] : [];
     await enqueueHeartbeatConfig(ctx, { gateway_id: row.gateway_id, organization_id }, agent_ids, boardEventJobs);
   }
 }

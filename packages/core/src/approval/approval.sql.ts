@@ -33,6 +33,7 @@ export const approvals = pgTable(
     index("approvals_by_task").on(t.task_id),
     index("approvals_by_agent").on(t.agent_id),
     index("approvals_by_resolver").on(t.resolved_by_user_id),
+    index("approvals_by_decision").on(t.board_id, t.resolved_at).where(sql`resolved_at is not null`).concurrently(),
     index("approvals_by_change").on(t.board_id, t.change_tx, t.change_seq),
     check("approvals_status", isOneOf(t.status, APPROVAL_STATUSES)),
     check("approvals_confidence", sql`${t.confidence} between 0 and 100`),

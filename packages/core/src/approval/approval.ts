@@ -1,6 +1,7 @@
-import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { aggregatedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
@@ -72,6 +73,8 @@ export async function readApproval(ctx: Context, board_id: string, approval_id: 
   return toApproval(row);
 }
 
+export const approvalOrder = newestFirst(approvals);
+
 /** Approvals with their linked tasks in one statement, newest first. */
 export async function readApprovals(ctx: Context, condition: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
   const rows = await readShortened(
@@ -82,7 +85,7 @@ export async function readApprovals(ctx: Context, condition: SQL, page: { limit:
         .select(columns)
         .from(approvals)
         .where(condition)
-        .orderBy(desc(approvals.created_at), desc(approvals.id))
+        .orderBy(...toOrderBy(approvalOrder))
         .limit(page.limit)
         .offset(page.offset ?? 0),
   );

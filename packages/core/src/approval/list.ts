@@ -1,9 +1,8 @@
 import { and, count, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
-import type { User } from "../actor.ts";
-import type { CallerContext, Context } from "../context.ts";
+import type { CallerContext } from "../context.ts";
 import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../page.ts";
-import { type Approval, readApproval, readApprovals } from "./approval.ts";
+import { type Approval, approvalOrder, readApproval, readApprovals } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvals } from "./approval.sql.ts";
 
@@ -22,15 +21,22 @@ export async function listApprovals(ctx: CallerContext, board_id: string, query:
     query.status === undefined ? undefined : eq(approvals.status, query.status),
   )!;
   return readPageAndCount(
+    ctx,
     query,
-    (limit, offset) => readApprovals(ctx, where, { limit, offset }),
+    { name: "approvals", owner: board.id, order: approvalOrder },
+    ({ after, ...page }) => readApprovals(ctx, and(where, after)!, page),
     async () => (await ctx.db.select({ total: count() }).from(approvals).where(where))[0]!.total,
     (approval) => approval,
   );
 }
 
-/** Needs write access: it is read before a decision. */
-export async function getApproval(ctx: Context<User>, board_id: string, approval_id: string): Promise<Approval> {
-  const board = await boardFor(ctx, board_id, "write");
+/** Needs write access when it is read before a decision. */
+export async function getApproval(
+  ctx: CallerContext,
+  board_id: string,
+  approval_id: string,
+  need: "read" | "write",
+): Promise<Approval> {
+  const board = await boardFor(ctx, board_id, need);
   return readApproval(ctx, board.id, approval_id);
 }

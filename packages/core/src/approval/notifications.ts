@@ -1,6 +1,6 @@
 import type { BoardRow } from "../access.ts";
 import type { Context } from "../context.ts";
-import { type NotificationJob, insertNotifications, toNotificationJobs } from "../notification/notification.ts";
+import { type Notification, insertNotifications, toNotifications } from "../notification/notification.ts";
 import { findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { oneLine } from "../wire.ts";
 import type { Approval } from "./approval.ts";
@@ -13,13 +13,14 @@ export async function insertDecisionNotifications(ctx: Context, board: BoardRow,
   const lead = findBoardLead(board, agents);
   const requester = agents.find((agent) => agent.agent_id === agent_id);
   const message = approvalResolvedText(board, approval);
-  const notifications: NotificationJob[] = [];
+  const about = { message, ...(task_id === null ? {} : { task_id }) };
+  const notifications: Notification[] = [];
   if (lead) {
     const eventFields = { organization_id: board.organization_id, board_id: board.id, agent_id: lead.agent_id, task_id };
     const summary = `${oneLine(approval.action_type)} was ${status}`;
     notifications.push(
-      ...toNotificationJobs(lead, {
-        message,
+      ...toNotifications(lead, {
+        ...about,
         sent: { event_type: "approval.lead_notified", ...eventFields, message: `Notified ${lead.name} that ${summary}.` },
         failed: {
           event_type: "approval.lead_notify_failed",
@@ -29,6 +30,6 @@ export async function insertDecisionNotifications(ctx: Context, board: BoardRow,
       }),
     );
   }
-  if (requester && requester !== lead) notifications.push(...toNotificationJobs(requester, { message }));
+  if (requester && requester !== lead) notifications.push(...toNotifications(requester, about));
   return insertNotifications(ctx, notifications);
 }

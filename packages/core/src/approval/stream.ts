@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
+import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
@@ -11,6 +12,7 @@ import { approval_task_links, approvals } from "./approval.sql.ts";
 
 export const ApprovalStreamQuery = z.object({
   since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),
+  client_id: ClientId,
 });
 
 const TaskCounts = z

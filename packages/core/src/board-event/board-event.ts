@@ -3,22 +3,44 @@ import type { Context } from "../context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 import type { BoardEvent, NewBoardEvent } from "../event-bus/board-event.ts";
+import { deliveryWrites, storeDeliveries } from "../subscription/store.ts";
 
-/** The jobs that publish these events; the caller stores them together with the change. Empty when BOARD_EVENTS is off. */
-export function toBoardEventJobs(ctx: Context, events: readonly NewBoardEvent[]): NewJob[] {
+/** The events with the fields that they all have. */
+function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEvent[] {
+  const occurred_at = ctx.now().toISOString();
+  const actor = toEventActor(ctx.actor);
+  return events.map(({ type, ...event }) => {
+    const { organization_id, board_id, ...facts } = event;
+    const envelope = { version: 1, id: crypto.randomUUID(), type, occurred_at, organization_id, board_id, actor };
+    return { ...envelope, ...facts } as BoardEvent;
+  });
+}
+
+/** The jobs that publish these events. Empty when BOARD_EVENTS is off. */
+function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
   if (!ctx.settings.board_events) return [];
-  const envelope = { version: 1, occurred_at: ctx.now().toISOString(), actor: toEventActor(ctx.actor) } as const;
-  return events.map((event) => ({
+  return events.map(({ id, ...payload }) => ({
     kind: "event.publish",
-    payload: { ...envelope, ...event },
-    options: { organization_id: event.organization_id },
+    payload,
+    options: { id, organization_id: payload.organization_id },
   }));
 }
 
-/** The insert of those jobs, to be run in a batch: one statement for any number of events, or no statement. */
-export function insertBoardEvents(ctx: Context, events: readonly NewBoardEvent[]) {
-  const jobs = toBoardEventJobs(ctx, events);
-  return jobs.length > 0 ? [insertJobs(ctx, jobs)] : [];
+/**
+ * Stores deliveries of these events to the subscriptions that match, in the caller's transaction. Returns the jobs that
+ * publish the events; the caller stores them together with its own.
+ */
+export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
+  const events = toBoardEvents(ctx, new_events);
+  await storeDeliveries(ctx, events);
+  return toPublishJobs(ctx, events);
+}
+
+/** The same as writes of a batch: one statement for any number of events and subscriptions. */
+export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]) {
+  const events = toBoardEvents(ctx, new_events);
+  const jobs = toPublishJobs(ctx, events);
+  return [...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []), ...deliveryWrites(ctx, events)];
 }
 
 function toEventActor(actor: Actor): BoardEvent["actor"] {

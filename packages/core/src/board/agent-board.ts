@@ -1,11 +1,12 @@
-import { desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { board_memory, pauseCommandList } from "../memory/memory.sql.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
+import { isPaused } from "../memory/paused.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
+import { Board, boardsWithWords, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -16,29 +17,34 @@ export const AgentBoard = z
   .meta({ id: "AgentBoard", description: "A board as its agents see it." });
 export type AgentBoard = z.infer<typeof AgentBoard>;
 
-/** A board is paused when the newest pause command in its chat is `/pause`. The index `board_memory_commands` finds it. */
-const isPaused = sql<boolean>`coalesce((
-  select lower(trim(memory.content)) = '/pause' from ${board_memory} as memory
-  where memory.board_id = ${boards}.id and memory.is_chat and lower(trim(memory.content)) in (${pauseCommandList})
-  order by memory.created_at desc, memory.id desc limit 1), false)`;
+const boardOrder = newestFirst(boards);
+
+interface AgentBoardQuery extends PageQuery {
+  q?: string | undefined;
+}
 
 /** The boards that the agent works on, newest first, with their state. */
-export function listAgentBoards(ctx: Context<Agent>, query: PageQuery): Promise<Page<AgentBoard>> {
-  const condition = boardsOfAgent(ctx.actor);
+export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
+  const { organization_id } = ctx.actor;
+  const matches = query.q === undefined ? undefined : boardsWithWords(organization_id, query.q);
+  const condition = and(boardsOfAgent(ctx.actor), matches);
   const total = ctx.db.$count(boards, condition);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "boards of an agent",
+      owner: ctx.actor.agent_id,
+      order: boardOrder,
       columns: { ...getTableColumns(boards), paused: isPaused },
       large: LARGE_BOARD_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(boards)
-          .where(condition)
-          .orderBy(desc(boards.created_at), desc(boards.id))
+          .where(and(condition, after))
+          .orderBy(...toOrderBy(boardOrder))
           .limit(limit)
           .offset(offset),
     },

@@ -1,10 +1,11 @@
-import { asc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
 import type { Admin, Member } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
+import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty } from "../wire.ts";
@@ -40,23 +41,32 @@ export type CreateBoardGroup = z.infer<typeof CreateBoardGroup>;
 export const UpdateBoardGroup = z.object(fields).partial().meta({ id: "BoardGroupUpdate" });
 export type UpdateBoardGroup = z.infer<typeof UpdateBoardGroup>;
 
+const groupOrder: SortOrder<BoardGroupRow> = [
+  lowerCaseKey(board_groups.name, ({ name }) => name),
+  idKey(board_groups.id, ({ id }) => id),
+];
+
 /** The groups that the caller may read, by name. */
 export function listBoardGroups(ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> {
   const readable = readableGroups(ctx.actor);
+  const { organization_id } = ctx.actor.active;
   const total = ctx.db.$count(board_groups, readable);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "board groups",
+      owner: organization_id,
+      order: groupOrder,
       columns: getTableColumns(board_groups),
       large: { description: largeText },
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(board_groups)
-          .where(readable)
-          .orderBy(asc(sql`lower(${board_groups.name})`), asc(board_groups.id))
+          .where(and(readable, after))
+          .orderBy(...toOrderBy(groupOrder))
           .limit(limit)
           .offset(offset),
     },

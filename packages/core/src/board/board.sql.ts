@@ -1,8 +1,9 @@
-import { sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { boolean, check, index, integer, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
 import { id, instant, json, timestamps } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
+import { searchVector } from "../db/search-vector.ts";
 
 export const board_groups = pgTable(
   "board_groups",
@@ -21,6 +22,10 @@ export const board_groups = pgTable(
     index("board_groups_by_name").on(t.organization_id, sql`lower(${t.name})`, t.id),
   ],
 );
+
+/** The words by which a board is found. */
+export const boardWords = (t: Record<"organization_id" | "name" | "slug" | "description" | "objective", SQLWrapper>): SQL =>
+  searchVector(t.organization_id, t.name, t.slug, t.description, t.objective);
 
 export const boards = pgTable(
   "boards",
@@ -59,6 +64,7 @@ export const boards = pgTable(
     index("boards_by_name").on(t.organization_id, sql`lower(${t.name})`, t.created_at, t.id),
     index("boards_by_gateway").on(t.gateway_id),
     index("boards_by_group").on(t.board_group_id),
+    index("boards_by_word").using("gin", boardWords(t)).concurrently(),
     check("boards_type", sql`${t.board_type} in ('goal', 'project', 'ops', 'general')`),
     check("boards_goal_source", sql`${t.goal_source} in ('user', 'ai_generated')`),
     check("boards_max_agents", sql`${t.max_agents} >= 0`),

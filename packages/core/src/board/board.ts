@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -8,9 +8,12 @@ import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
+import { ensurePullGateway } from "../gateway/pull.ts";
 import { grantBoardAccess } from "../organization/member.ts";
+import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import { matchesWords } from "../text-search.ts";
 import {
   TextOrNull,
   Id,
@@ -23,10 +26,11 @@ import {
   MAX_SLUG,
   MAX_TEXT,
   NonEmpty,
+  objectCheck,
   valueError,
 } from "../wire.ts";
 import { BoardType } from "./board-type.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import { board_groups, boards, boardWords } from "./board.sql.ts";
 import { requireCompleteGoal } from "./goal.ts";
 import { lockBoard } from "./lock.ts";
 import { notifyBoardUpdated } from "./notifications.ts";
@@ -95,25 +99,38 @@ const fields = {
   max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, not counting the lead."),
 };
 
-export const CreateBoard = z
-  .object({
-    ...fields,
-    slug: fields.slug.default(null),
-    board_group_id: fields.board_group_id.default(null),
-    board_type: fields.board_type.default("goal"),
-    objective: fields.objective.default(null),
-    success_metrics: fields.success_metrics.default(null),
-    target_date: fields.target_date.default(null),
-    goal_confirmed: fields.goal_confirmed.default(false),
-    goal_source: fields.goal_source.default(null),
-    require_approval_for_done: ruleFields.require_approval_for_done.default(true),
-    require_review_before_done: ruleFields.require_review_before_done.default(false),
-    comment_required_for_review: ruleFields.comment_required_for_review.default(false),
-    block_status_changes_with_pending_approval: ruleFields.block_status_changes_with_pending_approval.default(false),
-    only_lead_can_change_status: ruleFields.only_lead_can_change_status.default(false),
-    max_agents: fields.max_agents.default(1),
-  })
-  .meta({ id: "BoardCreate" });
+const CreateFields = z.object({
+  ...fields,
+  gateway_id: Id.nullable().optional().describe("Gateway that runs the board's agents; not needed with `gateway`."),
+  gateway: z
+    .literal("pull")
+    .nullable()
+    .default(null)
+    .describe("`pull` for agents without a host: uses the organization's pull gateway, which is created when missing."),
+  slug: fields.slug.default(null),
+  board_group_id: fields.board_group_id.default(null),
+  board_type: fields.board_type.default("goal"),
+  objective: fields.objective.default(null),
+  success_metrics: fields.success_metrics.default(null),
+  target_date: fields.target_date.default(null),
+  goal_confirmed: fields.goal_confirmed.default(false),
+  goal_source: fields.goal_source.default(null),
+  require_approval_for_done: ruleFields.require_approval_for_done.default(true),
+  require_review_before_done: ruleFields.require_review_before_done.default(false),
+  comment_required_for_review: ruleFields.comment_required_for_review.default(false),
+  block_status_changes_with_pending_approval: ruleFields.block_status_changes_with_pending_approval.default(false),
+  only_lead_can_change_status: ruleFields.only_lead_can_change_status.default(false),
+  max_agents: fields.max_agents.default(1),
+});
+
+/** A board needs a gateway, or the word for one. */
+const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gateway_id }, fail) => {
+  if (gateway === "pull" || typeof gateway_id === "string") return;
+  if (gateway_id === undefined) fail("gateway_id");
+  else if (gateway_id === null) fail("gateway_id", "gateway_id is required");
+});
+
+export const CreateBoard = CreateFields.check(gatewayCheck).meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
 /** Forms send a blank type for "leave it as it is". */
@@ -131,12 +148,20 @@ export type UpdateBoard = z.infer<typeof UpdateBoard>;
 export interface BoardQuery extends PageQuery {
   board_group_id?: string | undefined;
   gateway_id?: string | undefined;
+  q?: string | undefined;
 }
+
+export const boardsWithWords = (organization_id: string, text: string): SQL =>
+  matchesWords({ table: boards, id: boards.id, vector: boardWords(boards) }, [organization_id], text);
+
+const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) => name), ...newestFirst(boards)];
 
 /** The boards that the caller may read, by name. A filter without matches gives an empty page. */
 export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
+  const { organization_id } = ctx.actor.active;
   const condition = and(
     readableBoards(ctx.actor),
+    query.q === undefined ? undefined : boardsWithWords(organization_id, query.q),
     query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
     query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
   );
@@ -145,15 +170,18 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
     ctx,
     query,
     {
+      name: "boards",
+      owner: organization_id,
+      order: boardOrder,
       columns: getTableColumns(boards),
       large: LARGE_BOARD_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(boards)
-          .where(condition)
-          .orderBy(asc(sql`lower(${boards.name})`), desc(boards.created_at), desc(boards.id))
+          .where(and(condition, after))
+          .orderBy(...toOrderBy(boardOrder))
           .limit(limit)
           .offset(offset),
     },
@@ -168,11 +196,13 @@ export async function getBoard(ctx: Context<User | Agent>, board_id: string): Pr
 /** Creates a board. A creator without the right to write to all boards gets the right to write to this one. */
 export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Board> {
   const { organization_id, member_id, all_boards_write } = ctx.actor.active;
+  const { gateway: _gateway, ...fields } = input;
   return transaction(ctx, async (ctx) => {
-    await requireGatewayWithMainAgent(ctx, organization_id, input.gateway_id);
+    const gateway_id = input.gateway_id ?? (await ensurePullGateway(ctx));
+    await requireGatewayWithMainAgent(ctx, organization_id, gateway_id);
     await requireGroup(ctx, organization_id, input.board_group_id);
     requireCompleteGoal(input);
-    const values = { ...input, organization_id };
+    const values = { ...fields, gateway_id, organization_id };
     const row = await insertWithSlug(ctx, "board", values, (slug) =>
       ctx.db
         .insert(boards)

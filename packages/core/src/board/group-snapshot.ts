@@ -6,7 +6,7 @@ import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
 import { readShortened, toShortened, truncatable, withTruncatedFields } from "../large-fields.ts";
 import { arrayLimit } from "../page.ts";
-import { tasks } from "../task/task.sql.ts";
+import { priorityRank, tasks } from "../task/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Task } from "../task/task.ts";
@@ -141,7 +141,8 @@ async function countTasks(ctx: Context, board_ids: string[]): Promise<Map<string
     .select({ board_id: tasks.board_id, status: tasks.status, total: count() })
     .from(tasks)
     .where(inArray(tasks.board_id, board_ids))
-    .groupBy(tasks.board_id, tasks.status);
+    .groupBy(tasks.board_id, tasks.status)
+    .orderBy(tasks.board_id, tasks.status);
   const byBoard = Map.groupBy(rows, (row) => row.board_id);
   return new Map(
     [...byBoard].map(([board_id, counts]) => [board_id, Object.fromEntries(counts.map(({ status, total }) => [status, total]))]),
@@ -149,7 +150,7 @@ async function countTasks(ctx: Context, board_ids: string[]): Promise<Map<string
 }
 
 const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', 'blocked', 'done'], ${tasks.status})`;
-const priorityOrder = sql`coalesce(array_position(array['high', 'medium', 'low'], ${tasks.priority}), 4)`;
+const priorityOrder = priorityRank(tasks.priority);
 
 /**
  * The most urgent tasks of each board. The database ranks them and applies the limit. An answer cannot hold more tasks than

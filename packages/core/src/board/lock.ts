@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import type { BoardGroupRow, BoardRow } from "../access.ts";
 import type { Context } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { notFound } from "../errors.ts";
 import { board_groups, boards } from "./board.sql.ts";
 
@@ -9,7 +10,7 @@ export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow)
   const [row] = await ctx.db
     .select()
     .from(boards)
-    .where(and(eq(boards.id, id), eq(boards.organization_id, organization_id)))
+    .where(and(eq(boards.id, id), eq(boards.organization_id, organization_id), actingAs(ctx)))
     .for("update");
   if (!row) throw notFound();
   return row;
@@ -20,7 +21,7 @@ export async function lockBoardGroup(ctx: Context, { id, organization_id }: Boar
   const [row] = await ctx.db
     .select()
     .from(board_groups)
-    .where(and(eq(board_groups.id, id), eq(board_groups.organization_id, organization_id)))
+    .where(and(eq(board_groups.id, id), eq(board_groups.organization_id, organization_id), actingAs(ctx)))
     .for("update");
   if (!row) throw notFound();
   return row;

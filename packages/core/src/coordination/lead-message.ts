@@ -119,7 +119,8 @@ export function createLeadAndNotify(
     const locked = await lockBoard(ctx, board);
     const lead = await ensureLead(ctx, locked);
     const { organization_id } = locked;
-    if (lead.created) await notify(ctx, { ...lead.agent, organization_id }, notification);
+    if (lead.created)
+      await notify(ctx, { ...lead.agent, agent_id: lead.agent.id, organization_id, gateway_kind: "openclaw" }, notification);
     return lead;
   });
 }

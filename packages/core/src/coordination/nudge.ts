@@ -1,6 +1,10 @@
 import * as z from "zod";
 import type { Lead } from "../actor.ts";
+import { insertEvents } from "../activity/activity.ts";
 import type { Context } from "../context.ts";
+import { runBatch } from "../db/batch.ts";
+import { insertInboxMessages } from "../inbox/message.ts";
+import { NUDGE_KIND } from "../inbox/message-kind.ts";
 import { MAX_TEXT, NonEmpty } from "../wire.ts";
 import { dispatch } from "./dispatch.ts";
 import { getAgentForLead, requireSessionKey } from "../agent/lookup.ts";
@@ -11,12 +15,19 @@ export const Nudge = z
   .meta({ id: "AgentNudge", "x-llm-intent": "agent_nudge", "x-when-to-use": ["Prompting an agent of the board to act now"] });
 export type Nudge = z.infer<typeof Nudge>;
 
-/** Sends a lead's text to an agent of the board unchanged. The agent may reply on its own channel. */
+/** Sends a lead's text to an agent of the board unchanged. On a host the agent may reply on its own channel. */
 export async function nudgeAgent(ctx: Context<Lead>, board_id: string, agent_id: string, { message }: Nudge): Promise<void> {
   const { agent, gateway } = await getAgentForLead(ctx, board_id, agent_id);
+  const { organization_id, agent_id: sender_id } = ctx.actor;
+  const event = { organization_id, board_id, agent_id: sender_id };
+  const subject = `Nudge to ${agent.name}`;
+  if (gateway.kind === "pull") {
+    const nudge = { organization_id, board_id, agent_id: agent.id, kind: NUDGE_KIND, text: message, task_id: null };
+    const sent = { event_type: "agent.nudge.sent" as const, ...event, message: `${subject} sent.` };
+    return runBatch(ctx, [insertInboxMessages(ctx, [nudge]), insertEvents(ctx, [sent])]);
+  }
   const session_key = requireSessionKey(agent);
   requireUsableGateway(gateway);
-  const { organization_id, agent_id: sender_id } = ctx.actor;
   await dispatch(
     ctx,
     gateway,
@@ -24,8 +35,8 @@ export async function nudgeAgent(ctx: Context<Lead>, board_id: string, agent_id:
     {
       sent: "agent.nudge.sent",
       failed: "agent.nudge.failed",
-      subject: `Nudge to ${agent.name}`,
-      event: { organization_id, board_id, agent_id: sender_id },
+      subject,
+      event,
       prefix: "Gateway nudge failed:",
     },
   );

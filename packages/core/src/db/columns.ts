@@ -32,6 +32,9 @@ export const json = customType<{ data: unknown; driverData: unknown }>({
   toDriver: (value) => JSON.stringify(value),
 });
 
+/** The setting of a transaction that names who acts in it, such as `user:<id>`, for the changes feed; see `actingAs`. */
+export const ACTOR_SETTING = "changes.actor";
+
 /** A 64-bit transaction id, which never wraps around. Drivers return it as text. */
 export const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 

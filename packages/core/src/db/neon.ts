@@ -5,6 +5,8 @@ import { type Database, migrationsFolder } from "./database.ts";
 import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
+/** As long as a sandbox usually waits for its next request: to connect again takes longer than to check a connection. */
+const IDLE_MS = 60_000;
 const CHECK_AFTER_IDLE_MS = 1_000;
 const PING_TIMEOUT_MS = 2_000;
 
@@ -78,7 +80,7 @@ export function openNeon(
   const pool = new FreezeSafePool({
     connectionString: url,
     max: options.max ?? 2,
-    idleTimeoutMillis: 5_000,
+    idleTimeoutMillis: IDLE_MS,
     connectionTimeoutMillis: timeouts.connect_ms,
   });
   guardConnections(pool, options.log);

@@ -1,5 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
+import packageFile from "../../package.json" with { type: "json" };
 import { type Log, silentLog } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { guardDisk, requireDiskSpace } from "./disk-guard.ts";
@@ -7,8 +8,17 @@ import { EmbeddedClient } from "./embedded-client.ts";
 import { applyMigrations } from "./migrations.ts";
 import { DatabaseConnectError } from "./pool.ts";
 
-/** Limits the segments of the log that are kept for reuse, which by default may fill a gigabyte. */
-const START_PARAMETERS = [...PGlite.defaultStartParams, "-c", "max_wal_size=128MB", "-c", "min_wal_size=32MB"];
+/** A folder is only made for the same version of the database. */
+export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/pglite"];
+
+/**
+ * Limits the segments of the log that are kept for reuse, which by default may fill a gigabyte, and the memory for pages, since
+ * the system caches the same files.
+ */
+const START_PARAMETERS = [
+  ...PGlite.defaultStartParams,
+  ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB"].flatMap((parameter) => ["-c", parameter]),
+];
 /** An attempt to open the database blocks the process for about a second. */
 const REOPEN_INTERVAL_MS = 5_000;
 

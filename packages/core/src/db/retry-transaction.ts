@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { type Context, transaction } from "../context.ts";
 import { isLockFailure } from "./query-error.ts";
+import { actingActor } from "./acting-as.ts";
 
 /** Shorter than PostgreSQL's `deadlock_timeout` of one second, so that of two transactions in a deadlock this one yields. */
 const LOCK_TIMEOUT_MS = 300;
@@ -16,7 +17,7 @@ export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (
   for (let attempt = 1; ; attempt++) {
     try {
       return await transaction(ctx, async (ctx) => {
-        await ctx.db.execute(sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`);
+        await ctx.db.execute(sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true), ${actingActor(ctx)}`);
         return work(ctx);
       });
     } catch (error) {

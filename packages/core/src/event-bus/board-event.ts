@@ -59,9 +59,21 @@ export const BoardEvent = z.discriminatedUnion("type", [
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 
+/** The names of all board events, to which receivers outside the service can subscribe. */
+export const BOARD_EVENT_TYPES = [
+  "task.created",
+  "task.updated",
+  "task.assigned",
+  "task.completed",
+  "agent.created",
+  "agent.updated",
+  "approval.requested",
+  "approval.resolved",
+] as const satisfies readonly BoardEvent["type"][];
+
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;
 
-/** A board event as its cause provides it; `toBoardEventJobs` adds the other fields. */
+/** A board event as its cause provides it; `board-event/board-event.ts` adds the other fields. */
 export type NewBoardEvent = DistributiveOmit<BoardEvent, "version" | "id" | "occurred_at" | "actor">;
 
 /** Payload of the job that publishes a board event. It has no id, because the event takes the id of the job. */

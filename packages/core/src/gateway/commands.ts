@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
+import { noHost } from "./pull.ts";
 import { findTarget, type TargetQuery } from "./resolve-target.ts";
 
 export const GatewayCommands = z
@@ -44,6 +45,7 @@ const HELLO_TIMEOUT_MS = 5_000;
 /** What the host reports, else the defaults. Only a gateway that the query names must exist. */
 export async function getGatewayCommands(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayCommands> {
   const host = await findTarget(ctx, query);
+  if (host?.stored?.kind === "pull") throw noHost();
   const hello = host && (await ctx.gateways.hello(host.target, { timeout_ms: HELLO_TIMEOUT_MS }).catch(asGatewayError));
   // A failure is not recorded as the gateway's connectivity, because 5 s are too short to call a host unreachable.
   if (!hello || hello instanceof GatewayError) return DEFAULT_COMMANDS;

@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
+import { resumeOwedWork } from "../agent/owed.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
@@ -74,7 +75,7 @@ export async function recordConnectivity(
   error: GatewayError | null,
   started_at: Date = ctx.now(),
 ): Promise<void> {
-  const connected = error === null || !isUnreachable(error);
+  const connected = error === null || !error.is_unreachable;
   // While a host is connected, `last_error` is a warning about its version, which a successful call does not clear.
   if (connected && gateway.connected) return;
   const connectivity = { connected, last_error: connected ? null : toGatewayMessage(error) };
@@ -112,7 +113,9 @@ async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, conne
     .update(gateways)
     .set({ ...connectivity, checked_at: ctx.now() })
     .where(isGateway);
-  if (before.connected !== connectivity.connected) await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
+  if (before.connected === connectivity.connected) return;
+  await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
+  if (connectivity.connected) await resumeOwedWork(ctx, gateway);
 }
 
 /** Records in the activity log that a host was connected or disconnected. */
@@ -136,10 +139,4 @@ export async function trackConnectivity<T>(ctx: Context, gateway: KnownConnectiv
   }
   await recordConnectivity(ctx, gateway, null);
   return result;
-}
-
-/** The connection could not be opened, or it was lost before the response. */
-export function isUnreachable(error: GatewayError): boolean {
-  const { close_code, http_status, system_code, timed_out, unconnected } = error.failure;
-  return unconnected === true || timed_out === true || [close_code, http_status, system_code].some((part) => part != null);
 }

@@ -1,37 +1,46 @@
-import { and, desc, eq, or } from "drizzle-orm";
+import { and, eq, getTableColumns, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../actor.ts";
 import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
 import { agents } from "../agent/agent.sql.ts";
+import { resumeOwedWork } from "../agent/owed.ts";
 import { boards } from "../board/board.sql.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { type Context, transaction } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, valueError } from "../wire.ts";
-import { gateways } from "./gateway.sql.ts";
+import { GATEWAY_KINDS, gateways } from "./gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
+import { hasSeenAgent, insertPullGateway, updatePullGateway } from "./pull.ts";
 import { closeCircuit } from "../job/circuit.ts";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "./connectivity.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
 import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { truncatable } from "../large-fields.ts";
+
+const GatewayKind = z.enum(GATEWAY_KINDS);
 
 export const Gateway = z
   .object({
     id: Id.describe("Id of the gateway."),
     organization_id: Id.describe("Organization that the gateway belongs to."),
     name: z.string().describe("Display name."),
-    url: z.string().describe("WebSocket address of the host."),
-    workspace_root: z.string().describe("Folder on the host that contains the agents' workspaces."),
+    kind: GatewayKind.describe("`openclaw` has a host; the agents of a `pull` gateway come and ask."),
+    url: z.string().describe("WebSocket address of the host; blank without a host."),
+    workspace_root: z.string().describe("Folder on the host that contains the agents' workspaces; blank without a host."),
     disable_device_pairing: z.boolean().describe("Connects as control UI, without a device identity."),
     allow_insecure_tls: z.boolean().describe("Accepts any TLS certificate of a wss host."),
     token: z.string().nullable().describe("The masked gateway token: stars and its last four characters."),
     has_token: z.boolean().describe("Whether a token is stored."),
     version: z.string().nullable().describe("Version the host last reported."),
-    connected: z.boolean().describe("Whether the last call reached the host."),
+    connected: z
+      .boolean()
+      .describe("Whether the last call reached the host; without a host, whether an agent was seen in ten minutes."),
     last_error: z.string().nullable().describe("Why the host is not connected, or a warning about its version."),
     sync_interval_minutes: z
       .int()
@@ -41,7 +50,7 @@ export const Gateway = z
     updated_at: Instant.describe("When the gateway was last changed."),
     ...truncatable,
   })
-  .meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents." });
+  .meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents, or a group of agents that need no host." });
 export type Gateway = z.infer<typeof Gateway>;
 
 const MIN_SYNC_MINUTES = 5;
@@ -63,33 +72,60 @@ const fields = {
     .describe("Interval of the scheduled template sync in minutes; null when it is off."),
 };
 
+const HostGateway = z.object({
+  ...fields,
+  kind: z.literal("openclaw").default("openclaw").describe("A gateway with a host, the default. It cannot be changed."),
+  token: fields.token.default(null),
+  disable_device_pairing: fields.disable_device_pairing.default(false),
+  allow_insecure_tls: fields.allow_insecure_tls.default(false),
+  sync_interval_minutes: fields.sync_interval_minutes.default(null),
+});
+
+const NO_HOST = valueError("a pull gateway has no host");
+const ofHost = { url: fields.url, workspace_root: fields.workspace_root, sync_interval_minutes: fields.sync_interval_minutes };
+
+/** Without a host, nothing about one can be set; an address is ignored. */
+const PullGateway = z.object({
+  name: fields.name,
+  kind: z.literal("pull").describe("For agents that come and ask, without a host. It cannot be changed."),
+  ...z.object(ofHost).partial().shape,
+  token: fields.token.default(null).refine((token) => !token, NO_HOST),
+  disable_device_pairing: fields.disable_device_pairing.default(false).refine((value) => !value, NO_HOST),
+  allow_insecure_tls: fields.allow_insecure_tls.default(false).refine((value) => !value, NO_HOST),
+});
+
+const withKind = (input: unknown) =>
+  typeof input === "object" && input !== null && !("kind" in input) ? { ...input, kind: "openclaw" } : input;
+
 export const CreateGateway = z
-  .object({
-    ...fields,
-    token: fields.token.default(null),
-    disable_device_pairing: fields.disable_device_pairing.default(false),
-    allow_insecure_tls: fields.allow_insecure_tls.default(false),
-    sync_interval_minutes: fields.sync_interval_minutes.default(null),
-  })
+  .preprocess(withKind, z.discriminatedUnion("kind", [HostGateway, PullGateway]))
   .meta({ id: "GatewayCreate" });
 export type CreateGateway = z.infer<typeof CreateGateway>;
 
-export const UpdateGateway = z.object(fields).partial().meta({ id: "GatewayUpdate" });
+export const UpdateGateway = z
+  .object({ ...fields, kind: GatewayKind.describe("The kind that the gateway has; another one is refused.") })
+  .partial()
+  .meta({ id: "GatewayUpdate" });
 export type UpdateGateway = z.infer<typeof UpdateGateway>;
+
+const gatewayOrder = newestFirst(gateways);
 
 /** The organization's gateways, newest first. */
 export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
-  const filter = eq(gateways.organization_id, ctx.actor.active.organization_id);
+  const { organization_id } = ctx.actor.active;
+  const filter = eq(gateways.organization_id, organization_id);
   const total = ctx.db.$count(gateways, filter);
   return readPage(
+    ctx,
     query,
+    { name: "gateways", owner: organization_id, order: gatewayOrder },
     total,
-    (limit, offset) =>
+    ({ after, limit, offset, total }) =>
       ctx.db
-        .select({ item: gateways, total })
+        .select({ item: shownColumns(ctx), total })
         .from(gateways)
-        .where(filter)
-        .orderBy(desc(gateways.created_at), desc(gateways.id))
+        .where(and(filter, after))
+        .orderBy(...toOrderBy(gatewayOrder))
         .limit(limit)
         .offset(offset),
     (row) => toGateway(ctx, row),
@@ -97,13 +133,22 @@ export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Pag
 }
 
 export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promise<Gateway> {
-  return toGateway(ctx, await getGatewayRow(ctx, gateway_id));
+  const [row] = await ctx.db.select(shownColumns(ctx)).from(gateways).where(isOwnGateway(ctx, gateway_id));
+  if (!row) throw notFound();
+  return toGateway(ctx, row);
 }
+
+/** A gateway without a host is connected while one of its agents was seen recently. */
+const shownColumns = (ctx: Context) => ({
+  ...getTableColumns(gateways),
+  connected: sql<boolean>`case when ${gateways.kind} = 'pull' then ${hasSeenAgent(ctx)} else ${gateways.connected} end`,
+});
 
 /** Registers a gateway and creates its main agent. An unreachable host is registered as not connected, with the error. */
 export async function createGateway(ctx: Context<Admin>, input: CreateGateway): Promise<Gateway> {
+  if (input.kind === "pull") return createPullGateway(ctx, input);
   const { token, ...values } = input;
-  const connectivity = await probeGateway(ctx, { ...input, organization_id: ctx.actor.active.organization_id });
+  const connectivity = await probeGateway(ctx, { ...values, token, organization_id: ctx.actor.active.organization_id });
   const sync_due_at = initialSyncDue(ctx.now(), input.sync_interval_minutes);
   return transaction(ctx, async (ctx) => {
     const [row] = await ctx.db
@@ -117,9 +162,18 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
       })
       .returning();
     await createMainAgentIfMissing(ctx, row!);
-    return toGateway(ctx, row!);
+    const gateway = toGateway(ctx, row!);
+    await ctx.recordAnswer?.(ctx, gateway);
+    return gateway;
   });
 }
+
+const createPullGateway = (ctx: Context<Admin>, input: z.infer<typeof PullGateway>): Promise<Gateway> =>
+  transaction(ctx, async (ctx) => {
+    const gateway = toGateway(ctx, await insertPullGateway(ctx, ctx.actor.active.organization_id, input));
+    await ctx.recordAnswer?.(ctx, gateway);
+    return gateway;
+  });
 
 /**
  * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is
@@ -128,6 +182,11 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
  */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
   const stored = await getGatewayRow(ctx, gateway_id);
+  if (input.kind !== undefined && input.kind !== stored.kind) throw new DomainError("invalid", "kind cannot be changed");
+  if (stored.kind === "pull") {
+    await updatePullGateway(ctx, gateway_id, input);
+    return getGateway(ctx, gateway_id);
+  }
   const { token: sentToken, ...sent } = input;
   const storedToken = unsealToken(ctx, stored);
   const keepsToken =
@@ -158,6 +217,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
       await recordConnectivityChange(ctx, row);
     const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;
     if (!(await createMainAgentIfMissing(ctx, row)) && affectsMainAgent) await updateMainAgent(ctx, stored, row);
+    if (connectivity.connected) await resumeOwedWork(ctx, row);
     return toGateway(ctx, row);
   });
 }
@@ -181,18 +241,18 @@ export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<
 }
 
 /**
- * Checks for a board that the gateway belongs to the organization and has the main agent that boards depend on. Locks the
+ * Checks for a board that the gateway belongs to the organization and has the main agent that boards of a host depend on. Locks the
  * gateway, so that it cannot be removed before the caller's transaction ends.
  */
 export async function requireGatewayWithMainAgent(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
   const [row] = await ctx.db
-    .select({ main: agents.id })
+    .select({ kind: gateways.kind, main: agents.id })
     .from(gateways)
     .leftJoin(agents, and(eq(agents.gateway_id, gateways.id), eq(agents.openclaw_session_id, mainSessionKey(gateway_id))))
-    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)))
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id), actingAs(ctx)))
     .for("key share", { of: gateways });
   if (!row) throw new DomainError("invalid", "gateway_id is invalid");
-  if (!row.main)
+  if (!row.main && row.kind !== "pull")
     throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");
 }
 

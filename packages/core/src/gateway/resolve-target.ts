@@ -8,6 +8,7 @@ import { Id, MAX_SECRET, MAX_URL, QueryBoolean, valueError } from "../wire.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { gateways } from "./gateway.sql.ts";
 import { maskToken } from "./mask.ts";
+import { noHost } from "./pull.ts";
 import { type GatewayRow, unsealToken, toTarget } from "./target.ts";
 import { isGatewayUrl } from "../openclaw/url.ts";
 
@@ -49,17 +50,28 @@ export interface ResolvedHost {
 }
 
 /**
- * The host that the query selects: by address, by gateway, by board, else the organization's only gateway. The caller needs
- * access to a board in the query even when another parameter takes precedence. Throws `invalid` when nothing is selected.
+ * The host that the query selects: by address, by gateway, by board, else the organization's only gateway with a host. The caller needs
+ * access to a board in the query even when another parameter takes precedence. Throws `invalid` when nothing is selected, or a gateway without a host.
  */
 export async function resolveTarget(
   ctx: Context<Admin>,
   query: TargetQuery,
   need: "read" | "write" = "read",
 ): Promise<ResolvedHost> {
-  const host = await findTarget(ctx, query, need);
-  if (!host) throw new DomainError("invalid", "board_id, gateway_id or gateway_url is required");
+  const host = await resolveGateway(ctx, query, need);
+  if (host.stored?.kind === "pull") throw noHost();
   return host;
+}
+
+/** The same, also for a gateway without a host. */
+export async function resolveGateway(
+  ctx: Context<Admin>,
+  query: TargetQuery,
+  need: "read" | "write" = "read",
+): Promise<ResolvedHost> {
+  const found = await findTarget(ctx, query, need);
+  if (!found) throw new DomainError("invalid", "board_id, gateway_id or gateway_url is required");
+  return found;
 }
 
 /** Like `resolveTarget`, but returns null when the query selects nothing and there is not exactly one gateway. */
@@ -76,7 +88,11 @@ export async function findTarget(
   if (query.gateway_url) return await resolveByUrl(ctx, query.gateway_url, query);
   const gateway_id = query.gateway_id ?? board?.gateway_id;
   if (gateway_id === undefined) {
-    const [only, another] = await ctx.db.select().from(gateways).where(isOwn).limit(2);
+    const [only, another] = await ctx.db
+      .select()
+      .from(gateways)
+      .where(and(isOwn, eq(gateways.kind, "openclaw")))
+      .limit(2);
     return only && !another ? toStoredHost(ctx, only) : null;
   }
   const [row] = await ctx.db

@@ -6,7 +6,8 @@ import { type HostSession, toHostSessions } from "../host/session.ts";
 import { withTimeout } from "../openclaw/timeout.ts";
 import { cleanText, toGatewayMessage } from "../openclaw/failure.ts";
 import { recordConnectivity, storeConnectivity } from "./connectivity.ts";
-import { type ResolvedHost, resolveTarget, type TargetQuery } from "./resolve-target.ts";
+import { type ResolvedHost, resolveGateway, type TargetQuery } from "./resolve-target.ts";
+import { isPullGatewayConnected } from "./pull.ts";
 import { createSessionMapper, GatewaySession } from "./session-entry.ts";
 import { ensureMainSession } from "./sessions.ts";
 import { checkVersion, fetchVersion, type VersionVerdict } from "../openclaw/version.ts";
@@ -46,7 +47,11 @@ interface HostObservation {
  * the result and not an error (docs/reference/gateways.md#status-answers).
  */
 export async function getGatewayStatus(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayStatus> {
-  const host = await resolveTarget(ctx, query);
+  const host = await resolveGateway(ctx, query);
+  if (host.stored?.kind === "pull") {
+    const connected = await isPullGatewayConnected(ctx, host.stored.id);
+    return { ...NOT_CONNECTED, connected, gateway_url: "", version: null, error: null };
+  }
   const include_main = query.board_id !== undefined;
   const observed: HostObservation = { version: null, verdict: null, sessions: [], main: null, main_error: null };
   const failure = await observeHost(ctx, host, include_main, observed);

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { seal, unseal } from "../seal.ts";
-import { gateways } from "./gateway.sql.ts";
+import { type GatewayKind, gateways } from "./gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
 
@@ -19,9 +19,24 @@ export async function getGatewayRow(ctx: Context<Admin>, gateway_id: string): Pr
   return row;
 }
 
-/** The gateways of all organizations, oldest first, for the operator's tools. */
+interface GatewayRef {
+  gateway_id: string;
+  organization_id: string;
+}
+
+/** The kind of an organization's gateway. Throws `not_found`. */
+export async function gatewayKind(ctx: Context, { gateway_id, organization_id }: GatewayRef): Promise<GatewayKind> {
+  const [row] = await ctx.db
+    .select({ kind: gateways.kind })
+    .from(gateways)
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)));
+  if (!row) throw notFound();
+  return row.kind;
+}
+
+/** The gateways with a host of all organizations, oldest first, for the operator's tools. */
 export const listAllGateways = (ctx: Pick<Context, "db">): Promise<GatewayRow[]> =>
-  ctx.db.select().from(gateways).orderBy(asc(gateways.created_at), asc(gateways.id));
+  ctx.db.select().from(gateways).where(eq(gateways.kind, "openclaw")).orderBy(asc(gateways.created_at), asc(gateways.id));
 
 type GatewayLocation = Pick<GatewayRow, "url" | "workspace_root">;
 

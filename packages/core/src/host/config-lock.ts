@@ -57,8 +57,9 @@ export async function removeOldConfigLocks(ctx: Context): Promise<void> {
     .where(and(orphaned, lt(host_turns.held_until, fromDatabaseNow(0)), lt(host_turns.free_at, fromDatabaseNow(0))));
 }
 
-/** A time by the database's clock, which all processes share. */
-const fromDatabaseNow = (ms: number): SQL => sql`clock_timestamp() + make_interval(secs => ${ms / 1000}::double precision)`;
+/** A time by the database's clock, which all processes share. The columns hold whole milliseconds, and would round up into the future. */
+const fromDatabaseNow = (ms: number): SQL =>
+  sql`date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${ms / 1000}::double precision)`;
 
 /** One statement decides: it inserts the gateway's row, or takes it over when the lock is free and the spacing has passed. */
 async function tryAcquire(ctx: Context, lock: { gateway_id: string; holder: string; held_until: SQL }): Promise<boolean> {

@@ -141,3 +141,10 @@ export function omitKeys({ id, settings }: DesiredEntry, keys: readonly string[]
   const { heartbeat } = settings;
   return { id, settings: without({ ...settings, ...(heartbeat ? { heartbeat: without(heartbeat) } : {}) }) };
 }
+
+/** Replaces the heartbeat target `last` by the one that has the same effect on this host. */
+export function replaceLastTarget({ id, settings }: DesiredEntry, target: string): DesiredEntry {
+  const { heartbeat } = settings;
+  if (heartbeat?.["target"] !== "last") return { id, settings };
+  return { id, settings: { ...settings, heartbeat: { ...heartbeat, target } } };
+}

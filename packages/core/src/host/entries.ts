@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 3;
 /** Delays between retries while a host does not know an agent that it has just created; milliseconds. */
 const UNKNOWN_AGENT_WAITS_MS = [500, 1_000, 2_000, 4_000];
 /** The host's default agent, which must never be removed. */
-const HOST_DEFAULT_AGENT = "main";
+export const HOST_DEFAULT_AGENT = "main";
 
 /** The agents that a host knows. Older hosts report the workspaces only in their configuration. */
 export async function listEntries(host: Host): Promise<HostEntry[]> {
@@ -68,7 +68,8 @@ export async function ensureEntry(
 ): Promise<"present" | "updated" | "created" | "missing"> {
   const entry = findEntry(present ?? (await listEntries(host)), wanted.id);
   if (entry && isUpToDate(entry, wanted)) return "present";
-  if (entry) await updateEntry(host, wanted);
+  // An entry without a name was just added with others, and the host may not know it everywhere yet.
+  if (entry) await updateEntry(host, wanted, entry.name === null ? UNKNOWN_AGENT_WAITS_MS : []);
   else if (create) await createEntry(host, wanted);
   return entry ? "updated" : create ? "created" : "missing";
 }

@@ -25,10 +25,24 @@ export class FetchError extends Error {
   }
 }
 
+export interface PostRequest {
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** The organization that chose the URL; its budget of look-ups counts this one. */
+  organization_id: string;
+}
+
 /** Fetches URLs that users supplied, so implementations must protect against server-side request forgery (SSRF). */
 export interface HttpClient {
   /** GET over https, without credentials. Redirects are returned, not followed. Throws a FetchError. */
   get(url: string, limits: FetchLimits): Promise<HttpResponse>;
+  /** POST to a receiver, under the rules of `checkReceiver`. Redirects are returned, not followed. Throws a FetchError. */
+  post(url: string, request: PostRequest, limits: FetchLimits): Promise<HttpResponse>;
+  /**
+   * Throws a FetchError with `refused_address` unless the URL is https to a public host at port 443, or its host is one whose
+   * private addresses are allowed. A name that does not resolve is accepted, since each `post` checks again.
+   */
+  checkReceiver(url: string, organization_id: string): Promise<void>;
 }
 
 /** Reads the whole body into memory; `max_bytes` of the fetch limits its size. */

@@ -1,19 +1,32 @@
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { type Address, normalizeHost, isPublicAddress, type ResolveName } from "../address.ts";
+import {
+  type Address,
+  type AddressRules,
+  isAllowedPrivately,
+  isNamedIn,
+  isPublicAddress,
+  normalizeHost,
+  type ResolveName,
+} from "../address.ts";
 import { resolveName } from "../dns/resolver.ts";
 import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "./client.ts";
 
 /** Resolves a URL to addresses and a port. Tests replace it, since their servers are on loopback. */
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
 
+/** Resolves the URL of a receiver, which a tenant chose. Throws a FetchError when it must not be posted to. */
+export type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
+
 export interface HttpClientOptions {
   locate?: LocateHost;
+  locateReceiver?: LocateReceiver;
   /** PEM certificates of the authorities to trust instead of the system's. */
   ca?: string;
 }
 
+const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
 /** The addresses of a URL's host, which no tenant chooses. The host is refused when any of them is not public. */
@@ -29,28 +42,83 @@ export const locatePublicHost =
     return { addresses, port: url.port === "" ? HTTPS_PORT : Number(url.port) };
   };
 
+const NO_PRIVATE_ADDRESSES: AddressRules = { allowed_hosts: [], private_addresses_allowed: false };
+const RECEIVER_RULE = "The url must be https, at a public host and port 443";
+const refusedReceiver = () => new FetchError("refused_address", RECEIVER_RULE);
+
+/** The addresses of a receiver: a public host over https at port 443, or any port of a host that the operator allows. */
+export const locateAllowedReceiver =
+  (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
+  async (url, organization_id) => {
+    const isHttpsPort = url.protocol === "https:" && url.port === "";
+    // No address of the host could be allowed, so a name that does not resolve now is refused too.
+    if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
+    const hostname = normalizeHost(url.hostname);
+    const literal = isIP(hostname);
+    const asks_system = isNamedIn(hostname, rules);
+    const found =
+      literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];
+    const isPrivatelyAllowed = found.every(({ address }) => isAllowedPrivately(hostname, address, rules));
+    const isPublic = isHttpsPort && found.every(({ address }) => isPublicAddress(address));
+    if (found.length === 0 || !(isPrivatelyAllowed || isPublic)) throw refusedReceiver();
+    const addresses = found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
+    return { addresses, port: url.port === "" ? defaultPort(url) : Number(url.port) };
+  };
+
+const defaultPort = (url: URL) => (url.protocol === "http:" ? HTTP_PORT : HTTPS_PORT);
+
+/** Also refuses what no rule can allow. */
+function toReceiverUrl(text: string): URL {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (!url || !isHttp || url.username !== "" || url.password !== "") throw refusedReceiver();
+  return url;
+}
+
 /**
  * Fetches over https from public hosts only. A name is resolved once, and the socket connects to an address that was checked,
  * so that a second look-up cannot return another one (DNS rebinding).
  */
-export function createHttpClient({ locate = locatePublicHost(), ca }: HttpClientOptions = {}): HttpClient {
+export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
+  const { locate = locatePublicHost(), locateReceiver = locateAllowedReceiver(), ca } = options;
+  const exchange = async (url: URL, locating: () => ReturnType<LocateHost>, message: Message, limits: FetchLimits) => {
+    const { signal, connected, end } = startTimeouts(limits);
+    try {
+      const { addresses, port } = await untilAborted(locating(), signal);
+      const response = await sendRequest(url, { addresses, port, signal, ca, ...message, onConnect: connected });
+      response.once("close", end);
+      return toResponse(url, response, limits, signal);
+    } catch (error) {
+      end();
+      throw toFetchError(url, error, signal.aborted);
+    }
+  };
   return {
     async get(text, limits) {
       const url = URL.parse(text);
       if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
         throw new FetchError("refused_address", "Only https addresses without credentials are fetched");
-      const { signal, connected, end } = startTimeouts(limits);
-      try {
-        const { addresses, port } = await untilAborted(locate(url), signal);
-        const response = await sendRequest(url, { addresses, port, signal, ca, onConnect: connected });
-        response.once("close", end);
-        return toResponse(url, response, limits, signal);
-      } catch (error) {
-        end();
-        throw toFetchError(url, error, signal.aborted);
-      }
+      return exchange(url, () => locate(url), { method: "GET", headers: {} }, limits);
+    },
+    async post(text, { headers, body, organization_id }, limits) {
+      const url = toReceiverUrl(text);
+      const length = String(Buffer.byteLength(body));
+      const message = { method: "POST" as const, headers: { ...headers, "content-length": length }, body };
+      return exchange(url, () => locateReceiver(url, organization_id), message, limits);
+    },
+    async checkReceiver(text, organization_id) {
+      const url = toReceiverUrl(text);
+      await locateReceiver(url, organization_id).catch((error: unknown) => {
+        if (error instanceof FetchError) throw error;
+      });
     },
   };
+}
+
+interface Message {
+  method: "GET" | "POST";
+  headers: Readonly<Record<string, string>>;
+  body?: string;
 }
 
 /** Aborts after `connect_ms` unless `connected` was called, and after `total_ms` unless `end` was called. */
@@ -67,7 +135,7 @@ function startTimeouts({ connect_ms, total_ms }: FetchLimits) {
   return { signal: controller.signal, connected, end };
 }
 
-interface DialOptions {
+interface DialOptions extends Message {
   addresses: readonly Address[];
   port: number;
   signal: AbortSignal;
@@ -75,7 +143,9 @@ interface DialOptions {
   onConnect(): void;
 }
 
-function sendRequest(url: URL, { addresses, port, signal, ca, ...dial }: DialOptions): Promise<IncomingMessage> {
+function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
+  const isTls = url.protocol === "https:";
+  const request = isTls ? requestHttps : requestHttp;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(
     {
@@ -83,9 +153,10 @@ function sendRequest(url: URL, { addresses, port, signal, ca, ...dial }: DialOpt
       // The name that the certificate must match. TLS allows no address as a server name.
       servername: isIP(normalizeHost(url.hostname)) === 0 ? normalizeHost(url.hostname) : "",
       port,
+      method,
       path: url.pathname + url.search,
       // A compressed body could pass the size limit and expand beyond it.
-      headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination" },
+      headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination", ...headers },
       signal,
       // No keep-alive: a pooled connection could belong to an earlier look-up of the name.
       agent: false,
@@ -98,11 +169,11 @@ function sendRequest(url: URL, { addresses, port, signal, ca, ...dial }: DialOpt
     },
     resolve,
   );
-  outgoing.on("socket", (socket) => socket.once("secureConnect", () => dial.onConnect()));
+  outgoing.on("socket", (socket) => socket.once(isTls ? "secureConnect" : "connect", () => dial.onConnect()));
   outgoing.on("error", reject);
   // A response that switches protocols closes without an error. After any other response this has no effect.
   outgoing.on("close", () => reject(new Error("closed without a response")));
-  outgoing.end();
+  outgoing.end(dial.body);
   return promise;
 }
 

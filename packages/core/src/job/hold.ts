@@ -8,7 +8,7 @@ import { type HeldBy, jobs } from "./job.sql.ts";
 import { isLaneHead, type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
 import { leaseJob } from "./lease.ts";
-import { gatewayIsFree, organizationIsFree, slotLimits } from "./slots.ts";
+import { gatewayIsFree, organizationIsFree, slotLimits, subscriptionIsFree } from "./slots.ts";
 
 /** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
 const FIRST_POLL_MS = 15_000;
@@ -27,7 +27,13 @@ const WAITING: Unleased = { outcome: "waiting" };
 
 const findDue = preparedQuery((db) =>
   db
-    .select({ job: jobs, circuit: gateway_circuits, organization_free: organizationIsFree, gateway_free: gatewayIsFree })
+    .select({
+      job: jobs,
+      circuit: gateway_circuits,
+      organization_free: organizationIsFree,
+      gateway_free: gatewayIsFree,
+      subscription_free: subscriptionIsFree,
+    })
     .from(jobs)
     .leftJoin(gateway_circuits, eq(gateway_circuits.gateway_id, jobs.gateway_id))
     .where(
@@ -52,7 +58,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
     await markUnsent(ctx, eq(jobs.id, id));
     return WAITING;
   }
-  const { job, organization_free, gateway_free } = found;
+  const { job, organization_free, gateway_free, subscription_free } = found;
   const circuit = CIRCUIT_FREE_KINDS.includes(job.kind as JobKind) ? null : found.circuit;
   if (circuit && circuit.retry_at > ctx.now()) {
     // A try that runs now may still succeed, so no job is given up before its end.
@@ -61,6 +67,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
     return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
   }
   if (!organization_free || !gateway_free) return holdJob(ctx, job, gateway_free ? "organization" : "gateway", pollMs(ctx, job));
+  if (!subscription_free) return holdJob(ctx, job, "subscription", pollMs(ctx, job));
   return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
 }
 

@@ -1,12 +1,19 @@
 import { sql } from "drizzle-orm";
-import { bigint, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { bytes, created, id, instant } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { organizations } from "../organization/organization.sql.ts";
+import { subscriptions } from "../subscription/subscription.sql.ts";
 
 export const JOB_STATUSES = ["queued", "running", "done", "dead"] as const;
-/** What a due job waits for: the host of its gateway, or a free slot of its organization or gateway. */
-export type HeldBy = "circuit" | "organization" | "gateway";
+/** What a due job waits for: the host of its gateway, or a free slot of its organization, gateway or subscription. */
+export type HeldBy = "circuit" | "organization" | "gateway" | "subscription";
+
+/** What a done job reports about itself. */
+export interface JobResult {
+  /** The agent that was notified; null when there was none to notify. */
+  agent_id: string | null;
+}
 
 /** The transactional outbox and the state of all background work; docs/job-states.md describes its life cycle. */
 export const jobs = pgTable(
@@ -20,6 +27,7 @@ export const jobs = pgTable(
     /** The queue's fairness group. Null once the organization is deleted: clean-up jobs outlive it. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     gateway_id: uuid().references(() => gateways.id, { onDelete: "set null" }),
+    subscription_id: uuid().references(() => subscriptions.id, { onDelete: "cascade" }),
     payload: jsonb().$type<unknown>().notNull(),
     secret_sealed: bytes(),
     dedupe_key: text(),
@@ -33,9 +41,12 @@ export const jobs = pgTable(
     /** Attempts that ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
-    /** Numbers of the slots that a running job takes of its organization's and gateway's budgets; negative for syncs. */
+    /** Names the request that leased the job, so that it can give the lease back when the answer is lost. */
+    lease_token: uuid(),
+    /** Numbers of the slots that a running job takes of the budgets of its owners; negative for syncs. */
     organization_slot: integer(),
     gateway_slot: integer(),
+    subscription_slot: integer(),
     /** Set while the job is due and held back; `run_at` is then the time of the next try. */
     held_by: text().$type<HeldBy>(),
     held_since: instant(),
@@ -43,6 +54,12 @@ export const jobs = pgTable(
     give_up_at: instant(),
     status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
+    /** What the handler reports about a done job, such as the agent that was notified. */
+    result: jsonb().$type<JobResult>(),
+    /** The job died because its host was unreachable. */
+    unreachable: boolean().notNull().default(false),
+    /** When the return of its host revived the job, which happens once. */
+    revived_at: instant(),
     finished_at: instant(),
     seq: bigint({ mode: "bigint" }).notNull().generatedAlwaysAsIdentity(),
   },
@@ -53,12 +70,17 @@ export const jobs = pgTable(
     // A budget holds across processes: two jobs that take the same slot at the same time collide here.
     uniqueIndex("jobs_organization_slot").on(t.organization_id, t.organization_slot).where(sql`status = 'running'`),
     uniqueIndex("jobs_gateway_slot").on(t.gateway_id, t.gateway_slot).where(sql`status = 'running'`),
+    uniqueIndex("jobs_subscription_slot")
+      .on(t.subscription_id, t.subscription_slot)
+      .where(sql`status = 'running'`)
+      .concurrently(),
+    index("jobs_by_subscription").on(t.subscription_id).where(sql`subscription_id is not null`).concurrently(),
     index("jobs_held").on(t.organization_id, t.gateway_id).where(sql`held_by is not null`),
     index("jobs_lane").on(t.lane, t.seq).where(sql`status in ('queued', 'running')`),
     index("jobs_by_gateway").on(t.gateway_id),
-    index("jobs_by_organization").on(t.organization_id),
+    index("jobs_by_organization_seq").on(t.organization_id, t.seq).concurrently(),
     index("jobs_finished").on(t.status, t.finished_at).where(sql`status in ('done', 'dead')`).concurrently(),
-    check("jobs_held_by", sql`${t.held_by} in ('circuit', 'organization', 'gateway')`),
+    check("jobs_held_by", sql`${t.held_by} in ('circuit', 'organization', 'gateway', 'subscription')`),
     check("jobs_status", sql`${t.status} in ('queued', 'running', 'done', 'dead')`),
   ],
 );

@@ -1,12 +1,12 @@
 import { and, count, desc, eq, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { undoIfLost } from "../db/retry-unavailable.ts";
 import { errorText } from "../log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
-import { gateway_circuits } from "./circuit.sql.ts";
 import { jobs } from "./job.sql.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
@@ -20,8 +20,11 @@ const MAX_DELAY_MS = 15 * 60_000;
 const WAKE_UP_LOST_MS = 30 * 60_000;
 
 export interface EnqueueOptions {
+  /** Chosen by a caller that stores it next to what the job is about. */
+  id?: string;
   organization_id: string;
   gateway_id?: string | null;
+  subscription_id?: string;
   /** Jobs of one lane run one after the other, in the order of enqueueing. */
   lane?: string;
   /** At most one queued or running job has this key; a second one is dropped. */
@@ -73,7 +76,7 @@ export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]) =>
     .onConflictDoNothing();
 
 function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
-  const id = crypto.randomUUID();
+  const { id = crypto.randomUUID() } = options;
   addPendingWakeup(ctx.pendingWakeups, { id, lane: options.lane ?? null });
   return {
     id,
@@ -82,6 +85,7 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs
     lane: options.lane ?? null,
     organization_id: options.organization_id,
     gateway_id: options.gateway_id ?? null,
+    subscription_id: options.subscription_id ?? null,
     dedupe_key: options.dedupe_key ?? null,
     secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
     run_at: options.run_at ?? ctx.now(),
@@ -116,6 +120,8 @@ export interface WakeUp {
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
+  /** The subscription of a delivery, which is a fairness group of its own where the queue is in memory. */
+  subscription_id?: string;
 }
 
 /**
@@ -157,7 +163,7 @@ export async function relayAll(
  */
 export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
   const now = ctx.now();
-  const result = await ctx.db.execute(sql`
+  const take = sql`
     update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
     where id in (
       select id from ${jobs}
@@ -166,10 +172,21 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
         and ${dueAt} <= ${new Date(now.getTime() + MAX_DELAY_MS).toISOString()}::timestamptz
         and ${scope.everything ? isLaneHead : inScope(scope)}
       order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
-    returning id, kind, organization_id,
-      greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`);
-  const rows = rowsOf<Omit<WakeUp, "queue"> & { kind: string }>(result);
-  const wakeUps = rows.map(({ kind, ...wakeUp }): WakeUp => ({ ...wakeUp, queue: queueOf(kind) }));
+    returning id, kind, organization_id, subscription_id,
+      greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`;
+  // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
+  const result = await undoIfLost(
+    () => ctx.db.execute(take),
+    () => markUnsent(ctx, eq(jobs.sent_at, now)),
+  );
+  const rows = rowsOf<Omit<WakeUp, "queue" | "subscription_id"> & { kind: string; subscription_id: string | null }>(result);
+  const wakeUps = rows.map(
+    ({ kind, subscription_id, ...wakeUp }): WakeUp => ({
+      ...wakeUp,
+      queue: queueOf(kind),
+      ...(subscription_id === null ? {} : { subscription_id }),
+    }),
+  );
   if (wakeUps.length === 0) return 0;
   const failed = await send(wakeUps).then(
     (result) => result.failed,
@@ -223,35 +240,4 @@ export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Recor
 /** Jobs with a status, newest first, for operators. */
 export function listJobs(ctx: Pick<Context, "db">, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
   return ctx.db.select().from(jobs).where(eq(jobs.status, status)).orderBy(desc(jobs.seq)).limit(limit);
-}
-
-/** Queues dead jobs again with all their attempts; returns their ids. Without `ids` it takes every dead job. */
-export async function redriveJobs(ctx: Pick<Context, "db" | "now" | "pendingWakeups">, ids?: string[]): Promise<string[]> {
-  // A dedupe key may belong to one live job only. Of several dead jobs with the same key, the latest is queued again.
-  const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
-    select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
-      and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
-  const redriven = await ctx.db
-    .update(jobs)
-    .set({
-      status: "queued",
-      attempts: 0,
-      crashes: 0,
-      run_at: ctx.now(),
-      sent_at: null,
-      lease_until: null,
-      finished_at: null,
-      give_up_at: null,
-    })
-    .where(and(eq(jobs.status, "dead"), ids ? inArray(jobs.id, ids) : undefined, isKeyFree))
-    .returning({ id: jobs.id, gateway_id: jobs.gateway_id });
-  if (redriven.length === 0) return [];
-  const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
-  // The operator has repaired the cause, so the hosts are tried at once.
-  await ctx.db
-    .update(gateway_circuits)
-    .set({ failures: 0, retry_at: ctx.now() })
-    .where(inArray(gateway_circuits.gateway_id, gateway_ids));
-  ctx.pendingWakeups.everything = true;
-  return redriven.map((job) => job.id);
 }

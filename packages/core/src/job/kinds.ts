@@ -17,6 +17,8 @@ export type NotificationPayload = ChatContent & {
   sent?: JobEvent;
   /** Recorded when the job is dead. */
   failed?: JobEvent;
+  /** The task that the text is about. */
+  task_id?: string;
 };
 
 /** Removes an agent from its host. When the gateway is deleted too, the job's secret holds the connection as JSON. */
@@ -80,7 +82,15 @@ export interface JobPayloads {
   "sync.agent": SyncAgentPayload;
   /** Updates the host's configuration once for all agents of a template sync, and ends the run. */
   "sync.finish": { run_id: string };
-  "webhook.notify": { board_id: string; webhook_id: string; payload_id: string };
+  /** The delivery holds the event. The job's `subscription_id` is the owner of its slots. */
+  "subscription.deliver": { subscription_id: string; delivery_id: string };
+  "webhook.notify": {
+    board_id: string;
+    webhook_id: string;
+    payload_id: string;
+    /** Somebody asked to notify the agent once more, so that the host must not take it for the same text. */
+    redelivery?: true;
+  };
 }
 export type JobKind = keyof JobPayloads;
 
@@ -88,15 +98,21 @@ export interface JobRetryPolicy {
   attempts: number;
   first_seconds: number;
   max_seconds: number;
+  /** The waits after each failed attempt, instead of the doubling ones. */
+  waits_seconds?: readonly number[];
+  /** Upper limit for the wait that the failing system asks for; ten minutes when it is left out. */
+  max_retry_after_seconds?: number;
   /** Retries permanent failures too. Without it, a failure that the host calls permanent ends the job. */
   retry_permanent?: true;
+  /** Retries while the host refuses the service, because its operator may be about to approve it. */
+  retry_refusal?: true;
 }
 
 /** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
 export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
-  "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600 },
-  "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300 },
-  "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300 },
+  "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
+  "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
+  "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // While others write to its configuration, a host may call a failure permanent that passes a moment later.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
@@ -112,13 +128,21 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "sync.agent": { attempts: 4, first_seconds: 5, max_seconds: 60 },
   // As for config.heartbeat. Hosts that limit such calls ask for a wait of a minute.
   "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, retry_permanent: true },
+  "subscription.deliver": {
+    attempts: 8,
+    first_seconds: 5,
+    max_seconds: 36_000,
+    waits_seconds: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
+    max_retry_after_seconds: 3_600,
+    retry_permanent: true,
+  },
   "webhook.notify": { attempts: 12, first_seconds: 10, max_seconds: 600, retry_permanent: true },
 };
 
 const JITTER = 0.1;
 
-const secondsAfter = ({ first_seconds, max_seconds }: JobRetryPolicy, attempt: number) =>
-  Math.min(first_seconds * 2 ** (attempt - 1), max_seconds);
+const secondsAfter = ({ first_seconds, max_seconds, waits_seconds }: JobRetryPolicy, attempt: number) =>
+  waits_seconds?.[attempt - 1] ?? Math.min(first_seconds * 2 ** (attempt - 1), max_seconds);
 
 /** Milliseconds to wait after the given failed attempt (the first is 1): exponential backoff with a cap and ±10 % jitter. */
 export function backoff(policy: JobRetryPolicy, attempt: number, random: () => number = Math.random): number {
@@ -150,8 +174,14 @@ export const queueOf = (kind: string): QueueName => QUEUE_BY_KIND[kind] ?? "deli
 /** The kinds of the queue `syncs`. They have their own slots, so that a sync does not delay notifications. */
 export const SYNC_KINDS = Object.keys(QUEUE_BY_KIND).filter((kind) => queueOf(kind) === "syncs");
 
-/** Kinds outside the budgets of running jobs: a probe ends within seconds, and an event goes to the operator's own bus. */
-export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.probe"];
+/**
+ * Kinds outside the budgets of running jobs: a probe ends within seconds, an event goes to the operator's own bus, and
+ * deliveries of subscriptions have their own budgets.
+ */
+export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.probe", "subscription.deliver"];
+
+/** Kinds that a host is owed: once it accepts the service again, those that were given up are done. */
+export const OWED_KINDS: readonly JobKind[] = ["agent.cleanup", "agent.update", "config.heartbeat"];
 
 /** Kinds that run while a circuit is open: the probe closes it, and a wake check counts a host that is down as no check-in. */
 export const CIRCUIT_FREE_KINDS: readonly JobKind[] = ["agent.wake_check", "gateway.probe"];

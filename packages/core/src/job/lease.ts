@@ -1,13 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { and, eq, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
+import { undoIfLost } from "../db/retry-unavailable.ts";
 import { preparedQuery } from "../db/statement-cache.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
-import { hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
+import { freedSlots, hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
 
 /** Attempts to lease a job while other workers take the same slots. */
 const MAX_COLLISIONS = 5;
@@ -29,6 +31,7 @@ const prepareLease = (mayTryHost: SQL) =>
         // The lease of a running job has expired, so its worker has exited.
         crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
         lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
+        lease_token: sql`${sql.placeholder("token")}::uuid`,
         held_by: null,
         held_since: null,
         ...takenSlots,
@@ -53,11 +56,16 @@ const leaseForTrial = prepareLease(sql`true`);
  */
 export async function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
   const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db);
+  const token = randomUUID();
   for (let collisions = 0; collisions < MAX_COLLISIONS; collisions++) {
     const leased_at = ctx.now();
     const lease_until = new Date(leased_at.getTime() + LEASE_MS).toISOString();
     try {
-      const [job] = await lease.execute({ id, now: leased_at.toISOString(), lease_until, ...slotLimits(ctx) });
+      const values = { id, now: leased_at.toISOString(), lease_until, token, ...slotLimits(ctx) };
+      const [job] = await undoIfLost(
+        () => lease.execute(values),
+        () => returnLease(ctx, id, token),
+      );
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);
@@ -67,6 +75,14 @@ export async function leaseJob(ctx: Context, id: string, { is_trial = false } = 
     }
   }
   return undefined;
+}
+
+/** Undoes a lease whose answer was lost with its connection; otherwise its lane would wait until the lease expires. */
+async function returnLease(ctx: Context, id: string, token: string): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ status: "queued", attempts: sql`${jobs.attempts} - 1`, ...freedSlots })
+    .where(and(eq(jobs.id, id), eq(jobs.status, "running"), eq(jobs.lease_token, token)));
 }
 
 /** The fence of this attempt: a worker that leased the job later has raised `attempts`. */

@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
-import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../time.ts";
 import { jobs } from "./job.sql.ts";
+import { removeJobs } from "./remove.ts";
 
 /** Days for which a job is kept after its end. */
 const RETENTION_DAYS = { done: 7, dead: 30 } as const;
@@ -18,13 +18,12 @@ export async function removeOldJobs(ctx: Context): Promise<void> {
 
 async function removeBatch(ctx: Context, status: keyof typeof RETENTION_DAYS, size: number, from: string): Promise<RemovedBatch> {
   const before = addMs(ctx.now(), -RETENTION_DAYS[status] * DAY_MS);
-  const result = await ctx.db.execute(sql`
-    with removed as (
-      delete from ${jobs} where ctid = any (array(
-        select ctid from ${jobs}
-        where status = ${sql.raw(`'${status}'`)} and finished_at >= ${from}::timestamptz and finished_at < ${toTimestamp(before)}
-        order by finished_at limit ${size} for update skip locked))
-      returning finished_at)
-    select count(*)::int as count, max(finished_at)::text as last from removed`);
-  return rowsOf<RemovedBatch>(result)[0]!;
+  return removeJobs<RemovedBatch>(
+    ctx,
+    sql`ctid = any (array(
+      select ctid from ${jobs}
+      where status = ${sql.raw(`'${status}'`)} and finished_at >= ${from}::timestamptz and finished_at < ${toTimestamp(before)}
+      order by finished_at limit ${size} for update skip locked))`,
+    sql`count(*)::int as count, max(finished_at)::text as last`,
+  );
 }

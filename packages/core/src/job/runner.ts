@@ -8,11 +8,11 @@ import { createScopedLog, errorText, stackFrames } from "../log.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { unseal } from "../seal.ts";
 import { endTrial } from "./circuit.ts";
-import type { CompletionWrite, JobHandler, JobHandlers } from "./handler.ts";
+import type { JobHandler, JobHandlers } from "./handler.ts";
 import { isStillQueued, resolveUnleased } from "./hold.ts";
-import { jobs } from "./job.sql.ts";
+import { type JobResult, jobs } from "./job.sql.ts";
 import type { JobRow } from "./job.ts";
-import { backoff, type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+import { backoff, type JobKind, type JobPayloads, type JobRetryPolicy, RETRY_POLICIES } from "./kinds.ts";
 import { isOwnLease, leaseJob, renewLease } from "./lease.ts";
 import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
@@ -68,7 +68,7 @@ export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: st
 
 /** Ends a job whose host was down for all the time in which its attempts would have been made. */
 async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {
-  if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, condition: isStillQueued(job) })))
+  if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, unreachable: true, condition: isStillQueued(job) })))
     ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
   addPendingWakeup(ctx.pendingWakeups, job);
 }
@@ -91,8 +91,13 @@ async function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler
     if (!handler) throw new Error(`No handler for jobs of kind ${job.kind}`);
     if (job.crashes >= MAX_CRASHES) throw new Error(`Worker exited without reporting (crash ${job.crashes} of ${MAX_CRASHES})`);
     const secret = job.secret_sealed ? unseal(ctx.settings.encryption_key, job.secret_sealed) : null;
-    const completionWrite = await handler.run(ctx, job.payload as JobPayloads[JobKind], { id: job.id, lane: job.lane, secret });
-    if (!(await withDatabaseRetry(() => completeJob(ctx, job, completionWrite)))) return;
+    const completion = await handler.run(ctx, job.payload as JobPayloads[JobKind], {
+      id: job.id,
+      lane: job.lane,
+      secret,
+      is_last_attempt: job.attempts >= job.max_attempts,
+    });
+    if (!(await withDatabaseRetry(() => completeJob(ctx, job, completion)))) return;
     ctx.log.info("jobs.done", "Job done", { duration_ms: Math.round(performance.now() - start) });
     recordOutcome("done");
   } catch (thrown) {
@@ -109,12 +114,17 @@ async function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler
   }
 }
 
-async function completeJob(ctx: Context<System>, job: JobRow, completionWrite: CompletionWrite | void): Promise<boolean> {
-  const done = { status: "done", last_error: null } as const;
-  if (!completionWrite) return endJob(ctx, job, done);
+async function completeJob(
+  ctx: Context<System>,
+  job: JobRow,
+  completion: Awaited<ReturnType<AnyHandler["run"]>>,
+): Promise<boolean> {
+  const { result = null, write } = typeof completion === "function" ? { write: completion } : (completion ?? {});
+  const done = { status: "done", last_error: null, result } as const;
+  if (!write) return endJob(ctx, job, done);
   return transaction(ctx, async (ctx) => {
     const ended = await endJob(ctx, job, done);
-    if (ended) await completionWrite(ctx);
+    if (ended) await write(ctx);
     return ended;
   });
 }
@@ -127,7 +137,7 @@ const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as J
 async function endJob(
   ctx: Context,
   job: JobRow,
-  outcome: { status: "done" | "dead"; last_error: string | null },
+  outcome: { status: "done" | "dead"; last_error: string | null; result?: JobResult | null; unreachable?: boolean },
   condition: SQL | undefined = isOwnLease(job),
 ): Promise<boolean> {
   const [ended] = await ctx.db
@@ -144,10 +154,10 @@ async function giveUp(
   ctx: Context<System>,
   job: JobRow,
   handler: AnyHandler | undefined,
-  { reason, condition }: { reason: string; condition?: SQL | undefined },
+  { reason, unreachable, condition }: { reason: string; unreachable: boolean; condition?: SQL | undefined },
 ): Promise<boolean> {
   const isDead = await transaction(ctx, async (ctx) => {
-    if (!(await endJob(ctx, job, { status: "dead", last_error: reason }, condition))) return false;
+    if (!(await endJob(ctx, job, { status: "dead", last_error: reason, unreachable }, condition))) return false;
     await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
     return true;
   });
@@ -164,7 +174,10 @@ async function recordFailure(
 ): Promise<AttemptOutcome | null> {
   const expected = error instanceof ExpectedFailure;
   const reason = errorText(error);
-  const isRetriable = expected && (RETRY_POLICIES[job.kind as JobKind].retry_permanent === true || error.is_transient);
+  // A newer version of the service may have stored a kind that this one does not know.
+  const { retry_permanent, retry_refusal } = (RETRY_POLICIES[job.kind as JobKind] ?? {}) as Partial<JobRetryPolicy>;
+  const isRetriable =
+    expected && (retry_permanent === true || error.is_transient || (retry_refusal === true && error.is_refusal));
   const max_attempts = job.max_attempts + (error instanceof DatabaseUnavailable ? EXTRA_ATTEMPTS : 0);
   if (expected ? isRetriable && job.attempts < max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (!(await scheduleRetry(ctx, job, handler, error))) return null;
@@ -172,7 +185,8 @@ async function recordFailure(
     ctx.log.warn("jobs.attempt_failed", "Job failed; another attempt follows", { error: reason });
     return "retry";
   }
-  return (await giveUp(ctx, job, handler, { reason })) ? "dead" : null;
+  const unreachable = expected && error.is_unreachable;
+  return (await giveUp(ctx, job, handler, { reason, unreachable })) ? "dead" : null;
 }
 
 /** Reschedules the job, and lets the handler record a failure of a host. Handlers do not record our own failures. */
@@ -187,7 +201,9 @@ function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | 
 }
 
 /** Upper limit for the wait that a host asks for. */
-const MAX_RETRY_AFTER_MS = 10 * 60_000;
+const MAX_RETRY_AFTER_SECONDS = 600;
+const maxRetryAfterMs = ({ kind }: JobRow) =>
+  (RETRY_POLICIES[kind as JobKind].max_retry_after_seconds ?? MAX_RETRY_AFTER_SECONDS) * 1000;
 
 /**
  * Returns the job to `queued`. After an expected failure, the relay sends a new wake-up after the backoff. After a crash,
@@ -197,7 +213,7 @@ async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<bo
   const delayMs = (requested_ms: number) =>
     error instanceof DatabaseUnavailable
       ? DATABASE_BACKOFF_MS
-      : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, MAX_RETRY_AFTER_MS));
+      : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, maxRetryAfterMs(job)));
   const retryAt = (requested_ms: number) => new Date(ctx.now().getTime() + delayMs(requested_ms));
   const [rescheduled] = await ctx.db
     .update(jobs)

@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNull, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
+import { subscriptions } from "../subscription/subscription.sql.ts";
 import { jobs } from "./job.sql.ts";
 import type { JobRow } from "./job.ts";
 import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
@@ -26,6 +27,7 @@ interface Budget {
 export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">) => ({
   organization_limit: budgets.organization_running_jobs,
   gateway_limit: budgets.gateway_running_jobs,
+  deliveries_limit: budgets.organization_running_deliveries,
 });
 
 const organizationBudget: Budget = {
@@ -58,8 +60,24 @@ const organizationHasFreeSlot = sql`case when ${jobs}.organization_id is null
 export const organizationIsFree = sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot})`;
 export const gatewayIsFree = sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget)})`;
 
+/** Deliveries to one destination at a time. One that failed or is slow gets them singly, so that it occupies little. */
+const SUBSCRIPTION_SLOTS = 20;
+const subscriptionBudget: Budget = {
+  limit: sql`(select case when throttled then 1 else ${sql.raw(String(SUBSCRIPTION_SLOTS))} end from ${subscriptions}
+    where ${subscriptions}.id = ${jobs}.subscription_id)`,
+  isOwn: sql`other.subscription_id = ${jobs}.subscription_id`,
+  slot: sql`other.subscription_slot`,
+};
+/** All deliveries of an organization. Workers that lease at the same time may exceed it for a moment. */
+const deliveriesAreFree = sql`(${sql.placeholder("deliveries_limit")}::integer = 0 or (select count(*) from ${jobs} as other
+  where other.status = 'running' and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null)
+  < ${sql.placeholder("deliveries_limit")}::integer)`;
+export const subscriptionIsFree = sql<boolean>`(${jobs}.subscription_id is null
+  or (${deliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`;
+
 /** A job that is taken over from a dead worker keeps its slots. */
-export const hasFreeSlots = sql`(${jobs}.status = 'running' or (${organizationIsFree} and ${gatewayIsFree}))`;
+export const hasFreeSlots = sql`(${jobs}.status = 'running'
+  or (${organizationIsFree} and ${gatewayIsFree} and ${subscriptionIsFree}))`;
 
 const keepOr = (own: SQL, free: SQL) =>
   sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
@@ -71,24 +89,26 @@ export const takenSlots = {
     sql`${jobs}.gateway_slot`,
     sql`case when ${jobs}.gateway_id is not null then ${freeSlot(gatewayBudget)} end`,
   ),
+  subscription_slot: sql`case when ${jobs}.status = 'running' then ${jobs}.subscription_slot
+    when ${jobs}.subscription_id is not null then ${freeSlot(subscriptionBudget)} end`,
 };
 
 /** Two workers took the same slot at the same time. */
 export const isSlotCollision = (violated_index: string | null): boolean =>
-  violated_index === "jobs_organization_slot" || violated_index === "jobs_gateway_slot";
+  ["jobs_organization_slot", "jobs_gateway_slot", "jobs_subscription_slot"].includes(violated_index ?? "");
 
 /** The values with which a job stops running. */
-export const freedSlots = { lease_until: null, organization_slot: null, gateway_slot: null } as const;
+export const freedSlots = { lease_until: null, organization_slot: null, gateway_slot: null, subscription_slot: null } as const;
 
 const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
 /** Whether jobs of the organization wait for slots, as a column of the statement that ends a job. */
 export const hasHeldJobs = ({ organization_id }: JobRow) => sql<boolean>`exists (select 1 from ${jobs} as held
-  where held.held_by in ('organization', 'gateway')
+  where held.held_by in ('organization', 'gateway', 'subscription')
     and held.organization_id ${organization_id === null ? sql`is null` : sql`= ${organization_id}`})`;
 
-/** Wakes the oldest job that waits for a slot of the ended job's organization, and of its gateway. */
+/** Wakes the oldest job that waits for a slot of the ended job's organization, of its gateway, and of its subscription. */
 export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
   const isSameQueue = (queueOf(ended.kind) === "syncs" ? inArray : notInArray)(jobs.kind, SYNC_KINDS);
   const oldest = (condition: SQL | undefined) =>
@@ -100,6 +120,9 @@ export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
       .limit(1)
       .for("no key update", { skipLocked: true });
   const ofGateway = ended.gateway_id === null ? sql`false` : eq(jobs.gateway_id, ended.gateway_id);
+  const isDelivery = ended.subscription_id !== null;
+  const heldDelivery = and(eq(jobs.held_by, "subscription"), ofOrganization(ended));
+  const ofSubscription = isDelivery ? eq(jobs.subscription_id, ended.subscription_id!) : sql`false`;
   const woken = await ctx.db
     .update(jobs)
     .set({ run_at: ctx.now(), sent_at: null, held_by: null })
@@ -107,6 +130,8 @@ export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
       or(
         inArray(jobs.id, oldest(and(eq(jobs.held_by, "organization"), ofOrganization(ended)))),
         inArray(jobs.id, oldest(and(eq(jobs.held_by, "gateway"), ofGateway))),
+        inArray(jobs.id, oldest(isDelivery ? heldDelivery : sql`false`)),
+        inArray(jobs.id, oldest(and(eq(jobs.held_by, "subscription"), ofSubscription))),
       ),
     )
     .returning({ id: jobs.id, lane: jobs.lane });

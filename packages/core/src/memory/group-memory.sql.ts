@@ -1,6 +1,12 @@
+import type { SQL, SQLWrapper } from "drizzle-orm";
 import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { board_groups } from "../board/board.sql.ts";
 import { commitOrder, created, id } from "../db/columns.ts";
+import { searchVector } from "../db/search-vector.ts";
+
+/** The words by which an entry is found. */
+export const groupMemoryWords = (t: Record<"board_group_id" | "content", SQLWrapper>): SQL =>
+  searchVector(t.board_group_id, t.content);
 
 export const board_group_memory = pgTable(
   "board_group_memory",
@@ -19,6 +25,7 @@ export const board_group_memory = pgTable(
   (t) => [
     index("board_group_memory_by_group").on(t.board_group_id, t.created_at, t.id),
     index("board_group_memory_by_kind").on(t.board_group_id, t.is_chat, t.created_at, t.id),
+    index("board_group_memory_by_word").using("gin", groupMemoryWords(t)).concurrently(),
     index("board_group_memory_in_commit_order").on(t.board_group_id, t.tx, t.seq),
   ],
 );

@@ -11,7 +11,8 @@ import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull } from "../wire.ts";
 import { notifyGroupChat } from "./chat-notifications.ts";
-import { board_group_memory } from "./group-memory.sql.ts";
+import { board_group_memory, groupMemoryWords } from "./group-memory.sql.ts";
+import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 
 export const GroupMemoryEntry = z
@@ -42,8 +43,10 @@ export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
 
 export const GroupMemoryQuery = pageQuery().extend({
   is_chat: ChatFilter,
+  q: SearchText,
 });
 export interface GroupMemoryQuery extends PageQuery {
+  q?: string | undefined;
   is_chat?: boolean | undefined;
 }
 
@@ -55,6 +58,7 @@ const groupMemory = createMemoryLog({
   table: board_group_memory,
   owner: board_group_memory.board_group_id,
   key: "group-memory",
+  words: groupMemoryWords(board_group_memory),
   large: { content: largeText, tags: largeTexts },
   toEntry: toGroupMemoryEntry,
 });
@@ -74,9 +78,11 @@ export async function listGroupMemoryOfBoard(
   board_id: string,
   query: GroupMemoryQuery,
 ): Promise<Page<GroupMemoryEntry>> {
-  const { limit, offset } = query;
+  const { limit, offset, cursor } = query;
   const { board_group_id } = await boardFor(ctx, board_id, "read");
-  return board_group_id === null ? { items: [], total: 0, limit, offset } : groupMemory.list(ctx, board_group_id, query);
+  if (board_group_id === null && cursor === undefined) return { items: [], total: 0, limit, offset };
+  // A board without a group is the owner of no entry.
+  return groupMemory.list(ctx, board_group_id ?? board_id, query);
 }
 
 export async function createGroupMemoryEntry(

@@ -1,11 +1,14 @@
-import { and, desc, eq, getTableColumns, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import { type Context, transaction } from "../context.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
+import { actingActor } from "../db/acting-as.ts";
 import type { LargeFields } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
+import { matchesWords } from "../text-search.ts";
 import { MAX_NAME, QueryBoolean } from "../wire.ts";
 import type { board_group_memory } from "./group-memory.sql.ts";
 import type { board_memory } from "./memory.sql.ts";
@@ -25,6 +28,8 @@ export const ChatFilter = QueryBoolean.optional().describe("Only chat messages, 
 
 interface MemoryLogQuery extends PageQuery {
   is_chat?: boolean | undefined;
+  /** Words that the entry has. */
+  q?: string | undefined;
 }
 
 interface MemoryLogOptions<Table extends typeof board_memory | typeof board_group_memory, Entry extends object> {
@@ -33,6 +38,8 @@ interface MemoryLogOptions<Table extends typeof board_memory | typeof board_grou
   owner: PgColumn;
   /** The start of the key of the log's streams. */
   key: string;
+  /** The words by which an entry is found. */
+  words: SQL;
   /** The fields that are shortened in a list that would be too large. */
   large: LargeFields;
   toEntry: (row: Table["$inferSelect"]) => Entry;
@@ -43,33 +50,41 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   table,
   owner,
   key,
+  words,
   large,
   toEntry,
 }: MemoryLogOptions<Table, Entry>) {
   // Drizzle cannot infer rows of a table parameter, so queries are typed by the columns that both tables share.
   const shared = table as unknown as typeof board_group_memory;
   const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
+  const listOrder = newestFirst(shared);
   const order = { tx: shared.tx, seq: shared.seq, at: shared.created_at };
   const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
 
   return {
     /** The entries of an owner, newest first. */
     list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
-      const where = and(eq(owner, owner_id), ofKind(query.is_chat), condition);
+      const { is_chat, q } = query;
+      const searched = { table, id: shared.id, vector: words };
+      const matches = q === undefined ? undefined : matchesWords(searched, [owner_id], q);
+      const where = and(eq(owner, owner_id), ofKind(is_chat), matches, condition);
       const total = ctx.db.$count(shared, where);
       return readShortenedPage(
         ctx,
         query,
         {
+          name: key,
+          owner: owner_id,
+          order: listOrder,
           columns: getTableColumns(shared),
           large,
           total,
-          select: (columns, limit, offset) =>
+          select: (columns, { after, limit, offset }) =>
             ctx.db
               .select(columns)
               .from(shared)
-              .where(where)
-              .orderBy(desc(shared.created_at), desc(shared.id))
+              .where(and(where, after))
+              .orderBy(...toOrderBy(listOrder))
               .limit(limit)
               .offset(offset),
         },
@@ -101,7 +116,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
         const [row] = await ctx.db
           .insert(shared)
           .values(entry as typeof board_group_memory.$inferInsert)
-          .returning();
+          .returning({ ...getTableColumns(shared), acting: actingActor(ctx) });
         return fromRow(row);
       };
       if (!notify) return insert(ctx);

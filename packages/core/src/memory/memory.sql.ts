@@ -1,13 +1,18 @@
-import { sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { commitOrder, created, id, json } from "../db/columns.ts";
+import { searchVector } from "../db/search-vector.ts";
 
 /** Chat messages that pause and resume a board, in any case and with only spaces around them. */
 export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
 
 /** The commands as an SQL list. The index and the queries that use it must have the same text. */
 export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${command}'`).join(", "));
+
+/** The words by which an entry is found. */
+export const memoryWords = (t: Record<"board_id" | "memory_key" | "content", SQLWrapper>): SQL =>
+  searchVector(t.board_id, t.memory_key, t.content);
 
 /** Entries are only appended: the newest entry of a key holds its value. */
 export const board_memory = pgTable(
@@ -33,6 +38,7 @@ export const board_memory = pgTable(
     index("board_memory_commands")
       .on(t.board_id, t.created_at, t.id)
       .where(sql`is_chat and lower(trim(content)) in (${pauseCommandList})`),
+    index("board_memory_by_word").using("gin", memoryWords(t)).concurrently(),
     index("board_memory_in_commit_order").on(t.board_id, t.tx, t.seq),
   ],
 );

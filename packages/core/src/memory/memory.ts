@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { and, arrayOverlaps, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import { actorName, type Agent, type User } from "../actor.ts";
@@ -6,12 +6,14 @@ import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { largeJson, largeText, largeTexts, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import { ClientId } from "../stream/client-id.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, valueError } from "../wire.ts";
 import { notifyBoardChat } from "./chat-notifications.ts";
+import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
-import { board_memory } from "./memory.sql.ts";
+import { board_memory, memoryWords } from "./memory.sql.ts";
 
 const MAX_KEY = 200;
 
@@ -53,14 +55,19 @@ export type CreateMemoryEntry = z.infer<typeof CreateMemoryEntry>;
 export const MemoryQuery = pageQuery().extend({
   is_chat: ChatFilter,
   key: z.string().max(MAX_KEY).optional().describe("Only entries of this key."),
+  q: SearchText,
 });
 export interface MemoryQuery extends PageQuery {
   is_chat?: boolean | undefined;
   key?: string | undefined;
+  q?: string | undefined;
+  /** Labels of which the entry has at least one. */
+  tags?: readonly string[] | undefined;
 }
 
 export const MemoryStreamQuery = z.object({
   since: Since,
+  client_id: ClientId,
   is_chat: ChatFilter,
 });
 
@@ -75,6 +82,7 @@ const boardMemory = createMemoryLog({
   table: board_memory,
   owner: board_memory.board_id,
   key: "memory",
+  words: memoryWords(board_memory),
   large: LARGE_MEMORY_FIELDS,
   toEntry: toMemoryEntry,
 });
@@ -82,7 +90,12 @@ const boardMemory = createMemoryLog({
 /** The memory of a board, newest entry first. */
 export async function listMemory(ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> {
   const board = await boardFor(ctx, board_id, "read");
-  return boardMemory.list(ctx, board.id, query, query.key === undefined ? undefined : eq(board_memory.memory_key, query.key));
+  const { key, tags = [] } = query;
+  const condition = and(
+    key === undefined ? undefined : eq(board_memory.memory_key, key),
+    tags.length === 0 ? undefined : arrayOverlaps(board_memory.tags, [...tags]),
+  );
+  return boardMemory.list(ctx, board.id, query, condition);
 }
 
 /** A stream of the entries that are written to a board's memory from now on. */

@@ -7,8 +7,6 @@ import { type Recipient, recipientColumns } from "./recipient.ts";
 
 /** An agent that may work on a board's tasks and is notified about them. */
 export interface BoardAgent extends Recipient {
-  /** Null for the main agent of a gateway. */
-  board_id: string | null;
   is_board_lead: boolean;
 }
 
@@ -18,7 +16,7 @@ export interface BoardAgent extends Recipient {
  */
 export async function readBoardAgents(ctx: Context, board: BoardRow, also_ids: readonly string[] = []): Promise<BoardAgent[]> {
   return ctx.db
-    .select({ ...recipientColumns, board_id: agents.board_id })
+    .select(recipientColumns)
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .where(

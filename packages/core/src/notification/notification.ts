@@ -1,9 +1,12 @@
-import { recordLateEvent } from "../activity/activity.ts";
+import { insertEvents, recordLateEvent } from "../activity/activity.ts";
 import { hostLane } from "../session-key.ts";
-import type { Context } from "../context.ts";
+import { type Context, isInTransaction } from "../context.ts";
+import { runBatch } from "../db/batch.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { findUsableGateway, sendToSession } from "../gateway/send.ts";
-import { enqueue, insertJobs, type NewJob } from "../job/job.ts";
+import { insertInboxMessages, type NewInboxMessage, storeUndelivered } from "../inbox/message.ts";
+import { messageKind } from "../inbox/message-kind.ts";
+import { insertJobs, type NewJob } from "../job/job.ts";
 import type { JobEvent, NotificationPayload } from "../job/kinds.ts";
 import type { ChatContent } from "../openclaw/chat-text.ts";
 import type { Recipient } from "./recipient.ts";
@@ -13,44 +16,78 @@ export type AgentNotification = ChatContent & {
   deliver?: boolean;
   sent?: JobEvent;
   failed?: JobEvent;
+  /** The task that it is about. */
+  task_id?: string;
 };
 
-/** Enqueues a notification of an agent in the caller's transaction. Agents without a session are skipped. */
+/** Tells an agent, in the caller's transaction. Agents of a host without a session are skipped. */
 export async function notify(ctx: Context, recipient: NotificationRecipient, notification: AgentNotification): Promise<void> {
-  for (const { kind, payload, options } of toNotificationJobs(recipient, notification))
-    await enqueue(ctx, kind, payload, options);
+  if (!isInTransaction(ctx)) throw new Error("notify outside a transaction");
+  const writes = insertNotifications(ctx, toNotifications(recipient, notification));
+  if (writes.length > 0) await runBatch(ctx, writes);
 }
 
-type NotificationRecipient = Omit<Recipient, "agent_id">;
+/** The main agent of a gateway can be notified by its session, without knowing its row. */
+type SessionRecipient = Pick<Recipient, "name" | "gateway_id" | "organization_id" | "openclaw_session_id"> & {
+  gateway_kind: "openclaw";
+};
+export type NotificationRecipient = Recipient | SessionRecipient;
 
-/** The job of a notification, for `insertNotifications`; an empty list for an agent without a session. */
-export function toNotificationJobs(
-  { gateway_id, organization_id, name, openclaw_session_id }: NotificationRecipient,
-  notification: AgentNotification,
-) {
+/** A message to an agent that has no host, with the event that records it. */
+interface InboxNotification {
+  kind: "inbox";
+  message: NewInboxMessage;
+  sent?: JobEvent | undefined;
+}
+
+export type Notification = InboxNotification | NewJob<"notice">;
+
+/**
+ * A notification for `insertNotifications`: a job for the session of an agent on a host, a message for the inbox of one
+ * without; an empty list for an agent that can receive neither. The only place that makes this choice.
+ */
+export function toNotifications(recipient: NotificationRecipient, notification: AgentNotification): Notification[] {
+  const { deliver = false, sent, failed, task_id } = notification;
+  const content = toContent(notification);
+  if (recipient.gateway_kind === "pull") {
+    const { organization_id, board_id, agent_id } = recipient;
+    const text = content.command ?? content.message;
+    const message = { organization_id, board_id, agent_id, kind: messageKind(content), text, task_id: task_id ?? null };
+    return [{ kind: "inbox", message, sent }];
+  }
+  const { gateway_id, organization_id, name, openclaw_session_id } = recipient;
   if (!openclaw_session_id) return [];
-  const { deliver = false, sent, failed } = notification;
   const payload: NotificationPayload = {
     gateway_id,
     session_key: openclaw_session_id,
     label: name,
-    ...toContent(notification),
+    ...content,
     deliver,
     ...(sent ? { sent } : {}),
     ...(failed ? { failed } : {}),
+    ...(task_id ? { task_id } : {}),
   };
-  const options = { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) };
-  return [{ kind: "notice", payload, options } satisfies NewJob];
+  return [{ kind: "notice", payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) } }];
 }
 
 /** Exactly one of the two, also in the stored job. */
 const toContent = ({ command, message }: ChatContent): ChatContent => (command ? { command } : { message: message ?? "" });
 
-export type NotificationJob = ReturnType<typeof toNotificationJobs>[number];
-
-/** The insert of notification jobs, for `runBatch`: one statement, or none for an empty list. Each lane keeps this order. */
-export const insertNotifications = (ctx: Context, notification_jobs: readonly NotificationJob[]) =>
-  notification_jobs.length > 0 ? [insertJobs(ctx, notification_jobs)] : [];
+/**
+ * The inserts of notifications, for `runBatch`: none for an empty list. Each lane and each inbox keeps this order. What is in
+ * an inbox has arrived, so its event is recorded with it.
+ */
+export function insertNotifications(ctx: Context, notifications: readonly Notification[]) {
+  const jobs = notifications.filter((one) => one.kind === "notice");
+  const received = notifications.filter((one) => one.kind === "inbox");
+  const events = received.flatMap(({ sent }) => sent ?? []);
+  const messages = received.map(({ message }) => message);
+  return [
+    ...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []),
+    ...(messages.length > 0 ? [insertInboxMessages(ctx, messages)] : []),
+    ...(events.length > 0 ? [insertEvents(ctx, events)] : []),
+  ];
+}
 
 /** Sends the text. The job's id is the idempotency key, so a retry sends no second message. Does nothing without a gateway. */
 export const sendNotification: JobHandler<"notice"> = {
@@ -62,7 +99,11 @@ export const sendNotification: JobHandler<"notice"> = {
     await sendToSession(ctx, gateway, { ...fields, ...toContent(notification) });
     if (sent) return (ctx) => recordNotificationEvent(ctx, sent);
   },
-  async onDead(ctx, { failed }) {
+  async onDead(ctx, notification) {
+    const { gateway_id, session_key, task_id = null, failed } = notification;
+    const content = toContent(notification);
+    const text = content.command ?? content.message;
+    await storeUndelivered(ctx, { gateway_id, session_key, kind: messageKind(content), text, task_id });
     if (failed) await recordNotificationEvent(ctx, failed);
   },
 };

@@ -1,12 +1,15 @@
-import { and, asc, eq, isNotNull, type SQL } from "drizzle-orm";
+import { and, asc, eq, isNotNull, or, type SQL } from "drizzle-orm";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { type GatewayKind, gateways } from "../gateway/gateway.sql.ts";
 
-/** An agent that a notification is for. Without a session it cannot receive one. */
+/** An agent that a notification is for. It receives it in its inbox, or in its session when its gateway has a host. */
 export interface Recipient {
   agent_id: string;
+  /** Null for a main agent. */
+  board_id: string | null;
+  gateway_kind: GatewayKind;
   name: string;
   gateway_id: string;
   organization_id: string;
@@ -18,6 +21,8 @@ export type BoardRecipient = Recipient & { board_id: string; board_name: string;
 /** Columns of a recipient, for a select from `agents` joined with `gateways`. */
 export const recipientColumns = {
   agent_id: agents.id,
+  board_id: agents.board_id,
+  gateway_kind: gateways.kind,
   name: agents.name,
   is_board_lead: agents.is_board_lead,
   openclaw_session_id: agents.openclaw_session_id,
@@ -25,13 +30,13 @@ export const recipientColumns = {
   organization_id: gateways.organization_id,
 };
 
-/** Agents with a session on the boards that match the condition, oldest first. */
+/** Agents with a session or an inbox alone, on the boards that match the condition, oldest first. */
 export async function listRecipients(ctx: Context, condition: SQL): Promise<BoardRecipient[]> {
   return ctx.db
     .select({ ...recipientColumns, board_id: boards.id, board_name: boards.name })
     .from(agents)
     .innerJoin(boards, eq(boards.id, agents.board_id))
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-    .where(and(condition, isNotNull(agents.openclaw_session_id)))
+    .where(and(condition, or(isNotNull(agents.openclaw_session_id), eq(gateways.kind, "pull"))))
     .orderBy(asc(agents.created_at), asc(agents.id));
 }

@@ -105,7 +105,13 @@ const MAIN_SESSION_LABEL = "Gateway Agent";
 export const notifyMainAgent = (ctx: Context, { gateway_id, organization_id }: BoardRow, message: string): Promise<void> =>
   notify(
     ctx,
-    { name: MAIN_SESSION_LABEL, gateway_id, organization_id, openclaw_session_id: mainSessionKey(gateway_id) },
+    {
+      gateway_kind: "openclaw",
+      name: MAIN_SESSION_LABEL,
+      gateway_id,
+      organization_id,
+      openclaw_session_id: mainSessionKey(gateway_id),
+    },
     { message },
   );
 

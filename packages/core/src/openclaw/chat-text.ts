@@ -66,7 +66,7 @@ const areStopWords = (words: readonly string[]): boolean => words.every((word) =
 /** Whether a text has no other words than those, apart from brackets and senders' names that hosts skip. */
 function asksToStop(text: string): boolean {
   const words = withoutBrackets(text)
-    .split(/[\n\r]|\\[nr]/)
+    .split(/[\n\r\u2028\u2029]|\\[nr]/)
     .flatMap((line) => {
       const parts = line.split(":");
       const last = wordsOf(parts.pop());

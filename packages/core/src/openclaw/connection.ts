@@ -3,6 +3,7 @@ import { type ClientOptions, WebSocket } from "ws";
 import { type Address, LookupLimitError, type ResolveName } from "../address.ts";
 import { type AddressRules, resolveHost } from "./address.ts";
 import type { GatewayHello, GatewayTarget } from "./client.ts";
+import { toConnectMessage } from "./failure.ts";
 import { GatewayError } from "./gateway-error.ts";
 import { withTimeout } from "./timeout.ts";
 import type { Device } from "./device.ts";
@@ -89,7 +90,7 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, o
   } catch (error) {
     rpc.close(closedLocally());
     if (!(error instanceof GatewayError)) throw error;
-    throw new GatewayError(error.message, { ...error.failure, unconnected: true });
+    throw new GatewayError(toConnectMessage(error), { ...error.failure, unconnected: true });
   }
 }
 

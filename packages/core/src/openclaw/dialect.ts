@@ -16,6 +16,11 @@ export interface HostDialect {
   clears_bootstrap: boolean;
   /** Settings that newer hosts no longer know; a patch with one of them is refused as a whole. */
   unsupported_heartbeat_keys: readonly string[];
+  /**
+   * Written instead of the heartbeat target `last`. Newer hosts skip the heartbeats of an agent that no channel has reached
+   * yet, unless its target says that nothing is to be delivered.
+   */
+  last_heartbeat_target: string;
 }
 
 const PROTOCOL_3: HostDialect = {
@@ -26,6 +31,7 @@ const PROTOCOL_3: HostDialect = {
   abort_wait_ms: 5_000,
   clears_bootstrap: false,
   unsupported_heartbeat_keys: [],
+  last_heartbeat_target: "last",
 };
 
 const PROTOCOL_4: HostDialect = {
@@ -35,6 +41,7 @@ const PROTOCOL_4: HostDialect = {
   crashes_on_deleting_active_agent: false,
   clears_bootstrap: true,
   unsupported_heartbeat_keys: ["includeReasoning"],
+  last_heartbeat_target: "none",
 };
 
 /**

@@ -1,9 +1,12 @@
+import { asRecord } from "./frame.ts";
 import { GatewayError } from "./gateway-error.ts";
 
 /** Longest text of a host that is shown, in characters. */
 const TEXT_LIMIT = 500;
 const AUTHENTICATION_HINT =
-  "Gateway authentication failed. Check the gateway token and this service's scopes and device approval on the host.";
+  "Gateway authentication failed. Check the gateway token (gateway.auth.token in the host's openclaw.json) and this service's scopes and device approval on the host.";
+/** The host names the request by which its operator can approve this service. */
+const PAIRING_REQUIRED = /^pairing required.*?\(request ([\w-]{1,64})\)$/i;
 
 /** Removes control characters and surrounding white space from a host's text and cuts it to 500 characters. */
 export function cleanText(text: string): string {
@@ -22,7 +25,16 @@ export function toGatewayMessage(error: unknown): string {
   if (scope !== undefined) {
     return `Gateway access is missing required scope \`${scope}\`. Set up device authentication or give the token this scope on the host.`;
   }
+  const request_id = PAIRING_REQUIRED.exec(text)?.[1];
+  if (request_id !== undefined) return `${text}. Run \`openclaw devices approve ${request_id}\` on the host.`;
   return /unauthorized|forbidden/i.test(text) ? AUTHENTICATION_HINT : text;
+}
+
+/** Names the pairing request in the text of a refusal, because jobs store only the text. */
+export function toConnectMessage({ message, failure }: GatewayError): string {
+  const { requestId } = asRecord(failure.details) ?? {};
+  const isNamed = typeof requestId === "string" && /^[\w-]{1,64}$/.test(requestId) && /^pairing required/i.test(message);
+  return isNamed ? `${message} (request ${requestId})` : message;
 }
 
 /** The host speaks no protocol that this client offers; a new token or device approval would not help. */

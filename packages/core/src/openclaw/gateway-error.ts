@@ -34,6 +34,18 @@ export class GatewayError extends ExpectedFailure {
   override get is_transient(): boolean {
     return isTransient(this);
   }
+
+  /** The host did not accept the connection: its token, its pairing or its settings must be changed first. */
+  override get is_refusal(): boolean {
+    const { unconnected, refused_address } = this.failure;
+    return unconnected === true && !refused_address && !this.is_transient;
+  }
+
+  /** The connection could not be opened, or it was lost before the response. */
+  override get is_unreachable(): boolean {
+    const { close_code, http_status, system_code, timed_out, unconnected } = this.failure;
+    return unconnected === true || timed_out === true || [close_code, http_status, system_code].some((part) => part != null);
+  }
 }
 
 const TRANSIENT_CODES = new Set(

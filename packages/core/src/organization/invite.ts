@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { seal, unseal } from "../seal.ts";
 import { Id, Instant, NonEmpty, valueError } from "../wire.ts";
@@ -51,22 +52,24 @@ const TOKEN_BYTES = 24;
 /** The digest that finds an invite by its token. It needs no key, because tokens are random. */
 export const digestInviteToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
+const inviteOrder = newestFirst(organization_invites);
+
 /** The open invites of the organization, newest first. */
 export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page<Invite>> {
-  const isOpen = and(
-    eq(organization_invites.organization_id, ctx.actor.active.organization_id),
-    isNull(organization_invites.accepted_at),
-  );
+  const { organization_id } = ctx.actor.active;
+  const isOpen = and(eq(organization_invites.organization_id, organization_id), isNull(organization_invites.accepted_at));
   const total = ctx.db.$count(organization_invites, isOpen);
   return readPage(
+    ctx,
     query,
+    { name: "invites", owner: organization_id, order: inviteOrder },
     total,
-    (limit, offset) =>
+    ({ after, limit, offset, total }) =>
       ctx.db
         .select({ item: organization_invites, total })
         .from(organization_invites)
-        .where(isOpen)
-        .orderBy(desc(organization_invites.created_at), desc(organization_invites.id))
+        .where(and(isOpen, after))
+        .orderBy(...toOrderBy(inviteOrder))
         .limit(limit)
         .offset(offset),
     (row) => toInvite(ctx, row),

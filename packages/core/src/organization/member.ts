@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Member as MemberActor } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey, toOrderBy } from "../keyset.ts";
 import { truncatable, withTruncatedFields } from "../large-fields.ts";
 import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
@@ -58,20 +59,32 @@ type AccessRow = typeof organization_board_access.$inferSelect;
 
 const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
+/** Of each nullable column, whether it is null comes first, so that every key has a value. */
+const memberOrder: SortOrder<Member> = [
+  booleanKey(sql`(${users.email} is null)`, ({ user }) => user?.email == null),
+  lowerCaseKey(sql`coalesce(${users.email}, '')`, ({ user }) => user?.email ?? ""),
+  booleanKey(sql`(${users.name} is null)`, ({ user }) => user?.name == null),
+  textKey(sql`coalesce(${users.name}, '')`, ({ user }) => user?.name ?? ""),
+  idKey(organization_members.id, ({ id }) => id),
+];
+
 /** The organization's members by e-mail address; members without an address come last. */
 export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
-  const condition = eq(organization_members.organization_id, ctx.actor.active.organization_id);
+  const { organization_id } = ctx.actor.active;
+  const condition = eq(organization_members.organization_id, organization_id);
   return readPageAndCount(
+    ctx,
     query,
-    async (limit, offset) =>
+    { name: "members", owner: organization_id, order: memberOrder },
+    async ({ after, limit, offset }) =>
       readBoardAccess(
         ctx,
         await ctx.db
           .select(memberColumns)
           .from(organization_members)
           .innerJoin(users, eq(users.id, organization_members.user_id))
-          .where(condition)
-          .orderBy(asc(sql`lower(${users.email})`), asc(users.name), asc(organization_members.id))
+          .where(and(condition, after))
+          .orderBy(...toOrderBy(memberOrder))
           .limit(limit)
           .offset(offset),
       ),

@@ -3,6 +3,7 @@ import type { User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError } from "../errors.ts";
+import { removeAnswersOfUser } from "../idempotency/retention.ts";
 import { lockUser } from "./lock.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 import { removeOrganization } from "./remove.ts";
@@ -23,6 +24,7 @@ export async function removeUser(ctx: Context<User>): Promise<void> {
       throw ownerRequiredError();
     for (const { organization_id } of memberships.filter(({ others }) => others === 0))
       await removeOrganization(ctx, organization_id);
+    await removeAnswersOfUser(ctx, user_id);
     await ctx.db.delete(users).where(eq(users.id, user_id));
   });
 }

@@ -3,10 +3,12 @@ import type { Admin } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { enqueueCleanups } from "../agent/jobs.ts";
 import { boards } from "../board/board.sql.ts";
+import { removeChangesOf } from "../change/retention.ts";
 import type { Context } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { removeAnswersOfOrganization } from "../idempotency/retention.ts";
 import { removeOrganizationJobs } from "../job/job.ts";
 import { tasks } from "../task/task.sql.ts";
 import { lockOrganization } from "./lock.ts";
@@ -29,6 +31,7 @@ export async function removeOrganization(ctx: Context, organization_id: string):
   await quiesce(ctx, organization_id);
   await lockOrganization(ctx, organization_id, "update");
   await removeOrganizationJobs(ctx, organization_id);
+  await removeAnswersOfOrganization(ctx, organization_id);
   // The lock keeps new agents from being created on a gateway after its agents were read.
   const organizationGateways = await ctx.db
     .select()
@@ -41,6 +44,7 @@ export async function removeOrganization(ctx: Context, organization_id: string):
     await enqueueCleanups(ctx, gateway, gatewayAgents);
   }
   await ctx.db.delete(organizations).where(eq(organizations.id, organization_id));
+  await removeChangesOf(ctx, organization_id);
 }
 
 /**

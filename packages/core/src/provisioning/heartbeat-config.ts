@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, ne, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import type { DesiredEntry } from "../host/config.ts";
@@ -11,12 +11,16 @@ import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import type { AgentRow } from "../agent/agent.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "../agent/heartbeat-config.ts";
+import { jobs } from "../job/job.sql.ts";
+import type { JobKind } from "../job/kinds.ts";
 import { toEntryId, workspacePath } from "../session-key.ts";
 
 /** Covers a restart of the host. Longer outages are left to the next attempt of the job. */
 const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };
 /** Time limit of the first contact in milliseconds, longer than a restart takes. */
 const CONNECT_MS = 1_500;
+/** The kinds of jobs that write an agent's settings after its files. */
+const WAITING_KINDS: JobKind[] = ["agent.provision", "agent.update"];
 
 /** Writes the stored heartbeat settings to the host configuration. Removed agents are skipped. */
 export const configureHeartbeats: JobHandler<"config.heartbeat"> = {
@@ -42,6 +46,34 @@ async function listDesiredEntries(ctx: Context, gateway: GatewayRow, agent_ids: 
     .from(agents)
     .where(and(inArray(agents.id, agent_ids), eq(agents.gateway_id, gateway.id), isNotNull(agents.openclaw_session_id)))
     .orderBy(asc(agents.created_at), asc(agents.id));
+  return rows.map((agent) => toDesiredEntry(gateway, agent));
+}
+
+/** Most agents that one change of a configuration includes, as its frame must not exceed what the oldest hosts accept. */
+const MAX_WAITING = 200;
+
+/**
+ * The settings of the agents that wait to be provisioned or updated on the gateway's host. Hosts allow few changes of their
+ * configuration in a minute, so the first of these agents brings those of the others with it.
+ */
+export async function listWaitingEntries(ctx: Context, gateway: GatewayRow, except_id: string): Promise<DesiredEntry[]> {
+  const waiting = ctx.db
+    .select({ agent_id: sql<string>`(${jobs.payload} ->> 'agent_id')::uuid` })
+    .from(jobs)
+    .where(and(eq(jobs.gateway_id, gateway.id), inArray(jobs.kind, WAITING_KINDS), inArray(jobs.status, ["queued", "running"])));
+  const rows = await ctx.db
+    .select({ name: agents.name, openclaw_session_id: agents.openclaw_session_id, heartbeat_config: agents.heartbeat_config })
+    .from(agents)
+    .where(
+      and(
+        inArray(agents.id, waiting),
+        ne(agents.id, except_id),
+        eq(agents.gateway_id, gateway.id),
+        isNotNull(agents.openclaw_session_id),
+      ),
+    )
+    .orderBy(asc(agents.created_at), asc(agents.id))
+    .limit(MAX_WAITING);
   return rows.map((agent) => toDesiredEntry(gateway, agent));
 }
 

@@ -4,6 +4,7 @@ import type { CompletionWrite, JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import type { DesiredEntry } from "../host/config.ts";
 import { configureEntries } from "../host/configure.ts";
+import { findEntry, HOST_DEFAULT_AGENT, type HostEntry, listEntries } from "../host/entries.ts";
 import { isMissingSession, toGatewayMessage } from "../openclaw/failure.ts";
 import { createDeadline } from "../host/deadline.ts";
 import { type Host, openReachableHost } from "../host/open.ts";
@@ -13,7 +14,7 @@ import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import type { ProvisionPayload } from "../job/kinds.ts";
 import { readSubjects } from "../template/subject.ts";
 import { isBelowMinimum, placeOnHost } from "./write-files.ts";
-import { toDesiredEntry } from "./heartbeat-config.ts";
+import { listWaitingEntries, toDesiredEntry } from "./heartbeat-config.ts";
 import { readAgentToken } from "./host-token.ts";
 import {
   beginProvision,
@@ -119,8 +120,11 @@ async function provisionOnHost(
   const [subject] = await readSubjects(ctx, gateway, [agent.id], payload.user_id);
   if (subject?.agent.lifecycle_generation !== agent.lifecycle_generation) throw new Superseded();
   const { secret } = work;
+  const findWaiting = () => listWaitingEntries(ctx, gateway, agent.id);
+  const present = await addWaitingEntries(host, toDesiredEntry(gateway, subject.agent), findWaiting);
   const { files, problem } = await placeOnHost(ctx, host, subject, {
     create: true,
+    present,
     findToken: async () => ({
       ...(secret ? { token: secret, problem: null } : await readAgentToken(ctx, host, subject.agent)),
       is_new: secret !== null,
@@ -134,7 +138,7 @@ async function provisionOnHost(
   if (files === null) throw new GatewayError(problem, { retryable: false });
   if (files.error) throw new GatewayError(files.error, { retryable: false });
   const { warnings } = files;
-  const refused_keys = await configureEntry(host, toDesiredEntry(gateway, subject.agent));
+  const refused_keys = await configureEntry(host, toDesiredEntry(gateway, subject.agent), findWaiting);
   if (refused_keys.length > 0 || warnings.length > 0)
     ctx.log.info("agent.provisioned_partially", "Host accepted only part of an agent", {
       agent_id: agent.id,
@@ -147,10 +151,32 @@ async function provisionOnHost(
   return { problem, woken_at };
 }
 
+/**
+ * When several agents wait for their first entries on a host, adds all of them in one change of its configuration instead
+ * of one call for each. Returns the host's entries. A host without any of our entries lists its default agent only
+ * implicitly, and such a change would remove it.
+ */
+async function addWaitingEntries(
+  host: Host,
+  entry: DesiredEntry,
+  findWaiting: () => Promise<readonly DesiredEntry[]>,
+): Promise<readonly HostEntry[]> {
+  const present = await listEntries(host);
+  const isMissing = ({ id }: DesiredEntry) => findEntry(present, id) === undefined;
+  if (!isMissing(entry) || !present.some(({ id }) => id !== HOST_DEFAULT_AGENT)) return present;
+  if (!(await findWaiting()).some(isMissing)) return present;
+  await configureEntry(host, entry, findWaiting);
+  return listEntries(host);
+}
+
 /** Makes a rate limit that outlasts this attempt retryable, so the job's next attempt waits for it. */
-async function configureEntry(host: Host, entry: DesiredEntry): Promise<string[]> {
+async function configureEntry(
+  host: Host,
+  entry: DesiredEntry,
+  findWaiting: () => Promise<readonly DesiredEntry[]>,
+): Promise<string[]> {
   try {
-    return await configureEntries(host, [entry]);
+    return await configureEntries(host, [entry], findWaiting);
   } catch (error) {
     if (!(error instanceof GatewayError) || (error.failure.retry_after_ms ?? null) === null) throw error;
     throw new GatewayError(error.message, { ...error.failure, retryable: true });

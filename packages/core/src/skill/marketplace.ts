@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { largeObject, largeText, readShortened, toShortened } from "../large-fields.ts";
-import { readPageAndCount } from "../page.ts";
+import { countUnlessLast } from "../page.ts";
 import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
@@ -67,8 +67,10 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   if (limit === undefined) return { cards: (await read(MAX_CARDS, 0)).map(toCard), page: null };
   const ownAndMatching = and(eq(marketplace_skills.organization_id, ctx.actor.active.organization_id), where);
   const counted = () => ctx.db.select({ total: count() }).from(marketplace_skills).where(ownAndMatching);
-  const { items, ...page } = await readPageAndCount({ limit, offset }, read, async () => (await counted())[0]!.total, toCard);
-  return { cards: items, page };
+  const page = { limit, offset };
+  const rows = await read(limit, offset);
+  const total = await countUnlessLast(page, rows, async () => (await counted())[0]!.total);
+  return { cards: rows.map(toCard), page: { ...page, total } };
 }
 
 /** Condition for the skills of a pack: their URL is the URL of the pack or below it. */

@@ -48,16 +48,17 @@ export interface Follower extends Reader {
 }
 
 /**
- * Where a stream starts: after the last event of the client, else with the rows since a time, else now. A cursor above all
+ * Where a stream starts: at `after`, else after the last event of the client, else with the rows since a time, else now. A cursor above all
  * transactions is from another database and is ignored, since it would skip all rows for a long time. Also returns the
  * horizon, below which rows can be read immediately.
  */
 export async function startPosition(
   ctx: Context,
-  { last_event_id, since }: { last_event_id: string | null; since: Date | null },
+  { after = null, last_event_id, since }: { after?: Cursor | null; last_event_id: string | null; since: Date | null },
 ): Promise<{ position: StreamPosition; horizon: bigint }> {
   const { horizon, xmax } = await readHorizon(ctx);
   const now = { tx: horizon, seq: 0n };
+  if (after) return { position: { after, since: null, isLive: false }, horizon };
   const cursor = last_event_id === null ? null : (parseEventId(last_event_id)?.cursor ?? null);
   if (cursor && !isAfter(cursor, { tx: xmax, seq: 0n }))
     return { position: { after: cursor, since: null, isLive: false }, horizon };

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { and, asc, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
 import { type Context, transaction } from "../context.ts";
 import { errorText } from "../log.ts";
-import { admitStream, type StreamOwner } from "./admission.ts";
+import { type AddedStream, admitStream } from "./admission.ts";
 import { stream_leases } from "./lease.sql.ts";
 import type { StreamRegistry } from "./registry.ts";
 
@@ -43,8 +43,8 @@ export function createLeaseRegistry(
   }
 
   return {
-    async acquire(ctx, owner) {
-      const id = await insertLease(ctx, owner, max_seconds + GRACE_SECONDS);
+    async acquire(ctx, added) {
+      const id = await insertLease(ctx, added, max_seconds + GRACE_SECONDS);
       const controller = new AbortController();
       if (held.size === 0) timer = setInterval(() => void abortEvicted(), check_ms).unref();
       held.set(id, controller);
@@ -65,8 +65,8 @@ export function createLeaseRegistry(
 }
 
 /** Decides under a lock on the caller and then on the organization, so that streams opened at the same time are counted. */
-function insertLease(ctx: Context, owner: StreamOwner, seconds: number): Promise<string> {
-  const { caller_id, organization_id } = owner;
+function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise<string> {
+  const { caller_id, organization_id } = added;
   return transaction(ctx, async (ctx) => {
     const lockOf = (name: string) => sql`pg_advisory_xact_lock(hashtextextended(${`streams of ${name}`}, 0))`;
     await ctx.db.execute(sql`select ${lockOf(caller_id)}, ${lockOf(organization_id ?? caller_id)}`);
@@ -79,14 +79,15 @@ function insertLease(ctx: Context, owner: StreamOwner, seconds: number): Promise
         id: stream_leases.id,
         caller_id: stream_leases.caller_id,
         organization_id: stream_leases.organization_id,
+        client_key: stream_leases.client_key,
       })
       .from(stream_leases)
       .where(and(counted, gt(stream_leases.expires_at, fromDatabaseNow(0))))
       .orderBy(asc(stream_leases.opened_at), asc(stream_leases.id));
-    const evicted = admitStream(open, owner, ctx.settings.budgets);
+    const evicted = admitStream(open, added, ctx.settings.budgets);
     if (evicted.length > 0) await ctx.db.delete(stream_leases).where(inArray(stream_leases.id, evicted));
     const id = randomUUID();
-    await ctx.db.insert(stream_leases).values({ id, ...owner, expires_at: fromDatabaseNow(seconds) });
+    await ctx.db.insert(stream_leases).values({ id, ...added, expires_at: fromDatabaseNow(seconds) });
     return id;
   });
 }

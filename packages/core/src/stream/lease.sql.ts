@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { pgTable, uuid } from "drizzle-orm/pg-core";
+import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "../db/columns.ts";
 
 /**
@@ -11,6 +11,8 @@ export const stream_leases = pgTable("stream_leases", {
   /** The user or the agent. */
   caller_id: uuid().notNull(),
   organization_id: uuid(),
+  /** A digest of the client's id and of what it follows; null for a client without an id. */
+  client_key: text(),
   opened_at: instant().notNull().default(sql`clock_timestamp()`),
   expires_at: instant().notNull(),
 });

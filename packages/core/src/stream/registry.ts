@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "../context.ts";
-import { admitStream, type OpenStream, type StreamOwner } from "./admission.ts";
+import { type AddedStream, admitStream, type OpenStream } from "./admission.ts";
 
 /** The place of an open stream within the budgets of its owner. */
 export interface StreamLease {
@@ -13,21 +13,21 @@ export interface StreamLease {
 /** Counts the open streams. */
 export interface StreamRegistry {
   /** Throws `limited` when the budgets leave no place. */
-  acquire(ctx: Context, owner: StreamOwner): Promise<StreamLease>;
+  acquire(ctx: Context, added: AddedStream): Promise<StreamLease>;
 }
 
 /** Counts the streams of this process, which notices at once when a client has gone. */
 export function createProcessRegistry(): StreamRegistry {
   const open = new Map<string, OpenStream & { controller: AbortController }>();
   return {
-    async acquire({ settings }, owner) {
-      for (const id of admitStream([...open.values()], owner, settings.budgets)) {
+    async acquire({ settings }, added) {
+      for (const id of admitStream([...open.values()], added, settings.budgets)) {
         open.get(id)!.controller.abort();
         open.delete(id);
       }
       const id = randomUUID();
       const controller = new AbortController();
-      open.set(id, { ...owner, id, controller });
+      open.set(id, { ...added, id, controller });
       return {
         evicted: controller.signal,
         async release() {

@@ -5,7 +5,6 @@ import type { Context } from "../context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import type { HostEntry } from "../host/entries.ts";
 import type { Host } from "../host/open.ts";
-import { isUnreachable } from "../gateway/connectivity.ts";
 import { replaceSecretsInLane } from "../job/claim.ts";
 import type { TemplateSubject } from "../template/subject.ts";
 import { placeOnHost, type PlacementToken } from "../provisioning/write-files.ts";
@@ -74,7 +73,7 @@ async function readTokenOrProblem(ctx: Context, host: Host, { agent }: TemplateS
   try {
     return await readAgentToken(ctx, host, agent);
   } catch (error) {
-    if (!(error instanceof GatewayError) || isUnreachable(error)) throw error;
+    if (!(error instanceof GatewayError) || error.is_unreachable) throw error;
     return { token: null, problem: unreadableTokenMessage(agent) };
   }
 }

@@ -3,7 +3,7 @@ import { type Context, transaction } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
-import { isUnreachable, recordConnectivity } from "../gateway/connectivity.ts";
+import { recordConnectivity } from "../gateway/connectivity.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { abandonJobs, endJobs, addWaitingLanes, releaseJobs, claimJobs } from "../job/claim.ts";
 import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finalize.ts";
@@ -124,7 +124,7 @@ async function finalizeInline(ctx: Context, work: InlineRun, signal: AbortSignal
     return await (findings ? completeRun(findings) : asUnfinished(abandonJobs(ctx, [job_id], afterMs(IN_FLIGHT_PATCH_MS))));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    if (!isUnreachable(error)) return asUnfinished(releaseJobs(ctx, [job_id], afterMs(error.failure.retry_after_ms ?? 0)));
+    if (!error.is_unreachable) return asUnfinished(releaseJobs(ctx, [job_id], afterMs(error.failure.retry_after_ms ?? 0)));
     await recordConnectivity(ctx, { ...gateway, connected: true }, error);
     return completeRun(toUnfinishedFindings(toGatewayMessage(error), run, synced));
   }

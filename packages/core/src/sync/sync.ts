@@ -3,14 +3,20 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { getGatewayRow } from "../gateway/target.ts";
 import { LIMITS, syncInline } from "./inline.ts";
+import { skipSync } from "./pull.ts";
 import { findRun, listRunAgents, startRun } from "./run.ts";
 import type { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "./result.ts";
 import { toRun } from "./run-result.ts";
 
-/** Starts a template sync that jobs carry out, and returns its run. */
-export async function startSync(ctx: Context<Admin>, gateway_id: string, query: SyncQuery): Promise<TemplateSyncRun> {
+/** Starts a template sync that jobs carry out, and returns its run; the result at once when there is no host. */
+export async function startSync(
+  ctx: Context<Admin>,
+  gateway_id: string,
+  query: SyncQuery,
+): Promise<TemplateSyncResult | TemplateSyncRun> {
   const gateway = await getGatewayRow(ctx, gateway_id);
   const options = { ...query, user_id: ctx.actor.user_id };
+  if (gateway.kind === "pull") return skipSync(ctx, gateway, options);
   return toRun(await startRun(ctx, gateway, { cause: "request", options }), []);
 }
 
@@ -33,6 +39,7 @@ export async function syncTemplates(
 ): Promise<TemplateSyncResult | TemplateSyncRun> {
   const gateway = await getGatewayRow(ctx, gateway_id);
   const options = { ...query, user_id: ctx.actor.user_id };
+  if (gateway.kind === "pull") return skipSync(ctx, gateway, options);
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limits.answer_ms);
   try {

@@ -3,7 +3,6 @@ import type { Context } from "../context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { type HostEntry, listEntries } from "../host/entries.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
-import { isUnreachable } from "../gateway/connectivity.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { claimJobs } from "../job/claim.ts";
 import { readSubjects, type TemplateSubject } from "../template/subject.ts";
@@ -75,7 +74,7 @@ export async function processTargets(
       if (!signal.aborted) addResult(target, outcome, subject);
     } catch (error) {
       if (!(error instanceof GatewayError) || signal.aborted) throw error;
-      if (isUnreachable(error)) unreachable.set(target, error);
+      if (error.is_unreachable) unreachable.set(target, error);
       else if (!isTemporaryConflict(error)) addResult(target, toFailedOutcome(toGatewayMessage(error)), subject);
       in_progress.delete(target);
     }

@@ -1,10 +1,12 @@
-import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin, Member } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify } from "../wire.ts";
@@ -74,8 +76,13 @@ const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${
 const columns = { ...getTableColumns(tags), task_count };
 type Row = typeof tags.$inferSelect & { task_count: number };
 
+const tagOrder: SortOrder<Pick<Row, "name" | "created_at" | "id">> = [
+  lowerCaseKey(tags.name, ({ name }) => name),
+  timeKey(tags.created_at, ({ created_at }) => created_at),
+  idKey(tags.id, ({ id }) => id),
+];
 /** The order of all lists of tags. */
-export const byName = [asc(sql`lower(${tags.name})`), asc(tags.created_at), asc(tags.id)];
+export const byName = toOrderBy(tagOrder);
 
 /** A tag of another organization is not found. */
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
@@ -83,20 +90,24 @@ const tagCondition = (ctx: Context<Member>, tag_id: string) =>
 
 /** The tags of the active organization, by name. */
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
-  const inOrganization = eq(tags.organization_id, ctx.actor.active.organization_id);
+  const { organization_id } = ctx.actor.active;
+  const inOrganization = eq(tags.organization_id, organization_id);
   const total = ctx.db.$count(tags, inOrganization);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "tags",
+      owner: organization_id,
+      order: tagOrder,
       columns,
       large: { description: largeText },
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(tags)
-          .where(inOrganization)
+          .where(and(inOrganization, after))
           .orderBy(...byName)
           .limit(limit)
           .offset(offset),
@@ -125,7 +136,11 @@ export async function createTag(ctx: Context<Admin>, input: CreateTag): Promise<
 export function updateTag(ctx: Context<Admin>, tag_id: string, input: UpdateTag): Promise<Tag> {
   return transaction(ctx, async (ctx) => {
     const condition = tagCondition(ctx, tag_id);
-    const [stored] = await ctx.db.select(columns).from(tags).where(condition).for("update", { of: tags });
+    const [stored] = await ctx.db
+      .select(columns)
+      .from(tags)
+      .where(and(condition, actingAs(ctx)))
+      .for("update", { of: tags });
     if (!stored) throw notFound();
     const slug = input.slug === undefined ? stored.slug : slugify(input.slug ?? input.name ?? stored.name, "tag");
     const changes = changedFields(stored, { ...input, slug });
@@ -139,8 +154,11 @@ export function updateTag(ctx: Context<Admin>, tag_id: string, input: UpdateTag)
 
 /** Removes the tag. The database also removes it from every task. */
 export async function removeTag(ctx: Context<Admin>, tag_id: string): Promise<void> {
-  const removed = await ctx.db.delete(tags).where(tagCondition(ctx, tag_id)).returning({ id: tags.id });
-  if (removed.length === 0) throw notFound();
+  await transaction(ctx, async (ctx) => {
+    const condition = and(tagCondition(ctx, tag_id), actingAs(ctx));
+    const removed = await ctx.db.delete(tags).where(condition).returning({ id: tags.id });
+    if (removed.length === 0) throw notFound();
+  });
 }
 
 function toTag(row: Row): Tag {

@@ -1,5 +1,5 @@
 import type { BoardRow } from "../access.ts";
-import { type Agent, actorColumns, type User } from "../actor.ts";
+import { type Agent, actorColumns, type System, type User } from "../actor.ts";
 import type { EventType, NewActivityEvent } from "../activity/event-type.ts";
 import type { BoardAgent } from "../notification/board-agents.ts";
 import type { TaskRow } from "./status-rules.ts";
@@ -8,7 +8,7 @@ type TaskSnapshot = Pick<TaskRow, "id" | "title" | "status" | "assigned_agent_id
 
 /** An event about a task. `task_id` is null for a task that has been removed. */
 export const taskEvent = (
-  actor: User | Agent,
+  actor: User | Agent | System,
   board: Pick<BoardRow, "id" | "organization_id">,
   task_id: string | null,
   event_type: EventType,
@@ -39,7 +39,11 @@ interface TaskChange {
 }
 
 /** The events of a change, in order (docs/reference/tasks.md#events-of-a-task). The caller adds `task.created`. */
-export function changeEvents(actor: User | Agent, board: BoardRow, { before, after, agents }: TaskChange): NewActivityEvent[] {
+export function changeEvents(
+  actor: User | Agent | System,
+  board: BoardRow,
+  { before, after, agents }: TaskChange,
+): NewActivityEvent[] {
   const { title, status, priority } = after;
   const event = (type: EventType, message: string) => taskEvent(actor, board, after.id, type, message);
   const assignee = agents.find(({ agent_id }) => agent_id === after.assigned_agent_id);

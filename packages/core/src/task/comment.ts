@@ -1,17 +1,20 @@
-import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
 import { type EventRow, insertEvents } from "../activity/activity.ts";
-import type { CallerContext } from "../context.ts";
+import { type CallerContext, transaction } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { parseMentions } from "../mention.ts";
 import { readBoardAgents } from "../notification/board-agents.ts";
 import { insertNotifications } from "../notification/notification.ts";
-import { largeText, largeTexts, truncatable } from "../large-fields.ts";
+import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
+import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
+import { needsRenewal, renewalByComment } from "./lease.ts";
+import { requireFence } from "./lease-state.ts";
 import { commentNotifications } from "./notifications.ts";
 import { taskCondition } from "./task.ts";
 import { tasks } from "./task.sql.ts";
@@ -53,6 +56,20 @@ export const CreateComment = z
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
+const commentCondition = (board_id: string, task_id: string) =>
+  and(
+    eq(activity_events.task_id, task_id),
+    eq(activity_events.board_id, board_id),
+    // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
+    sql`${activity_events.event_type} = 'task.comment'`,
+  );
+
+const commentOrder: SortOrder<EventRow> = [
+  timeKey(activity_events.created_at, ({ created_at }) => created_at),
+  integerKey(activity_events.seq, ({ seq }) => seq),
+  idKey(activity_events.id, ({ id }) => id),
+];
+
 /** The comments on a task, oldest first. */
 export async function listComments(
   ctx: CallerContext,
@@ -61,34 +78,48 @@ export async function listComments(
   query: PageQuery,
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
-  const where = and(
-    eq(activity_events.task_id, task_id),
-    eq(activity_events.board_id, board.id),
-    // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
-    sql`${activity_events.event_type} = 'task.comment'`,
-  );
+  const where = commentCondition(board.id, task_id);
   const total = ctx.db.$count(activity_events, where);
   const page = await readShortenedPage(
     ctx,
     query,
     {
+      name: "comments",
+      owner: task_id,
+      order: commentOrder,
       columns: getTableColumns(activity_events),
       large: LARGE_COMMENT_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(activity_events)
-          .where(where)
-          .orderBy(asc(activity_events.created_at), asc(activity_events.seq), asc(activity_events.id))
+          .where(and(where, after))
+          .orderBy(...toOrderBy(commentOrder))
           .limit(limit)
           .offset(offset),
     },
     toComment,
   );
   // Where there are comments, there is a task: only an empty page needs the check.
-  if (page.total === 0) await requireTask(ctx, board, task_id);
+  if (page.items.length === 0) await requireTask(ctx, board, task_id);
   return page;
+}
+
+/** The latest comments on a task, oldest first. The caller has checked the access to the board. */
+export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
+  const rows = await readShortened(
+    ctx,
+    { fields: getTableColumns(activity_events), large: LARGE_COMMENT_FIELDS, max_rows: limit },
+    (columns) =>
+      ctx.db
+        .select(columns)
+        .from(activity_events)
+        .where(commentCondition(board_id, task_id))
+        .orderBy(desc(activity_events.created_at), desc(activity_events.seq), desc(activity_events.id))
+        .limit(limit),
+  );
+  return rows.toReversed().map((row) => toShortened(row, toComment));
 }
 
 /**
@@ -100,30 +131,53 @@ export async function createComment(
   board_id: string,
   task_id: string,
   input: CreateComment,
+  fence: number | null = null,
 ): Promise<TaskComment> {
   const board = await boardFor(ctx, board_id, "write");
-  const task = await requireTask(ctx, board, task_id);
+  if (fence === null) return insertComment(ctx, board, await requireTask(ctx, board, task_id), input);
+  return transaction(ctx, async (ctx) => {
+    const task = await requireTask(ctx, board, task_id, true);
+    requireFence(task, fence);
+    return insertComment(ctx, board, task, input);
+  });
+}
+
+async function insertComment(ctx: CallerContext, board: BoardRow, task: CommentedTask, input: CreateComment) {
   const message = (input.content ?? input.message)!;
   const hasRecipients = task.assigned_agent_id !== null || parseMentions(message).size > 0;
   const agents = hasRecipients ? await readBoardAgents(ctx, board) : [];
   const comment = ctx.db
     .$with("comment")
     .as(insertEvents(ctx, [commentEvent(ctx.actor, board, task.id, message, input.tags)]).returning());
-  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents)).map((insert) =>
-    ctx.db.$with("notifications", {}).as(insert.getSQL()),
+  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents)).map(
+    (insert, index) => ctx.db.$with(`notifications_${index}`, {}).as(insert.getSQL()),
   );
+  const isHolder = ctx.actor.type === "agent" && ctx.actor.agent_id === task.assigned_agent_id;
+  const renewed =
+    isHolder && needsRenewal(task)
+      ? [ctx.db.$with("renewed", {}).as(renewalByComment(ctx, task, ctx.actor.agent_id).getSQL())]
+      : [];
   const [row] = await ctx.db
-    .with(comment, ...notifications)
+    .with(comment, ...notifications, ...renewed)
     .select()
     .from(comment);
   return toComment(row!);
 }
 
-async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string) {
-  const [task] = await ctx.db
-    .select({ id: tasks.id, title: tasks.title, assigned_agent_id: tasks.assigned_agent_id })
-    .from(tasks)
-    .where(taskCondition(board.id, task_id));
+const commentedTask = {
+  id: tasks.id,
+  board_id: tasks.board_id,
+  title: tasks.title,
+  assigned_agent_id: tasks.assigned_agent_id,
+  lease_expires_at: tasks.lease_expires_at,
+  lease_fence: tasks.lease_fence,
+  lease_expiries: tasks.lease_expiries,
+};
+type CommentedTask = Pick<typeof tasks.$inferSelect, keyof typeof commentedTask>;
+
+async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string, lock = false): Promise<CommentedTask> {
+  const query = ctx.db.select(commentedTask).from(tasks).where(taskCondition(board.id, task_id));
+  const [task] = await (lock ? query.for("no key update") : query);
   if (!task) throw notFound();
   return task;
 }

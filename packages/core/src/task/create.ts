@@ -1,7 +1,8 @@
-import { sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { actingActor } from "../db/acting-as.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";
 import { assignTags, findMissingTagIds } from "../tag/assignment.ts";
@@ -82,6 +83,6 @@ async function storeTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask)
       done_at: nowIfSet(times.done_at),
       ...origin,
     })
-    .returning();
+    .returning({ ...getTableColumns(tasks), acting: actingActor(ctx) });
   return row!;
 }

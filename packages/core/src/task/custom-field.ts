@@ -6,6 +6,7 @@ import type { Admin, Member } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { aggregatedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
@@ -240,7 +241,11 @@ export function removeCustomField(ctx: Context<Admin>, field_id: string): Promis
 
 /** Locks a field against changes, and against writes of its values. */
 async function lockField(ctx: Context<Admin>, field_id: string, strength: "update" | "no key update"): Promise<DefinitionRow> {
-  const [row] = await ctx.db.select().from(definitions).where(fieldCondition(ctx, field_id)).for(strength);
+  const [row] = await ctx.db
+    .select()
+    .from(definitions)
+    .where(and(fieldCondition(ctx, field_id), actingAs(ctx)))
+    .for(strength);
   if (!row) throw notFound();
   return row;
 }

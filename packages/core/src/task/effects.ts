@@ -3,7 +3,7 @@ import { type Agent, agentIdOf, type User } from "../actor.ts";
 import type { NewActivityEvent } from "../activity/event-type.ts";
 import type { NewBoardEvent } from "../event-bus/board-event.ts";
 import type { BoardAgent } from "../notification/board-agents.ts";
-import type { NotificationJob } from "../notification/notification.ts";
+import type { Notification } from "../notification/notification.ts";
 import { changeEvents, commentEvent, taskEvent } from "./activity-events.ts";
 import { returnedBoardEvents, taskBoardEvents, unblockedBoardEvents, unlinkedBoardEvents } from "./board-events.ts";
 import type { TaskFacts } from "./facts.ts";
@@ -21,7 +21,7 @@ export interface TaskEffects {
   transitions: NewTransition[];
   /** Streams show events in this order. */
   events: NewActivityEvent[];
-  notifications: NotificationJob[];
+  notifications: Notification[];
   board_events: NewBoardEvent[];
 }
 
@@ -111,7 +111,7 @@ function updateEvents(update: TaskUpdate): NewActivityEvent[] {
   ];
 }
 
-function updateNotifications(update: TaskUpdate): NotificationJob[] {
+function updateNotifications(update: TaskUpdate): Notification[] {
   const { actor, board, before, after, agents, is_changed, comment, returned } = update;
   const acting_agent_id = agentIdOf(actor);
   const review_comment = comment ?? update.review_comment;

@@ -8,5 +8,10 @@ export const blockedError = (blocked_by_task_ids: string[]) =>
     fields: { code: "task_blocked_cannot_transition", blocked_by_task_ids },
   });
 
+export const leaseLostError = () =>
+  new DomainError("conflict", "The lease of this task was lost; take the task again before you write to it.", {
+    fields: { code: "task_lease_lost" },
+  });
+
 export const alreadyClaimedError = () =>
   new DomainError("conflict", "Task was claimed by another agent.", { fields: { code: "task_already_claimed" } });

@@ -5,6 +5,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
+import { actingAs } from "../db/acting-as.ts";
 import { RetryTransaction } from "../db/retry-transaction.ts";
 import { notFound } from "../errors.ts";
 import { taskTagIds } from "../tag/task-tags.ts";
@@ -29,6 +30,10 @@ export interface LockedTask {
   locked_ids: readonly string[] | null;
 }
 
+/** A subquery of the board's id that locks the board, which comes before its tasks. */
+export const lockedBoard = ({ id, organization_id }: BoardRow) =>
+  sql`(select id from ${boards} where id = ${id} and organization_id = ${organization_id} for key share)`;
+
 /**
  * Locks a task and all other tasks that the change may touch, until the transaction ends. Every transaction locks the
  * board first (the subquery, which PostgreSQL runs first) and then tasks by id, so that no deadlock arises.
@@ -40,7 +45,6 @@ export async function lockTask(
   task_id: string,
   { also_ids = [], dependents }: LockOptions,
 ): Promise<LockedTask> {
-  const lockedBoard = sql`(select id from ${boards} where id = ${board.id} and organization_id = ${board.organization_id} for key share)`;
   // A single id is not passed as a list: PostgreSQL cannot estimate a list's length and would plan the query each time.
   const taskIds = also_ids.length > 0 ? sql`unnest(${sql.param([task_id, ...also_ids])}::uuid[])` : sql`${task_id}::uuid`;
   const condition =
@@ -52,7 +56,7 @@ export async function lockTask(
   const locked = await ctx.db
     .select({ ...getTableColumns(tasks), description })
     .from(tasks)
-    .where(and(eq(tasks.board_id, lockedBoard), condition))
+    .where(and(eq(tasks.board_id, lockedBoard(board)), condition, actingAs(ctx)))
     .orderBy(asc(tasks.id))
     .for("no key update");
   const task = locked.find(({ id }) => id === task_id);

@@ -1,13 +1,16 @@
-import { and, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, pageQuery, readShortenedPage } from "../page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
+import { matchesWords, SearchText } from "../text-search.ts";
 import { Id, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
-import { tasks } from "./task.sql.ts";
+import { taskWords, tasks } from "./task.sql.ts";
+import { TASK_ORDERS, TaskSort } from "./task-order.ts";
 import { TaskStatus } from "./task-status.ts";
 import { LARGE_TASK_FIELDS, readTask, type Task, taskColumns, toTask } from "./task.ts";
 
@@ -20,48 +23,60 @@ export const TaskQuery = pageQuery().extend({
     ),
   assigned_agent_id: Id.optional().describe("Only tasks assigned to this agent."),
   unassigned: QueryBoolean.optional().describe("True: only tasks without an assignee."),
+  q: SearchText,
+  sort: TaskSort,
 });
 export interface TaskQuery extends PageQuery {
   status?: string | undefined;
   assigned_agent_id?: string | undefined;
   unassigned?: boolean | undefined;
+  /** Words that the title or the description has. */
+  q?: string | undefined;
+  sort?: TaskSort | undefined;
 }
 
-const newestFirst = [desc(tasks.created_at), desc(tasks.id)];
+/** The tasks as `matchesWords` searches them. */
+export const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
 
-/** The tasks of a board, newest first. */
+/** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
-  const { status, assigned_agent_id, unassigned } = query;
+  const { status, assigned_agent_id, unassigned, q, sort = "-created_at" } = query;
+  const order = TASK_ORDERS[sort];
+  const orderBy = toOrderBy(order);
   const where = and(
     eq(tasks.board_id, board.id),
     status === undefined ? undefined : statusCondition(toStatuses(status)),
     assigned_agent_id === undefined ? undefined : eq(tasks.assigned_agent_id, assigned_agent_id),
     unassigned ? isNull(tasks.assigned_agent_id) : undefined,
+    q === undefined ? undefined : matchesWords(searchedTasks, [board.id], q),
+  );
+  const keys = sql.join(
+    order.map(({ by }) => sql`${by}`),
+    sql`, `,
   );
   // The offset is applied to an index-only query; the expensive columns are then read for the page alone.
-  const pageStart = (offset: number) =>
-    ctx.db
-      .select({ created_at: tasks.created_at, id: tasks.id })
-      .from(tasks)
-      .where(where)
-      .orderBy(...newestFirst)
-      .limit(1)
-      .offset(offset);
+  const startsAt = (offset: number) => {
+    const start = sql`select ${keys} from ${tasks} where ${where} order by ${sql.join(orderBy, sql`, `)} limit 1 offset ${offset}`;
+    return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
+  };
   const total = ctx.db.$count(tasks, where);
   return readShortenedPage(
     ctx,
     query,
     {
+      name: "tasks",
+      owner: board.id,
+      order,
       columns: taskColumns,
       large: LARGE_TASK_FIELDS,
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(tasks)
-          .where(offset === 0 ? where : and(where, sql`(${tasks.created_at}, ${tasks.id}) <= ${pageStart(offset)}`))
-          .orderBy(...newestFirst)
+          .where(and(where, offset === 0 ? after : startsAt(offset)))
+          .orderBy(...orderBy)
           .limit(inlineLimit(limit)),
     },
     toTask,

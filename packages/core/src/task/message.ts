@@ -6,6 +6,7 @@ export type TaskHeader =
   | "TASK ASSIGNED"
   | "TASK READY FOR LEAD REVIEW"
   | "TASK BACK IN INBOX"
+  | "TASK BLOCKED"
   | "CHANGES REQUESTED";
 
 const DESCRIPTION_CHARS = 500;
@@ -16,6 +17,8 @@ const ACTIONS: Readonly<Record<TaskHeader, string>> = {
   "TASK READY FOR LEAD REVIEW":
     "review the deliverables, then move the task to done, or back to inbox with a comment that says what is missing.",
   "TASK BACK IN INBOX": "find out why it came back, then assign it again or wait for the tasks that block it.",
+  "TASK BLOCKED":
+    "three agents in a row lost it without a comment; find out why, then change the task or split it before you move it to inbox.",
   "CHANGES REQUESTED": "read the requested changes, move the task to in_progress, and submit it for review again.",
 };
 

@@ -1,7 +1,7 @@
 import type { BoardRow } from "../access.ts";
 import { type Agent, actorName, agentIdOf, type User } from "../actor.ts";
 import type { EventType } from "../activity/event-type.ts";
-import { type NotificationJob, toNotificationJobs } from "../notification/notification.ts";
+import { type Notification, toNotifications } from "../notification/notification.ts";
 import { commentText } from "./comment-message.ts";
 import { type TaskHeader, taskText } from "./message.ts";
 import { isMentioned, parseMentions } from "../mention.ts";
@@ -22,14 +22,15 @@ function toTaskNotifications(
   task: TaskSummary,
   recipient: BoardAgent,
   { event_prefix, header, requested }: NotificationKind,
-): NotificationJob[] {
+): Notification[] {
   const message = taskText(header, board, task, requested);
-  if (!event_prefix) return toNotificationJobs(recipient, { message });
+  if (!event_prefix) return toNotifications(recipient, { message, task_id: task.id });
   const { agent_id, name } = recipient;
   const eventFields = { organization_id: board.organization_id, board_id: board.id, task_id: task.id, agent_id };
   const event = (event_type: EventType, message: string) => ({ event_type, message, ...eventFields });
-  return toNotificationJobs(recipient, {
+  return toNotifications(recipient, {
     message,
+    task_id: task.id,
     sent: event(`${event_prefix}_notified`, `Notified ${name}: ${header}: ${task.title}.`),
     failed: event(`${event_prefix}_notify_failed`, `Could not notify ${name}: ${header}: ${task.title}.`),
   });
@@ -41,7 +42,7 @@ export function creationNotifications(
   task: TaskSummary,
   agents: readonly BoardAgent[],
   byUser: boolean,
-): NotificationJob[] {
+): Notification[] {
   const lead = findBoardLead(board, agents);
   return [
     ...(byUser && lead ? toTaskNotifications(board, task, lead, { event_prefix: "task.lead", header: "NEW TASK ADDED" }) : []),
@@ -55,7 +56,7 @@ function assignmentNotifications(
   task: TaskSummary,
   agents: readonly BoardAgent[],
   acting_agent_id: string | null,
-): NotificationJob[] {
+): Notification[] {
   const assignee = agents.find(({ agent_id }) => agent_id === task.assigned_agent_id);
   if (!assignee || assignee.agent_id === acting_agent_id) return [];
   const forReview = task.status === "review" && assignee.agent_id === findBoardLead(board, agents)?.agent_id;
@@ -77,7 +78,7 @@ interface TaskChange {
 export function changeNotifications(
   board: BoardRow,
   { before, after, agents, acting_agent_id, review_comment }: TaskChange,
-): NotificationJob[] {
+): Notification[] {
   const lead = findBoardLead(board, agents);
   const isLead = lead !== undefined && lead.agent_id === acting_agent_id;
   const leadNotifications = lead && !isLead && isReturnedToInbox(before, after) ? inboxNotifications(board, after, lead) : [];
@@ -101,6 +102,12 @@ const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
 const inboxNotifications = (board: BoardRow, task: TaskSummary, lead: BoardAgent) =>
   toTaskNotifications(board, task, lead, { event_prefix: "task.lead_unassigned", header: "TASK BACK IN INBOX" });
 
+/** A task that was blocked because the leases of its holders kept expiring notifies the lead. */
+export function blockedNotifications(board: BoardRow, task: TaskSummary, agents: readonly BoardAgent[]): Notification[] {
+  const lead = findBoardLead(board, agents);
+  return lead ? toTaskNotifications(board, task, lead, { event_prefix: "task.lead", header: "TASK BLOCKED" }) : [];
+}
+
 interface ReturnChange {
   former_assignee_id: string | null;
   agents: readonly BoardAgent[];
@@ -115,7 +122,7 @@ export function returnNotifications(
   board: BoardRow,
   task: TaskSummary,
   { former_assignee_id, agents, acting_agent_id }: ReturnChange,
-): NotificationJob[] {
+): Notification[] {
   const lead = findBoardLead(board, agents);
   const assignee = agents.find(({ agent_id }) => agent_id === former_assignee_id);
   const notifiesLead = lead !== undefined && lead.agent_id !== acting_agent_id;
@@ -134,7 +141,7 @@ export function commentNotifications(
   task: Pick<TaskRow, "id" | "title" | "assigned_agent_id">,
   comment: string,
   agents: readonly BoardAgent[],
-): NotificationJob[] {
+): Notification[] {
   const author_id = agentIdOf(actor);
   const others = agents.filter((agent) => agent.agent_id !== author_id && canWorkOn(board, agent));
   const isAssignee = (agent: BoardAgent) => agent.agent_id === task.assigned_agent_id;
@@ -145,6 +152,6 @@ export function commentNotifications(
   return recipients.flatMap((agent) => {
     const fields = { board, task, from: actorName(actor), comment };
     const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
-    return toNotificationJobs(agent, { message });
+    return toNotifications(agent, { message, task_id: task.id });
   });
 }

@@ -8,16 +8,23 @@ import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { lockDependencies } from "./dependency.ts";
 import { toRemovalEffects } from "./effects.ts";
 import { lockTask, readTaskFacts } from "./facts.ts";
+import { requireFence } from "./lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { taskCondition } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 
 /** Removes a task with its comments and links. Other events about it stay, without its id. */
-export async function removeTask(ctx: Context<User | Lead>, board_id: string, task_id: string): Promise<void> {
+export async function removeTask(
+  ctx: Context<User | Lead>,
+  board_id: string,
+  task_id: string,
+  fence: number | null = null,
+): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   await withDeadlockRetry(ctx, async (ctx, isRetry) => {
     if (isRetry) await lockDependencies(ctx, board);
     const locked = await lockTask(ctx, board, task_id, { dependents: true });
+    requireFence(locked.task, fence);
     const { dependents } = await readTaskFacts(ctx, locked);
     const condition = taskCondition(board.id, locked.task.id);
     await replacePrimaryTask(ctx, locked.task.id);

@@ -3,6 +3,7 @@ import type { BoardRow } from "../access.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { dependentIds } from "./dependency-columns.ts";
+import { lostLease } from "./lease-state.ts";
 import type { TaskStatus } from "./task-status.ts";
 import { tasks } from "./task.sql.ts";
 
@@ -29,7 +30,8 @@ export async function returnDependentsToInbox(ctx: Context, board: BoardRow, tas
       from ${tasks}
       where board_id = ${board.id} and status <> 'done' and id in (${dependentIds(task_id)})),
     moved as (
-      update ${tasks} as task set status = 'inbox', assigned_agent_id = null, in_progress_at = null, updated_at = now()
+      update ${tasks} as task set status = 'inbox', assigned_agent_id = null, in_progress_at = null, updated_at = now(),
+        ${lostLease}
       from waiting where task.id = waiting.id and waiting.moves returning task.id)
     select id, title, description, status as from_status, assigned_agent_id as former_assignee_id,
       id in (select id from moved) as moved

@@ -1,13 +1,12 @@
 import { insertEvents } from "../activity/activity.ts";
 import { insertBoardEvents } from "../board-event/board-event.ts";
-import type { CallerContext } from "../context.ts";
 import { runBatch } from "../db/batch.ts";
 import { insertNotifications } from "../notification/notification.ts";
 import type { TaskEffects } from "./effects.ts";
-import { insertTransitions } from "./transition.ts";
+import { insertTransitions, type TaskContext } from "./transition.ts";
 
 /** Writes the effects of a change in one statement, in the caller's transaction; without effects it sends none. */
-export async function storeEffects(ctx: CallerContext, effects: TaskEffects): Promise<void> {
+export async function storeEffects(ctx: TaskContext, effects: TaskEffects): Promise<void> {
   const { transitions, events, notifications, board_events } = effects;
   const writes = [
     ...insertTransitions(ctx, transitions),

@@ -4,6 +4,7 @@ import { boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
 import type { EventRow } from "../activity/activity.ts";
 import type { CallerContext } from "../context.ts";
+import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
@@ -45,6 +46,7 @@ type TaskEvent = z.infer<typeof TaskEvent>;
 
 export const TaskStreamQuery = z.object({
   since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),
+  client_id: ClientId,
 });
 
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at, strictly: true };

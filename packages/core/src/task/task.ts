@@ -5,6 +5,7 @@ import { aggregatedObject, largeText, truncatable } from "../large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Id, Instant } from "../wire.ts";
+import { TaskLease, toLease } from "./lease-state.ts";
 import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
 import { dependencies, type Dependency, largeDependencies } from "./dependency-columns.ts";
 import { tasks } from "./task.sql.ts";
@@ -30,6 +31,7 @@ export const Task = z
     custom_field_values: z
       .record(z.string(), z.unknown())
       .describe("One key for every custom field of the board: the task's value, else the field's default."),
+    lease: TaskLease.nullable().describe("The time for which the assigned agent holds the task; null without a lease."),
     created_at: Instant.describe("When the task was created."),
     updated_at: Instant.describe("When the task last changed."),
     ...truncatable,
@@ -96,6 +98,7 @@ export function toTask(row: Row): Task {
     tag_ids: row.tags.map(({ id }) => id),
     tags: row.tags,
     custom_field_values: row.custom_field_values,
+    lease: toLease(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

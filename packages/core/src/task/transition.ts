@@ -1,8 +1,11 @@
 import { sql } from "drizzle-orm";
-import { actorColumns } from "../actor.ts";
-import type { CallerContext } from "../context.ts";
+import { type Agent, actorColumns, type System, type User } from "../actor.ts";
+import type { Context } from "../context.ts";
 import type { TaskStatus } from "./task-status.ts";
 import { task_transitions } from "./transition.sql.ts";
+
+/** The context of a change of tasks: by a person, an agent, or the service itself. */
+export type TaskContext = Context<User | Agent | System>;
 
 export interface NewTransition {
   board_id: string;
@@ -16,7 +19,7 @@ export interface NewTransition {
 }
 
 /** One insert of all transitions for `runBatch`; an empty list without transitions. */
-export function insertTransitions(ctx: CallerContext, transitions: readonly NewTransition[]) {
+export function insertTransitions(ctx: TaskContext, transitions: readonly NewTransition[]) {
   if (transitions.length === 0) return [];
   const rows = transitions.map((transition) => ({
     at: nextTransitionTime(transition.task_id),

@@ -3,6 +3,7 @@ import { boards } from "../board/board.sql.ts";
 import type { CallerContext } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toUnassignEffects, type UnassignedTask } from "./effects.ts";
+import { lostLease } from "./lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { tasks } from "./task.sql.ts";
 
@@ -37,7 +38,8 @@ export async function unassignAgent(
     unassigned as (
       update ${tasks} as task set assigned_agent_id = null, updated_at = now(),
         status = case when locked.status = 'in_progress' then 'inbox' else locked.status end,
-        in_progress_at = case when locked.status = 'in_progress' then null else task.in_progress_at end
+        in_progress_at = case when locked.status = 'in_progress' then null else task.in_progress_at end,
+        ${lostLease}
       from locked where task.id = locked.id)
     select id, board_id, title, status as from_status from locked order by created_at, id`);
   const unassigned = rowsOf<UnassignedTask>(found);

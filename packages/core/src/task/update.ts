@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
-import { agentIdOf } from "../actor.ts";
+import { type Agent, agentIdOf } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
-import type { CallerContext } from "../context.ts";
+import { type CallerContext, type Context, isInTransaction } from "../context.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { findMissingTagIds, replaceTags } from "../tag/assignment.ts";
@@ -13,6 +13,8 @@ import { type TaskUpdate, toUpdateEffects } from "./effects.ts";
 import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./facts.ts";
 import { type MatchResults, matchSentValues, withMatchResults } from "./match-before.ts";
 import { type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
+import { decideLease } from "./lease-checks.ts";
+import { type LeaseAction, nextLease, requireFence } from "./lease-state.ts";
 import { returnDependentsToInbox } from "./return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
@@ -24,7 +26,13 @@ import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type 
  * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). One
  * transaction holds the checks, the row with its links, and all effects, also those on dependent tasks.
  */
-export async function updateTask(ctx: CallerContext, board_id: string, task_id: string, input: UpdateTask): Promise<Task> {
+export async function updateTask(
+  ctx: CallerContext,
+  board_id: string,
+  task_id: string,
+  input: UpdateTask,
+  fence: number | null = null,
+): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   const patch = toTaskPatch(input);
   const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
@@ -32,38 +40,69 @@ export async function updateTask(ctx: CallerContext, board_id: string, task_id: 
   // Read before any lock is waited for: a task that is free here but assigned under the lock was claimed by a faster agent.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
-  return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched }));
+  return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence }));
 }
 
-type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched">;
+type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched"> & LeaseRequest;
 
-function changeTask(ctx: CallerContext, board: BoardRow, task_id: string, change: TaskChange): Promise<Task> {
-  const { patch } = change;
-  return withDeadlockRetry(ctx, async (ctx, isRetry) => {
-    if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
-    const locked = await lockTask(ctx, board, task_id, {
-      also_ids: patch.depends_on_task_ids,
-      dependents: patch.status !== undefined,
-    });
-    const before = locked.task;
-    const facts = await readTaskFacts(ctx, locked);
-    const agents = await readBoardAgents(ctx, board, patch.assigned_agent_id ? [patch.assigned_agent_id] : []);
-    const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
-    const result = await decideUpdate(ctx, update);
-    const { task, ...stored } = await storeUpdate(ctx, update, result);
-    const wasReopened = before.status === "done" && stored.after.status !== "done";
-    const returned = wasReopened ? await returnDependentsToInbox(ctx, board, before.id) : [];
-    const { review_comment, dependents } = facts;
-    const { comment } = patch;
-    await storeEffects(
-      ctx,
-      toUpdateEffects({ actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, returned, dependents }),
-    );
-    return task;
+interface LeaseRequest {
+  /** The fence that the caller believes to hold; null when it named none. */
+  fence: number | null;
+  lease_action?: LeaseAction;
+}
+
+/**
+ * Begins or returns the lease of a task for an agent, with the move that belongs to it and by the rules of an update. Called
+ * in a transaction, it joins that one; then only the caller can try again.
+ */
+export function changeLease(
+  ctx: Context<Agent>,
+  board: BoardRow,
+  task_id: string,
+  lease_action: LeaseAction,
+  fence: number | null = null,
+): Promise<Task> {
+  const patch: TaskPatch = { status: lease_action.type === "begin" ? "in_progress" : "inbox" };
+  const change = { patch, was_unassigned: false, matched: new Map(), fence, lease_action };
+  return isInTransaction(ctx) ? changeInTransaction(ctx, board, task_id, change, false) : changeTask(ctx, board, task_id, change);
+}
+
+const changeTask = (ctx: CallerContext, board: BoardRow, task_id: string, change: TaskChange): Promise<Task> =>
+  withDeadlockRetry(ctx, (ctx, isRetry) => changeInTransaction(ctx, board, task_id, change, isRetry));
+
+async function changeInTransaction(
+  ctx: CallerContext,
+  board: BoardRow,
+  task_id: string,
+  change: TaskChange,
+  isRetry: boolean,
+): Promise<Task> {
+  const { patch, fence } = change;
+  if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
+  const locked = await lockTask(ctx, board, task_id, {
+    also_ids: patch.depends_on_task_ids,
+    // A lease begins and ends between the inbox and work, which does not touch the tasks that depend on it.
+    dependents: patch.status !== undefined && change.lease_action === undefined,
   });
+  const before = locked.task;
+  requireFence(before, fence);
+  const facts = await readTaskFacts(ctx, locked);
+  const agents = await readBoardAgents(ctx, board, patch.assigned_agent_id ? [patch.assigned_agent_id] : []);
+  const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
+  const result = await decideUpdate(ctx, update);
+  const { task, ...stored } = await storeUpdate(ctx, update, result);
+  const wasReopened = before.status === "done" && stored.after.status !== "done";
+  const returned = wasReopened ? await returnDependentsToInbox(ctx, board, before.id) : [];
+  const { review_comment, dependents } = facts;
+  const { comment } = patch;
+  await storeEffects(
+    ctx,
+    toUpdateEffects({ actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, returned, dependents }),
+  );
+  return task;
 }
 
-interface UpdateInput {
+interface UpdateInput extends LeaseRequest {
   board: BoardRow;
   before: TaskRow;
   patch: TaskPatch;
@@ -92,7 +131,7 @@ async function decideUpdate(ctx: CallerContext, update: UpdateInput): Promise<Tr
   const dependencies = links.depends_on_task_ids
     ? await readRequestedDependencies(ctx, board, patch.depends_on_task_ids!, before.id)
     : { error: null, open_ids: toIds(facts.dependencies.filter(({ open }) => open)) };
-  return decideTransition({
+  const transition = {
     board,
     role: toTaskRole(ctx.actor, board),
     acting_agent_id: agentIdOf(ctx.actor),
@@ -109,7 +148,8 @@ async function decideUpdate(ctx: CallerContext, update: UpdateInput): Promise<Tr
     pending_approval,
     approved,
     commenters,
-  });
+  };
+  return update.lease_action ? decideLease(transition, update.lease_action) : decideTransition(transition);
 }
 
 type StoredUpdate = Pick<TaskUpdate, "after" | "is_changed" | "changed_fields"> & { task: Task };
@@ -120,21 +160,44 @@ async function storeUpdate(ctx: CallerContext, update: UpdateInput, result: Tran
   const { title, description, priority, due_at, tag_ids, depends_on_task_ids, custom_field_values } = patch;
   const values = custom_field_values ? await validateFieldValues(ctx, board, custom_field_values, before.id, matched) : [];
   const changes = changedFields(before, { title, description, priority, due_at, ...result });
+  const lease = nextLease({
+    before,
+    after: result,
+    acting_agent_id: agentIdOf(ctx.actor),
+    action: update.lease_action ?? null,
+    has_comment: patch.comment !== undefined,
+    now: ctx.now(),
+  });
+  const lease_changes = changedFields(before, lease);
   if (links.tag_ids) await replaceTags(ctx, before.id, tag_ids!);
   if (links.depends_on_task_ids) await replaceDependencies(ctx, board, before.id, depends_on_task_ids!);
   await storeFieldValues(ctx, before.id, values);
   const link_changes = { ...links, custom_field_values: values.length > 0 };
   const is_changed = !isEmpty(changes) || Object.values(link_changes).includes(true);
-  const task = is_changed ? await updateRow(ctx, before, changes) : await readTask(ctx, board.id, before.id);
-  return { task: task!, after: { ...before, ...changes }, is_changed, changed_fields: toChangedFields(changes, link_changes) };
+  // A lease that only begins or is renewed is no change of the task: it has no event and keeps `updated_at`.
+  const task =
+    is_changed || !isEmpty(lease_changes)
+      ? await updateRow(ctx, before, { ...changes, ...lease_changes }, is_changed)
+      : await readTask(ctx, board.id, before.id);
+  return {
+    task: task!,
+    after: { ...before, ...changes, ...lease_changes },
+    is_changed,
+    changed_fields: toChangedFields(changes, link_changes),
+  };
 }
 
-async function updateRow(ctx: CallerContext, { id, board_id }: TaskRow, changes: Partial<TaskRow>): Promise<Task> {
+async function updateRow(
+  ctx: CallerContext,
+  { id, board_id }: TaskRow,
+  changes: Partial<TaskRow>,
+  is_changed: boolean,
+): Promise<Task> {
   // The current time, not the transaction's start: an approval decided while this transaction waited for the lock is older.
   const left_done_at = changes.left_done_at ? { left_done_at: sql`clock_timestamp()` } : {};
   const [row] = await ctx.db
     .update(tasks)
-    .set({ ...changes, ...left_done_at, updated_at: sql`now()` })
+    .set({ ...changes, ...left_done_at, updated_at: is_changed ? sql`now()` : sql`${tasks.updated_at}` })
     .where(taskCondition(board_id, id))
     .returning(taskColumns);
   return toTask(row!);

@@ -11,6 +11,7 @@ export type BlockName =
   | "role_tag"
   | "own_files"
   | "board_goal"
+  | "goal_excerpt"
   | "autonomy_meaning"
   | "custom_instructions"
   | "other_profile_lines"
@@ -23,6 +24,7 @@ export type BlockName =
 const LINE_CHARS = 1_000;
 const QUOTE_CHARS = 4_000;
 const ROLE_CHARS = 100;
+const EXCERPT_CHARS = 300;
 
 /**
  * The values for the service's own texts. Values that people and agents wrote become one line or a quotation, so that they
@@ -42,6 +44,7 @@ export function createTextValues(
     role_tag: `agent-${toRole(subject.agent)}`,
     own_files: ROLE_FILES[toRole(subject.agent)].filter((name) => name !== "BOOTSTRAP.md" && name !== "MEMORY.md").join(" "),
     board_goal: titledQuote("The objective, in the words of people:", value("board_objective")),
+    goal_excerpt: ellipsize(oneLine(value("board_objective")), EXCERPT_CHARS),
     autonomy_meaning: AUTONOMY_MEANINGS.get(value("identity_autonomy_level")) ?? "",
     custom_instructions: titledQuote("## Instructions from your people", value("identity_custom_instructions")),
     other_profile_lines: profileLines(values),

@@ -8,11 +8,13 @@ import { AGENTS } from "./texts/agents.ts";
 import { BOOTSTRAP } from "./texts/bootstrap.ts";
 import { LEAD_HEARTBEAT, WORKER_HEARTBEAT } from "./texts/heartbeat.ts";
 import { IDENTITY } from "./texts/identity.ts";
+import { INSTRUCTIONS } from "./texts/instructions.ts";
 import { LEAD_MEMORY, WORKER_MEMORY } from "./texts/memory.ts";
 import { ROLES } from "./texts/roles.ts";
 import { LEAD_SOUL, MAIN_SOUL, ROLE_SOUL, WORKER_SOUL } from "./texts/soul.ts";
 import { TOOLS } from "./texts/tools.ts";
 import { USER } from "./texts/user.ts";
+import { ellipsize } from "../text.ts";
 import { quoteKeyLines } from "./token-line.ts";
 import { type RenderOptions, type VariableValues, createValues } from "./values.ts";
 
@@ -66,6 +68,23 @@ export function renderFiles(subject: TemplateSubject, options: RenderOptions): R
     const safe = name === "TOOLS.md" ? content : quoteKeyLines(content);
     return safe ? [{ name, content: safe }] : [];
   });
+}
+
+/** Names are bounded more tightly than in files, since the whole text has a limit of tokens. */
+const NAME_CHARS = 100;
+
+/** The instructions of an agent that has no workspace, as Markdown. They hold no token. */
+export function renderInstructions(subject: TemplateSubject, options: Pick<RenderOptions, "base_url" | "limits">): string {
+  const values = createTextValues(subject, createValues(subject, { ...options, auth_token: "" }));
+  const { agent_name, board_name, identity_role } = values;
+  const short = {
+    ...values,
+    agent_name: ellipsize(agent_name, NAME_CHARS),
+    board_name: ellipsize(board_name, NAME_CHARS),
+    identity_role: ellipsize(identity_role, NAME_CHARS),
+  };
+  const count = createRenderBudget(options.limits ?? DEFAULT_BUDGETS)("instructions");
+  return `${INSTRUCTIONS[toRole(subject.agent)].map((text) => fillTemplate(text, short, count)).join("\n\n")}\n`;
 }
 
 /** The text with which people have replaced the service's own text, or null. */

@@ -1,17 +1,23 @@
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
-import { incrementCounter, incrementCounters, rateLimited } from "../rate-limit.ts";
-import { readSignature, type Signature, verifySignature } from "./signature.ts";
+import { countRequest, incrementCounters, noteMinuteLimit, rateLimited } from "../rate-limit.ts";
+import { verifySignature } from "./signature.ts";
+import type { SourceName } from "./webhook.sql.ts";
+import type { Signature } from "./source/signature.ts";
+import { SOURCES } from "./source/sources.ts";
 
 /** The scope of the counters of refused posts to signed webhooks: for each webhook, and for each of its client addresses. */
 export const REFUSALS = "webhook_refused";
 export const refusalKey = (webhook_id: string, address: string): string => `${webhook_id} ${address}`;
 
+const REFUSALS_LIMIT = "webhook_refusals_per_minute";
+
 /** What decides whether a post is admitted. */
 export interface Admission {
   webhook_id: string;
-  /** Null when the webhook takes unsigned posts. */
-  secret: string | null;
+  source: SourceName;
+  /** Empty when the webhook takes unsigned posts. */
+  secrets: readonly string[];
   signature_header: string | null;
   /** The counter key of the client. */
   address: string;
@@ -30,14 +36,13 @@ interface Post {
  * right signature use the rate of the webhook: anybody can send the others, so they count by the client's address.
  */
 export async function readAdmitted(ctx: Context, admission: Admission, post: Post): Promise<Uint8Array> {
-  const max_bytes = ctx.settings.budgets.webhook_max_payload_bytes;
-  if (admission.secret === null) {
+  if (admission.secrets.length === 0) {
     await countPost(ctx, admission);
-    return post.read(max_bytes);
+    return post.read(ctx.settings.budgets.webhook_max_payload_bytes);
   }
-  const signature = readSignature(admission.signature_header, post.headers);
+  const signature = SOURCES[admission.source].readSignature(post.headers, admission.signature_header);
   const isOverLimit = requireReadable(ctx, admission, signature);
-  const bytes = await readSigned(admission.secret, signature, post, max_bytes).catch(async (error: unknown) => {
+  const bytes = await readSigned(ctx, admission.secrets, signature, post).catch(async (error: unknown) => {
     if (error instanceof DomainError) await countRefusal(ctx, admission);
     throw error instanceof DomainError && isOverLimit ? rateLimited(ctx) : error;
   });
@@ -45,9 +50,9 @@ export async function readAdmitted(ctx: Context, admission: Admission, post: Pos
   return bytes;
 }
 
-async function readSigned(secret: string, signature: Signature, post: Post, max_bytes: number): Promise<Uint8Array> {
-  const bytes = await post.read(max_bytes);
-  verifySignature(secret, signature, bytes);
+async function readSigned(ctx: Context, secrets: readonly string[], signature: Signature, post: Post): Promise<Uint8Array> {
+  const bytes = await post.read(ctx.settings.budgets.webhook_max_payload_bytes);
+  verifySignature(secrets, signature, bytes, ctx.now());
   return bytes;
 }
 
@@ -58,18 +63,19 @@ async function readSigned(secret: string, signature: Signature, post: Post, max_
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;
   const isOverLimit = limit > 0 && refused_here >= limit;
+  if (limit > 0 && refused_here > 0) noteMinuteLimit(ctx, REFUSALS_LIMIT, limit, refused_here);
   const isOverTotal = total > 0 && refused_in_all >= total && refused_here > 0;
   if (isOverTotal || (isOverLimit && typeof signature === "string")) throw rateLimited(ctx);
   return isOverLimit;
 }
 
-async function countPost(ctx: Context, { webhook_id }: Admission): Promise<void> {
-  const limit = ctx.settings.budgets.webhook_rate_per_minute;
-  if (limit > 0 && (await incrementCounter(ctx, "webhook", webhook_id)) > limit) throw rateLimited(ctx);
-}
+const countPost = (ctx: Context, { webhook_id }: Admission): Promise<void> =>
+  countRequest(ctx, "webhook_rate_per_minute", "webhook", webhook_id);
 
 async function countRefusal(ctx: Context, { webhook_id, address }: Admission): Promise<void> {
-  if (ctx.settings.budgets.webhook_refusals_per_minute === 0) return;
+  const limit = ctx.settings.budgets.webhook_refusals_per_minute;
+  if (limit === 0) return;
   // The order of the keys is always the same, so that concurrent posts cannot deadlock.
-  await incrementCounters(ctx, REFUSALS, [webhook_id, refusalKey(webhook_id, address)]);
+  const [, here] = await incrementCounters(ctx, REFUSALS, [webhook_id, refusalKey(webhook_id, address)]);
+  if (here) noteMinuteLimit(ctx, REFUSALS_LIMIT, limit, here.count);
 }

@@ -7,17 +7,23 @@ import type { Context } from "../context.ts";
 import { preparedQuery } from "../db/statement-cache.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { insertInboxMessages } from "../inbox/message.ts";
+import { messageKind } from "../inbox/message-kind.ts";
 import { insertJob } from "../job/job.ts";
 import { insertMemoryEntry } from "../memory/memory.ts";
 import { counterValue, startOfMinute, toCounterKey } from "../rate-limit.ts";
 import { Id } from "../wire.ts";
 import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
-import { memoryContent } from "./message.ts";
+import { insertDeliveryId, storeOnce } from "./delivery-id.ts";
+import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from "./event.ts";
+import { memoryContent, notificationText, type PayloadFacts } from "./message.ts";
 import { addPayloadBytes, requirePayloadRoom, storedPayloadBytes } from "./payload-usage.ts";
-import { bodyText, decodeBody } from "./payload.ts";
-import { DEFAULT_SIGNATURE_HEADERS } from "./signature.ts";
+import { type DecodedBody, decodeBody } from "./payload.ts";
+import { toSearchText } from "./search-text.ts";
+import { acceptedSecrets } from "./secret.ts";
+import { SOURCES } from "./source/sources.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
-import { unsealSecret } from "./webhook.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
 
 /** A request to a webhook, before any check. */
@@ -40,23 +46,55 @@ export const WebhookAccepted = z
   .meta({ id: "BoardWebhookAccepted", description: "The payload is stored and its notification is on the way." });
 export type WebhookAccepted = z.infer<typeof WebhookAccepted>;
 
+export const WebhookChallenge = z
+  .object({ challenge: z.string().describe("The text of the request, by which the sender checks the address.") })
+  .meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
+export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
+
+/** The answer to a post: stored now, stored by an earlier delivery, or a challenge that is not stored. */
+export type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
+
 /**
  * Accepts a request to a webhook; the order of the steps matters (docs/reference/webhooks.md#ingestion). Payload, memory
  * entry and notification job are written in one statement, so an accepted payload is never lost. All checks come first.
  */
-export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<WebhookAccepted> {
+export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<IngestResult> {
   const address = toCounterKey(request.source_ip);
   const webhook = await findOpenWebhook(ctx, request, address);
-  const { board_id, id: webhook_id, description: instruction, organization_id, gateway_id } = webhook;
-  const secret = unsealSecret(ctx, webhook);
-  const bytes = await readAdmitted(ctx, { ...webhook, webhook_id, secret, address }, request);
-  const content_type = request.headers.get("content-type");
-  const { kind, body } = decodeBody(bytes, content_type);
+  const { board_id, id: webhook_id } = webhook;
+  const secrets = acceptedSecrets(ctx, webhook);
+  const bytes = await readAdmitted(ctx, { ...webhook, webhook_id, secrets, address }, request);
+  const received = decodeBody(bytes, request.headers.get("content-type"));
+  const { challenge, ...event } = readEvent(webhook.source, request.headers, received);
+  if (challenge !== null) return { challenge };
   const payload_id = crypto.randomUUID();
-  const headers = storedHeaders(request.headers, secret === null ? [] : signatureHeaders(webhook.signature_header));
+  const { delivery_id } = event;
+  const store = () => storePayload(ctx, request, webhook, { id: payload_id, ...received, ...event });
+  const earlier_id = await storeOnce(ctx, { webhook_id, delivery_id }, store);
+  if (earlier_id !== null) {
+    ctx.log.info("webhook.repeated", "Webhook delivery was stored before", { webhook_id, payload_id: earlier_id });
+    return { accepted: { ok: true, board_id, webhook_id, payload_id: earlier_id }, is_repeat: true };
+  }
+  ctx.log.info("webhook.accepted", "Webhook payload stored; notification job enqueued", { webhook_id, payload_id });
+  return { accepted: { ok: true, board_id, webhook_id, payload_id }, is_repeat: false };
+}
+
+type OpenWebhook = Awaited<ReturnType<typeof findOpenWebhook>>;
+type NewDelivery = Pick<typeof board_webhook_payloads.$inferSelect, "notify_job_id" | "delivery">;
+type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string };
+
+/** Writes a payload with all that follows from it in one statement. A filtered one is stored only. */
+async function storePayload(ctx: Context, request: WebhookRequest, webhook: OpenWebhook, payload: NewPayload): Promise<void> {
+  const { board_id, id: webhook_id, organization_id } = webhook;
+  const { id: payload_id, kind, body, text, value, event_type, delivery_id, summary } = payload;
+  const content_type = request.headers.get("content-type");
+  const headers = storedHeaders(request.headers, signatureHeaders(webhook));
   const size_bytes = body.byteLength + Buffer.byteLength(JSON.stringify(headers));
-  const lane = webhook.session_key === null ? {} : { lane: hostLane(gateway_id, webhook.session_key) };
+  const filtered = !matchesEventTypes(webhook.event_types, event_type);
+  const delivery = newDelivery(ctx, webhook, filtered);
+  const shown = { payload_id, summary, text: readableText(webhook.source, content_type, text) };
   await runBatch(ctx, [
+    ...(delivery_id === null ? [] : [insertDeliveryId(ctx, { webhook_id, delivery_id, payload_id })]),
     ctx.db.insert(board_webhook_payloads).values({
       id: payload_id,
       board_id,
@@ -68,18 +106,55 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
       source_ip: request.source_ip,
       content_type,
       received_at: ctx.now(),
+      event_type,
+      delivery_id,
+      summary,
+      search_text: toSearchText(kind, shown.text, value),
+      filtered,
+      ...delivery,
     }),
-    insertMemoryEntry(ctx, {
-      board_id,
-      content: memoryContent({ board_id, webhook_id, payload_id, instruction, text: bodyText({ body }) }),
-      tags: ["webhook", `webhook:${webhook_id}`, `payload:${payload_id}`],
-      source: "webhook",
-    }),
-    insertJob(ctx, "webhook.notify", { board_id, webhook_id, payload_id }, { organization_id, gateway_id, ...lane }),
+    ...(filtered ? [] : [insertMemory(ctx, webhook, shown), ...insertNotification(ctx, webhook, shown, delivery)]),
     addPayloadBytes(ctx, organization_id, size_bytes),
   ]);
-  ctx.log.info("webhook.accepted", "Webhook payload stored; notification job enqueued", { webhook_id, payload_id });
-  return { ok: true, board_id, webhook_id, payload_id };
+}
+
+type ShownPayload = Pick<PayloadFacts, "payload_id" | "summary" | "text">;
+
+function insertMemory(ctx: Context, { board_id, id: webhook_id, description: instruction }: OpenWebhook, shown: ShownPayload) {
+  return insertMemoryEntry(ctx, {
+    board_id,
+    content: memoryContent({ board_id, webhook_id, instruction, ...shown }),
+    tags: ["webhook", `webhook:${webhook_id}`, `payload:${shown.payload_id}`],
+    source: "webhook",
+  });
+}
+
+/** How the delivery is recorded: by its job, or at once when the message goes to an inbox. */
+function newDelivery(ctx: Context, webhook: OpenWebhook, filtered: boolean): NewDelivery {
+  if (filtered) return { notify_job_id: null, delivery: null };
+  if (webhook.gateway_kind !== "pull") return { notify_job_id: crypto.randomUUID(), delivery: null };
+  const agent_id = webhook.inbox_agent_id;
+  const reached = agent_id !== null;
+  const [status, delivered_at] = reached ? (["delivered", ctx.now().toISOString()] as const) : (["no_target", null] as const);
+  return { notify_job_id: null, delivery: { status, attempts: 1, last_error: null, delivered_at, agent_id } };
+}
+
+/** A job that notifies the target on its host; an agent without a host has the message in its inbox at once. */
+function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayload, { notify_job_id }: NewDelivery) {
+  const { board_id, id: webhook_id, board_name, description: instruction, organization_id, gateway_id, session_key } = webhook;
+  if (notify_job_id !== null) {
+    const lane = session_key === null ? {} : { lane: hostLane(gateway_id, session_key) };
+    const facts = { board_id, webhook_id, payload_id: shown.payload_id };
+    return [insertJob(ctx, "webhook.notify", facts, { id: notify_job_id, organization_id, gateway_id, ...lane })];
+  }
+  const agent_id = webhook.inbox_agent_id;
+  if (agent_id === null) return [];
+  const message = notificationText({ board_id, webhook_id, board_name, instruction, ...shown });
+  return [
+    insertInboxMessages(ctx, [
+      { organization_id, board_id, agent_id, kind: messageKind({ message }), text: message, task_id: null },
+    ]),
+  ];
 }
 
 /** Finds the webhook if it is enabled, with its counts of refused posts, in one statement. */
@@ -112,23 +187,39 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       board_id: board_webhooks.board_id,
       description: board_webhooks.description,
       enabled: board_webhooks.enabled,
+      source: board_webhooks.source,
+      event_types: board_webhooks.event_types,
       secret_sealed: board_webhooks.secret_sealed,
+      previous_secret_sealed: board_webhooks.previous_secret_sealed,
+      previous_secret_until: board_webhooks.previous_secret_until,
       signature_header: board_webhooks.signature_header,
       organization_id: boards.organization_id,
+      board_name: boards.name,
       gateway_id: boards.gateway_id,
+      gateway_kind: gateways.kind,
       refused_here: refusalsOf(sql.placeholder("refusal_key")),
       refused_in_all: refusalsOf(sql`${board_webhooks.id}::text`),
       stored_bytes: storedPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
+      /** The target, on a board whose agents have no host. */
+      inbox_agent_id: sql<string | null>`case when ${gateways.kind} = 'pull' then (
+        select ${agents.id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1) end`,
     })
     .from(board_webhooks)
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
+    .innerJoin(gateways, eq(gateways.id, boards.gateway_id))
     .where(and(eq(board_webhooks.id, sql.placeholder("webhook_id")), eq(board_webhooks.board_id, sql.placeholder("board_id")))),
 );
 
-/** Every header that may hold a signature. Some senders set several of them, and all are removed. */
-const signatureHeaders = (configured: string | null) => [...DEFAULT_SIGNATURE_HEADERS, configured?.toLowerCase()];
+/**
+ * The headers of signatures and credentials, which are not stored. Some generic senders set several of them; those of an
+ * unsigned generic webhook are ordinary headers.
+ */
+function signatureHeaders({ source, secret_sealed, signature_header }: OpenWebhook): (string | undefined)[] {
+  if (source === "generic" && secret_sealed === null) return [];
+  return [...SOURCES[source].signature_headers, ...SOURCES.generic.signature_headers, signature_header?.toLowerCase()];
+}
 
 /** Content-Type, User-Agent and all X- headers with names in lower case, without credentials. */
 function storedHeaders(headers: Headers, dropped: readonly (string | undefined)[]): Record<string, string> {

@@ -3,20 +3,21 @@ import { oneLine } from "../wire.ts";
 
 const PREVIEW_CHARS = 4_000;
 
-interface PayloadFacts {
+export interface PayloadFacts {
   board_id: string;
   webhook_id: string;
   payload_id: string;
   /** The webhook's description. Members of the board wrote it, so the agent may follow it. */
   instruction: string;
-  /** The payload as text. Anybody may have written it, so it appears inside the fence only. */
+  /** One line about the event, and the payload as text. Anybody may have written them, so they appear inside the fence only. */
+  summary: string | null;
   text: string;
 }
 
 /** PostgreSQL cannot store NUL or lone surrogates, so the preview shows replacement characters in their place. */
-function preview(text: string): string {
-  const storable = text.replaceAll("\0", "\uFFFD").toWellFormed();
-  return fence(snippet(storable, PREVIEW_CHARS));
+function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): string {
+  const shown = snippet(text.replaceAll("\0", "\uFFFD").toWellFormed(), PREVIEW_CHARS);
+  return fence(summary === null ? shown : `${summary}\n${shown}`);
 }
 
 /** The memory entry about a payload (docs/reference/webhooks.md#memory-entry). */
@@ -29,7 +30,7 @@ export function memoryContent(facts: PayloadFacts): string {
     `Instruction: ${facts.instruction}`,
     `Inspect (API): /api/v1/boards/${board_id}/webhooks/${webhook_id}/payloads/${payload_id}`,
     "Payload preview:",
-    preview(facts.text),
+    preview(facts),
   ].join("\n");
 }
 
@@ -53,6 +54,6 @@ export function notificationText(facts: PayloadFacts & { board_name: string }): 
     `GET /api/v1/agent/boards/${board_id}/memory?is_chat=false`,
     "",
     "Payload preview:",
-    preview(facts.text),
+    preview(facts),
   ].join("\n");
 }

@@ -5,8 +5,11 @@ import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { insertInboxMessages, type NewInboxMessage } from "../inbox/message.ts";
+import { messageKind } from "../inbox/message-kind.ts";
 import { sendToSession } from "../gateway/send.ts";
 import type { JobPayloads } from "../job/kinds.ts";
+import { readableText } from "./event.ts";
 import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
@@ -19,35 +22,36 @@ type Notification = JobPayloads["webhook.notify"];
  * moved. The job ends silently when the webhook, board or agent was removed meanwhile, and retries every failure of the host.
  */
 export const notifyWebhook: JobHandler<"webhook.notify"> = {
-  async run(ctx, notification) {
+  async run(ctx, notification, job) {
     const found = await findNotification(ctx, notification);
     const target = await findTarget(ctx, notification);
-    if (!found || !target?.openclaw_session_id) return;
-    const { board, webhook, payload, gateway } = found;
-    const { board_id, webhook_id, payload_id } = notification;
-    const message = notificationText({
-      board_id,
-      webhook_id,
-      payload_id,
-      board_name: board.name,
-      instruction: webhook.description,
-      text: bodyText(payload),
-    });
+    if (!found || !target) return { result: { agent_id: null } };
+    const result = { agent_id: target.id };
+    // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
+    if (found.gateway.kind === "pull")
+      return { result, write: async (ctx) => void (await insertInboxMessages(ctx, [toInbox(found, target)])) };
+    if (!target.openclaw_session_id) return { result: { agent_id: null } };
+    const { payload, gateway } = found;
+    const { payload_id, redelivery } = notification;
+    const key = `webhook-${payload_id}-${target.id}`;
+    const message = toMessage(found);
     await sendToSession(ctx, gateway, {
       session_key: target.openclaw_session_id,
       label: target.name,
       message,
       deliver: false,
-      idempotency_key: `webhook-${payload_id}-${target.id}`,
+      idempotency_key: redelivery ? `${key}-${job.id}` : key,
     });
     // The two times come from different machines, whose clocks may differ.
-    ctx.meter.record("IngestLag", Math.max(0, ctx.now().getTime() - payload.received_at.getTime()));
+    if (!redelivery) ctx.meter.record("IngestLag", Math.max(0, ctx.now().getTime() - payload.received_at.getTime()));
+    return { result };
   },
 
   async onDead(ctx, notification, reason) {
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const target = await findTarget(ctx, notification);
+    if (target) await insertInboxMessages(ctx, [toInbox(found, target)]);
     await recordEvent(ctx, "webhook.notify_failed", {
       organization_id: found.board.organization_id,
       board_id: found.board.id,
@@ -56,6 +60,25 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     });
   },
 };
+
+type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
+
+const toMessage = ({ board, webhook, payload }: Found): string =>
+  notificationText({
+    board_id: board.id,
+    webhook_id: webhook.id,
+    payload_id: payload.id,
+    board_name: board.name,
+    instruction: webhook.description,
+    summary: payload.summary,
+    text: readableText(webhook.source, payload.content_type, bodyText(payload)),
+  });
+
+function toInbox(found: Found, { id: agent_id }: { id: string }): NewInboxMessage {
+  const { id: board_id, organization_id } = found.board;
+  const message = toMessage(found);
+  return { organization_id, board_id, agent_id, kind: messageKind({ message }), text: message, task_id: null };
+}
 
 async function findNotification(ctx: Context, { board_id, webhook_id, payload_id }: Notification) {
   const [found] = await ctx.db

@@ -4,6 +4,7 @@ import { type Context, transaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { DomainError } from "../errors.ts";
+import { usedUp } from "../noted-limits.ts";
 import { addMs, DAY_MS } from "../time.ts";
 import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
 
@@ -24,7 +25,10 @@ export function requirePayloadRoom(ctx: Context, stored_bytes: string): void {
   throw new DomainError(
     "limited",
     "The organization has no room for more webhook payloads. Remove webhooks or wait until old payloads expire.",
-    { retry_after_seconds: RETRY_AFTER },
+    {
+      retry_after_seconds: RETRY_AFTER,
+      limit: usedUp("organization_payload_bytes", limit, RETRY_AFTER, "content-bytes"),
+    },
   );
 }
 

@@ -1,18 +1,46 @@
-import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { RawJson } from "../json.ts";
+import { jobs } from "../job/job.sql.ts";
+import { descending, idKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { type Page, pageQuery, readPage } from "../page.ts";
+import { matchesWords, SearchText } from "../text-search.ts";
 import { truncate, snippet } from "../text.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, MAX_NAME } from "../wire.ts";
+import {
+  Delivery,
+  deliveryColumns,
+  type DeliveryRow,
+  DeliveryStatus,
+  deliveryStatus,
+  isNotifyJob,
+  toDelivery,
+} from "./delivery.ts";
 import { getWebhookRow } from "./webhook.ts";
-import { board_webhook_payloads } from "./webhook.sql.ts";
+import { board_webhook_payloads, payloadWords } from "./webhook.sql.ts";
 
-type PayloadRow = typeof board_webhook_payloads.$inferSelect;
+const payloadColumns = {
+  id: board_webhook_payloads.id,
+  board_id: board_webhook_payloads.board_id,
+  webhook_id: board_webhook_payloads.webhook_id,
+  body: board_webhook_payloads.body,
+  body_kind: board_webhook_payloads.body_kind,
+  headers: board_webhook_payloads.headers,
+  source_ip: board_webhook_payloads.source_ip,
+  content_type: board_webhook_payloads.content_type,
+  received_at: board_webhook_payloads.received_at,
+  event_type: board_webhook_payloads.event_type,
+  delivery_id: board_webhook_payloads.delivery_id,
+  ...deliveryColumns,
+};
+
+type PayloadRow = Pick<typeof board_webhook_payloads.$inferSelect, Exclude<keyof typeof payloadColumns, keyof DeliveryRow>> &
+  DeliveryRow;
 
 export const WebhookPayload = z
   .object({
@@ -24,6 +52,9 @@ export const WebhookPayload = z
     source_ip: z.string().describe("IP address of the sender."),
     content_type: z.string().nullable().describe("Content-Type of the request."),
     received_at: Instant.describe("When it was received."),
+    event_type: z.string().nullable().describe("The sender's name of the event, such as `issues.opened`; null if it has none."),
+    delivery_id: z.string().nullable().describe("The sender's id of the delivery; a repeat within 7 days is not stored again."),
+    delivery: Delivery.nullable().describe("Whether the agent was notified; null for a payload that is older than this record."),
     ...truncatable,
   })
   .meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
@@ -48,56 +79,87 @@ export interface DecodedBody {
   kind: "json" | "text";
   /** The bytes to store. */
   body: Uint8Array;
+  text: string;
+  /** The parsed JSON; null for text. */
+  value: unknown;
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Classifies a body as JSON or text and never fails (docs/reference/webhooks.md#decoding). The bytes are stored unchanged. */
 export function decodeBody(bytes: Uint8Array, contentType: string | null): DecodedBody {
-  if (bytes.length === 0) return { kind: "json", body: new TextEncoder().encode("{}") };
+  if (bytes.length === 0) return { kind: "json", body: new TextEncoder().encode("{}"), text: "{}", value: {} };
   const media = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const text = utf8.decode(bytes);
   const claimsJson = media === "application/json" || media.endsWith("+json");
   const looksLikeJson = /^\s*(?:[{["]|(?:true|false)\s*$)/.test(text);
-  return { kind: (claimsJson || looksLikeJson) && isValidJson(text) ? "json" : "text", body: bytes };
+  const json = claimsJson || looksLikeJson ? parseJson(text) : null;
+  return json ? { kind: "json", body: bytes, text, value: json.value } : { kind: "text", body: bytes, text, value: null };
 }
 
-function isValidJson(text: string): boolean {
+function parseJson(text: string): { value: unknown } | null {
   try {
-    JSON.parse(text);
-    return true;
+    return { value: JSON.parse(text) };
   } catch {
-    return false;
+    return null;
   }
 }
 
-export const bodyText = (row: Pick<PayloadRow, "body">): string => utf8.decode(row.body);
+export const bodyText = (row: { body: Uint8Array }): string => utf8.decode(row.body);
+
+export const PayloadsQuery = pageQuery().extend({
+  event_type: z.string().max(MAX_NAME).optional().describe("Only payloads of events of this name."),
+  delivery_status: DeliveryStatus.optional().describe("Only payloads with this delivery status."),
+  q: SearchText,
+});
+type PayloadsQuery = z.infer<typeof PayloadsQuery>;
+
+const searched = { table: board_webhook_payloads, id: board_webhook_payloads.id, vector: payloadWords(board_webhook_payloads) };
+
+const payloadOrder: SortOrder<{ received_at: Date; id: string }> = descending(
+  timeKey(board_webhook_payloads.received_at, ({ received_at }) => received_at),
+  idKey(board_webhook_payloads.id, ({ id }) => id),
+);
 
 /** The payloads of a webhook, newest first. A payload that is larger than its part of the list is shown as a preview. */
 export async function listPayloads(
   ctx: Context<User | Agent>,
   board_id: string,
   webhook_id: string,
-  query: PageQuery,
+  query: PayloadsQuery,
 ): Promise<Page<ListedPayload>> {
   const board = await boardFor(ctx, board_id, "read");
-  const where = and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board.id));
-  const total = ctx.db.$count(board_webhook_payloads, where);
+  const { event_type, delivery_status, q } = query;
+  const where = and(
+    eq(board_webhook_payloads.webhook_id, webhook_id),
+    eq(board_webhook_payloads.board_id, board.id),
+    event_type === undefined ? undefined : eq(board_webhook_payloads.event_type, event_type),
+    delivery_status && eq(deliveryStatus, delivery_status),
+    q === undefined ? undefined : matchesWords(searched, [webhook_id], q),
+  );
+  // The count needs no jobs unless their states are asked for.
+  const counted = delivery_status
+    ? sql`${board_webhook_payloads} left join ${jobs} on ${isNotifyJob}`
+    : sql`${board_webhook_payloads}`;
+  const total = ctx.db.$count(counted, where);
   const page = await readPage(
+    ctx,
     query,
+    { name: "payloads", owner: webhook_id, order: payloadOrder },
     total,
-    (limit, offset) =>
+    ({ after, limit, offset, total }) =>
       ctx.db
-        .select({ item: { ...getTableColumns(board_webhook_payloads), ...listedBody(ctx, limit) }, total })
+        .select({ item: { ...payloadColumns, ...listedBody(ctx, query.limit) }, total })
         .from(board_webhook_payloads)
-        .where(where)
-        .orderBy(desc(board_webhook_payloads.received_at), desc(board_webhook_payloads.id))
+        .leftJoin(jobs, isNotifyJob)
+        .where(and(where, after))
+        .orderBy(...toOrderBy(payloadOrder))
         .limit(limit)
         .offset(offset),
     ({ is_truncated, ...row }) => (is_truncated ? toPreview(row) : toPayload(row)),
   );
   // A payload proves that its webhook exists; only for an empty list it must be checked.
-  if (page.total === 0) await getWebhookRow(ctx, board, webhook_id);
+  if (page.items.length === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
 }
 
@@ -126,10 +188,35 @@ export async function getPayload(
   payload_id: string,
   max_chars?: number,
 ): Promise<WebhookPayload> {
+  return toPayload(await readPayloadRow(ctx, board_id, webhook_id, payload_id), max_chars);
+}
+
+/** A part of a payload's text as it was posted, and how many characters the text has. */
+export async function getPayloadText(
+  ctx: Context<User | Agent>,
+  board_id: string,
+  webhook_id: string,
+  payload_id: string,
+  part: { offset: number; chars: number },
+): Promise<{ text: string; total_chars: number; content_type: string | null; received_at: string }> {
+  const row = await readPayloadRow(ctx, board_id, webhook_id, payload_id);
+  const text = bodyText(row);
+  const { content_type, received_at } = row;
+  const shown = truncate(text.slice(part.offset), part.chars).toWellFormed();
+  return { text: shown, total_chars: text.length, content_type, received_at: received_at.toISOString() };
+}
+
+async function readPayloadRow(
+  ctx: Context<User | Agent>,
+  board_id: string,
+  webhook_id: string,
+  payload_id: string,
+): Promise<PayloadRow> {
   const board = await boardFor(ctx, board_id, "read");
   const [row] = await ctx.db
-    .select()
+    .select(payloadColumns)
     .from(board_webhook_payloads)
+    .leftJoin(jobs, isNotifyJob)
     .where(
       and(
         eq(board_webhook_payloads.id, payload_id),
@@ -138,13 +225,24 @@ export async function getPayload(
       ),
     );
   if (!row) throw notFound();
-  return toPayload(row, max_chars);
+  return row;
 }
 
 function toPayload(row: PayloadRow, max_chars = Number.POSITIVE_INFINITY): WebhookPayload {
-  const { id, board_id, webhook_id, headers, source_ip, content_type, received_at } = row;
-  const payload = truncatedPayload(row, max_chars);
-  return { id, board_id, webhook_id, payload, headers, source_ip, content_type, received_at: received_at.toISOString() };
+  const { id, board_id, webhook_id, headers, source_ip, content_type, event_type, delivery_id } = row;
+  return {
+    id,
+    board_id,
+    webhook_id,
+    payload: truncatedPayload(row, max_chars),
+    headers,
+    source_ip,
+    content_type,
+    received_at: row.received_at.toISOString(),
+    event_type,
+    delivery_id,
+    delivery: toDelivery(row),
+  };
 }
 
 const ELLIPSIS_CHARS = 3;

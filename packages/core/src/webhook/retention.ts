@@ -7,14 +7,21 @@ import { toTimestamp } from "../db/timestamp.ts";
 import { jobs } from "../job/job.sql.ts";
 import type { JobKind } from "../job/kinds.ts";
 import { addMs, DAY_MS } from "../time.ts";
+import { removeOldDeliveryIds } from "./delivery-id.ts";
 import { recountPayloadBytes, removePayloads } from "./payload-usage.ts";
+import { eraseOldSecrets } from "./secret.ts";
 import { board_webhook_payloads } from "./webhook.sql.ts";
 
 /** Small, since a payload may have megabytes. */
 const BATCH_SIZE = 200;
 
-/** Removes payloads after their retention, except those whose notification is still to be sent, and corrects the counts. */
+/**
+ * Removes payloads after their retention, except those whose notification is still to be sent, and corrects the counts. Also
+ * removes the ids and secrets of webhooks that have expired.
+ */
 export async function removeOldPayloads(ctx: Context): Promise<void> {
+  await eraseOldSecrets(ctx);
+  await removeOldDeliveryIds(ctx);
   const days = ctx.settings.webhook_payload_retention_days;
   if (days > 0) await removeBefore(ctx, addMs(ctx.now(), -days * DAY_MS));
   await recountPayloadBytes(ctx);
@@ -37,11 +44,12 @@ async function removeBefore(ctx: Context, time: Date): Promise<void> {
   );
 }
 
-/** Payloads of notifications that are still to be sent. A notification is as old as its payload. */
+/** Payloads of notifications that are still to be sent, also once more. */
 async function listPending(ctx: Context, before: Date): Promise<string[]> {
   const kind: JobKind = "webhook.notify";
   const result = await ctx.db.execute(sql`
-    select payload ->> 'payload_id' as id from ${jobs}
-    where status in ('queued', 'running') and kind = ${kind} and created_at < ${toTimestamp(before)}`);
+    select pending.id from ${jobs} as job
+    join ${board_webhook_payloads} as pending on pending.id = (job.payload ->> 'payload_id')::uuid
+    where job.status in ('queued', 'running') and job.kind = ${kind} and pending.received_at < ${toTimestamp(before)}`);
   return rowsOf<{ id: string }>(result).map(({ id }) => id);
 }

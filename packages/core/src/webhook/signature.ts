@@ -1,23 +1,17 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { DomainError } from "../errors.ts";
+import type { Signature } from "./source/signature.ts";
 
-export const DEFAULT_SIGNATURE_HEADERS = ["x-hub-signature-256", "x-webhook-signature"];
+const MAX_AGE_MS = 5 * 60_000;
 
-/** The 32 bytes of a signature, or what is wrong with it. */
-export type Signature = Buffer | "missing" | "malformed";
-
-/** Reads the signature of a request: hex of any case, with or without the prefix `sha256=`. */
-export function readSignature(header: string | null, headers: Headers): Signature {
-  const names = header === null ? DEFAULT_SIGNATURE_HEADERS : [header];
-  const text = names.map((name) => headers.get(name)?.trim()).find(Boolean);
-  if (!text) return "missing";
-  const hex = /^(?:sha256=)?([0-9a-f]{64})$/i.exec(text)?.[1];
-  return hex ? Buffer.from(hex, "hex") : "malformed";
-}
-
-/** Verifies the HMAC-SHA256 of the raw bytes in constant time (docs/reference/webhooks.md#signature). */
-export function verifySignature(secret: string, signature: Signature, body: Uint8Array): void {
+/** Verifies a signature with any of the secrets, then its age (docs/reference/webhooks.md#signature). */
+export function verifySignature(secrets: readonly string[], signature: Signature, body: Uint8Array, now: Date): void {
   if (signature === "missing") throw new DomainError("forbidden", "Missing webhook signature header.");
-  if (signature === "malformed" || !timingSafeEqual(signature, createHmac("sha256", secret).update(body).digest()))
+  if (signature === "malformed" || !secrets.some((secret) => signature.matches(secret, body)))
     throw new DomainError("forbidden", "Invalid webhook signature.");
+  // NaN is no time: a scheme with a time requires one.
+  if (signature.sentAt && !(Math.abs(now.getTime() - signature.sentAt(body)) <= MAX_AGE_MS))
+    throw new DomainError(
+      "forbidden",
+      "The webhook signature is not of the last 5 minutes. Check the clock of the sender and send the request again.",
+    );
 }

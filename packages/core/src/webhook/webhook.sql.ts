@@ -1,9 +1,14 @@
-import { sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import { bytes, created, id, instant, timestamps } from "../db/columns.ts";
+import { bytes, created, id, instant, isOneOf, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
+import { searchVector } from "../db/search-vector.ts";
+
+/** The kinds of senders that a webhook can be for. */
+export const SOURCE_NAMES = ["generic", "github", "gitlab", "stripe", "slack", "linear", "sentry", "standard_webhooks"] as const;
+export type SourceName = (typeof SOURCE_NAMES)[number];
 
 export const board_webhooks = pgTable(
   "board_webhooks",
@@ -16,12 +21,36 @@ export const board_webhooks = pgTable(
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     description: text().notNull(),
     enabled: boolean().notNull().default(true),
+    /** The kind of sender, which decides how its requests are signed and read. */
+    source: text({ enum: SOURCE_NAMES }).notNull().default("generic"),
+    /** Patterns of the events that the agent is notified of; null for all. */
+    event_types: text().array(),
     secret_sealed: bytes(),
+    /** The secret before the last change, which is accepted until the time. */
+    previous_secret_sealed: bytes(),
+    previous_secret_until: instant(),
     signature_header: text(),
     ...timestamps,
   },
-  (t) => [index("board_webhooks_by_board").on(t.board_id, t.created_at, t.id), index("board_webhooks_by_agent").on(t.agent_id)],
+  (t) => [
+    index("board_webhooks_by_board").on(t.board_id, t.created_at, t.id),
+    index("board_webhooks_by_agent").on(t.agent_id),
+    check("board_webhooks_source", isOneOf(t.source, SOURCE_NAMES)),
+  ],
 );
+
+/** The outcome of a delivery whose job was removed, or that needed none. */
+export interface StoredDelivery {
+  status: "delivered" | "failed" | "no_target";
+  attempts: number;
+  last_error: string | null;
+  delivered_at: string | null;
+  agent_id: string | null;
+}
+
+/** The words by which a payload is found. */
+export const payloadWords = (t: Record<"webhook_id" | "event_type" | "summary" | "search_text", SQLWrapper>): SQL =>
+  searchVector(t.webhook_id, t.event_type, t.summary, t.search_text);
 
 /** Bodies are stored as raw bytes: parsing and serializing JSON would change big integers, escapes and key order. */
 export const board_webhook_payloads = pgTable(
@@ -43,12 +72,47 @@ export const board_webhook_payloads = pgTable(
     received_at: instant().notNull(),
     /** Of body and headers. Null in rows that are older than the column. */
     size_bytes: integer(),
+    /** What the source of the webhook read from the request; null where it names nothing. */
+    event_type: text(),
+    delivery_id: text(),
+    summary: text(),
+    /** The texts of the body for searches, shortened. Null in rows that are older than the column. */
+    search_text: text(),
+    /** The webhook's event_types did not match, so that nobody is notified. */
+    filtered: boolean().notNull().default(false),
+    /** The latest job that notifies the agent. It is removed before the payload; `delivery` then holds its outcome. */
+    notify_job_id: uuid(),
+    delivery: jsonb().$type<StoredDelivery>(),
   },
   (t) => [
     index("board_webhook_payloads_by_webhook").on(t.webhook_id, t.received_at, t.id),
     index("board_webhook_payloads_by_board").on(t.board_id),
     index("board_webhook_payloads_by_age").on(t.received_at).concurrently(),
+    index("board_webhook_payloads_by_event")
+      .on(t.webhook_id, t.event_type, t.received_at, t.id)
+      .where(sql`${t.event_type} is not null`)
+      .concurrently(),
+    index("board_webhook_payloads_by_word").using("gin", payloadWords(t)).concurrently(),
     check("board_webhook_payloads_kind", sql`${t.body_kind} in ('json', 'text')`),
+  ],
+);
+
+export const WEBHOOK_DELIVERY_IDS_KEY = "webhook_delivery_ids_key";
+
+/** The deliveries of the last days, by the sender's id. A row may outlive its payload, so that no repeat is stored again. */
+export const webhook_delivery_ids = pgTable(
+  "webhook_delivery_ids",
+  {
+    webhook_id: uuid()
+      .notNull()
+      .references(() => board_webhooks.id, { onDelete: "cascade" }),
+    delivery_id: text().notNull(),
+    payload_id: uuid().notNull(),
+    received_at: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ name: WEBHOOK_DELIVERY_IDS_KEY, columns: [t.webhook_id, t.delivery_id] }),
+    index("webhook_delivery_ids_by_age").on(t.received_at),
   ],
 );
 

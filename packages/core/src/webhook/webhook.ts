@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Agent, User } from "../actor.ts";
@@ -7,17 +7,20 @@ import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { seal, unseal } from "../seal.ts";
 import type { Settings } from "../settings.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError } from "../wire.ts";
 import { removePayloads } from "./payload-usage.ts";
-import { board_webhooks } from "./webhook.sql.ts";
+import { changeSecret, endOverlap, sealSecret } from "./secret.ts";
+import { SOURCES } from "./source/sources.ts";
+import { board_webhooks, SOURCE_NAMES } from "./webhook.sql.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
 
 const MAX_DESCRIPTION = 10_000;
+const MAX_EVENT_TYPES = 100;
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 export const Webhook = z
@@ -29,11 +32,14 @@ export const Webhook = z
     enabled: z.boolean().describe("Whether the webhook accepts requests."),
     endpoint_path: z.string().describe("Path to post to."),
     endpoint_url: z.string().nullable().describe("Full URL to post to; null while BASE_URL is not set."),
+    source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used."),
+    event_types: z.array(z.string()).nullable().describe("Events that the agent is notified of; null for all."),
     has_secret: z.boolean().describe("Whether requests must be signed."),
+    previous_secret_until: Instant.nullable().describe("Until when the secret before the last change is accepted too."),
     signature_header: z
       .string()
       .nullable()
-      .describe("Header that holds the signature; null for X-Hub-Signature-256 or X-Webhook-Signature."),
+      .describe("Header of the signature for `generic`; null for X-Hub-Signature-256 or X-Webhook-Signature."),
     created_at: Instant.describe("When the webhook was created."),
     updated_at: Instant.describe("When the webhook last changed."),
     ...truncatable,
@@ -45,10 +51,17 @@ const fields = {
   description: NonEmpty(MAX_DESCRIPTION).describe("What the agent should do with a payload; sent with every notification."),
   enabled: z.boolean().describe("Whether the webhook accepts requests."),
   agent_id: Id.nullable().describe("Agent of the board to notify; null for the lead."),
-  secret: TextOrNull(MAX_SECRET).describe("Key of the HMAC-SHA256 signature; blank when requests need no signature."),
+  source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used; `generic` for any other."),
+  event_types: z
+    .array(NonEmpty(MAX_NAME))
+    .max(MAX_EVENT_TYPES)
+    .transform((patterns) => (patterns.length === 0 ? null : patterns))
+    .nullable()
+    .describe("Events to notify the agent of, such as `issues.*`; others are only stored. Null or empty for all."),
+  secret: TextOrNull(MAX_SECRET).describe("The sender's secret for signatures; blank when requests need no signature."),
   signature_header: TextOrNull(MAX_NAME)
     .refine((name) => name === null || HTTP_TOKEN.test(name), valueError("signature_header must be an HTTP header name"))
-    .describe("Header that holds the signature."),
+    .describe("Header that holds the signature; only `generic` uses it."),
 };
 
 export const CreateWebhook = z
@@ -56,14 +69,24 @@ export const CreateWebhook = z
     ...fields,
     enabled: fields.enabled.default(true),
     agent_id: fields.agent_id.default(null),
+    source: fields.source.default("generic"),
+    event_types: fields.event_types.default(null),
     secret: fields.secret.default(null),
     signature_header: fields.signature_header.default(null),
   })
   .meta({ id: "BoardWebhookCreate" });
 export type CreateWebhook = z.infer<typeof CreateWebhook>;
 
-export const UpdateWebhook = z.object(fields).partial().meta({ id: "BoardWebhookUpdate" });
+export const UpdateWebhook = z
+  .object({
+    ...fields,
+    previous_secret: z.null().describe("Null ends the 24 hours in which the secret before the last change is accepted too."),
+  })
+  .partial()
+  .meta({ id: "BoardWebhookUpdate" });
 export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
+
+const webhookOrder = newestFirst(board_webhooks);
 
 /** The webhooks of a board, newest first. Requires write access, since their URLs allow posting to the board. */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
@@ -74,15 +97,18 @@ export async function listWebhooks(ctx: Context<User>, board_id: string, query: 
     ctx,
     query,
     {
+      name: "webhooks",
+      owner: board.id,
+      order: webhookOrder,
       columns: getTableColumns(board_webhooks),
       large: { description: largeText },
       total,
-      select: (columns, limit, offset) =>
+      select: (columns, { after, limit, offset }) =>
         ctx.db
           .select(columns)
           .from(board_webhooks)
-          .where(where)
-          .orderBy(desc(board_webhooks.created_at), desc(board_webhooks.id))
+          .where(and(where, after))
+          .orderBy(...toOrderBy(webhookOrder))
           .limit(limit)
           .offset(offset),
     },
@@ -103,6 +129,7 @@ export async function getWebhook(
 export async function createWebhook(ctx: Context<User>, board_id: string, input: CreateWebhook): Promise<Webhook> {
   const board = await boardFor(ctx, board_id, "write");
   await requireAgentOfBoard(ctx, board, input.agent_id);
+  requireNamedEvents(input);
   const { secret, ...values } = input;
   const [row] = await ctx.db
     .insert(board_webhooks)
@@ -117,10 +144,12 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
     const where = and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id));
     const [stored] = await ctx.db.select().from(board_webhooks).where(where).for("update");
     if (!stored) throw notFound();
-    const { secret, ...sent } = input;
+    const { secret, previous_secret, ...sent } = input;
     const changes = changedFields(stored, sent);
     if (changes.agent_id) await requireAgentOfBoard(ctx, board, changes.agent_id);
-    if (secret !== undefined && secret !== unsealSecret(ctx, stored)) changes.secret_sealed = sealSecret(ctx, secret);
+    requireNamedEvents({ ...stored, ...changes });
+    if (secret !== undefined) Object.assign(changes, changeSecret(ctx, stored, secret));
+    if (previous_secret === null) Object.assign(changes, endOverlap({ ...stored, ...changes }));
     if (isEmpty(changes)) return toWebhook(ctx.settings, stored);
     const [row] = await ctx.db.update(board_webhooks).set(changes).where(where).returning();
     return toWebhook(ctx.settings, row!);
@@ -159,13 +188,17 @@ async function requireAgentOfBoard(ctx: Context, board: BoardRow, agent_id: stri
   if (!agent) throw new DomainError("invalid", "agent_id must reference an agent on this board.");
 }
 
-const sealSecret = (ctx: Context, secret: string | null) => (secret === null ? null : seal(ctx.settings.encryption_key, secret));
-
-export const unsealSecret = (ctx: Context, row: Pick<WebhookRow, "secret_sealed">): string | null =>
-  row.secret_sealed ? unseal(ctx.settings.encryption_key, row.secret_sealed) : null;
+/** Filtered by names that its requests do not have, a webhook would never notify anybody. */
+function requireNamedEvents({ source, event_types }: Pick<WebhookRow, "source" | "event_types">): void {
+  if (event_types === null || SOURCES[source].eventType) return;
+  throw new DomainError(
+    "invalid",
+    "event_types needs a source that names its events. Set source to the sender or event_types to null.",
+  );
+}
 
 function toWebhook(settings: Settings, row: WebhookRow): Webhook {
-  const { id, board_id, agent_id, description, enabled, signature_header } = row;
+  const { id, board_id, agent_id, description, enabled, source, event_types, signature_header } = row;
   const endpoint_path = `/api/v1/boards/${board_id}/webhooks/${id}`;
   return {
     id,
@@ -175,7 +208,10 @@ function toWebhook(settings: Settings, row: WebhookRow): Webhook {
     enabled,
     endpoint_path,
     endpoint_url: settings.base_url === null ? null : settings.base_url + endpoint_path,
+    source,
+    event_types,
     has_secret: row.secret_sealed !== null,
+    previous_secret_until: row.previous_secret_until?.toISOString() ?? null,
     signature_header,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

@@ -1,4 +1,5 @@
+import { approvalStream } from "@board/api/routes/approval-stream";
 import { approvals } from "@board/api/routes/approvals";
 import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = createHttpHandler(approvals);
+export const handler = createHttpHandler([...approvals, ...approvalStream]);

@@ -1,5 +1,6 @@
 import { taskComments } from "@board/api/routes/task-comments";
+import { taskStream } from "@board/api/routes/task-stream";
 import { tasks } from "@board/api/routes/tasks";
 import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = createHttpHandler([...tasks, ...taskComments]);
+export const handler = createHttpHandler([...tasks, ...taskComments, ...taskStream]);

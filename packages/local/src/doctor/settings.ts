@@ -1,5 +1,6 @@
 import { createClientAddressResolver } from "@board/api/client-address";
 import { silentLog } from "@board/core/log";
+import { findMisspelt } from "@board/core/misspelt-settings";
 import { listProblems, parseSettings, type Settings } from "@board/core/settings";
 import { findSecrets } from "../secrets.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
@@ -13,13 +14,20 @@ export type Platform = "local" | "lambda";
 export function checkSettings(environment: Environment, edge: Platform): { findings: Finding[]; settings: Settings | null } {
   const { filled, missing } = edge === "local" ? findSecrets(environment) : { filled: environment, missing: [] };
   const problems = listProblems(filled, edge);
+  const misspelt = findMisspelt(environment).map(({ name, meant }) =>
+    warning(CHECK, `${name} is not a setting`, `Did you mean ${meant}? docs/settings.md lists all settings.`),
+  );
   if (problems.length > 0) {
     const remedy = (problem: string) => `Correct ${problem.split(" ")[0]} in the environment; docs/settings.md lists the rules.`;
-    return { findings: problems.map((problem) => wrong(CHECK, problem, remedy(problem))), settings: null };
+    const findings = problems.map((problem) => wrong(CHECK, problem, remedy(problem)));
+    return { findings: [...findings, ...misspelt], settings: null };
   }
   const settings = parseSettings(filled, edge);
   const { driver } = settings.database;
-  const findings = [ok(CHECK, `all settings are valid (${edge === "lambda" ? "for Lambda" : "for a local server"}, ${driver})`)];
+  const findings = [
+    ok(CHECK, `all settings are valid (${edge === "lambda" ? "for Lambda" : "for a local server"}, ${driver})`),
+    ...misspelt,
+  ];
   if (missing.length > 0) findings.push(ok(CHECK, `${missing.join(", ")} will be generated at the first start`));
   if (hasInvalidProxies(settings))
     findings.push(

@@ -41,6 +41,8 @@ export interface Dialect {
 
   /** Keys of a heartbeat that this release does not know. */
   refused_heartbeat_keys: readonly string[];
+  /** Skips the heartbeats of agents that no channel has reached, unless their target is `none`. */
+  routes_heartbeats: boolean;
   accepted_files: readonly string[];
   listed_files: readonly string[];
   /** Deletes BOOTSTRAP.md once other files were changed, before a run and at agents.update. */
@@ -90,6 +92,7 @@ const first: Dialect = {
   patch_limit: null,
   issues_in_text: false,
   refused_heartbeat_keys: [],
+  routes_heartbeats: false,
   accepted_files: [...files, "memory.md"],
   listed_files: files,
   deletes_bootstrap: false,
@@ -145,6 +148,7 @@ const september: Dialect = {
   restart_on: { agents: "never", config_patch: "never" },
   patch_limit: 30,
   refused_heartbeat_keys: ["includeReasoning"],
+  routes_heartbeats: true,
   accepted_files: ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
   listed_files: ["AGENTS.md", "SOUL.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"],
   deletes_bootstrap: true,

@@ -43,6 +43,31 @@ export const post: Scenario = {
   },
 };
 
+/** A sender that repeats its post until it has an answer. */
+export const repeatedPost: Scenario = {
+  name: "a post with an idempotency key is stored and delivered once, whatever crashed before its repeat",
+
+  async act(outside, { hook }, answers) {
+    answers.push(await sendWithKey(outside, hook));
+  },
+
+  async check(outside, { hook, lead }, answers) {
+    const repeat = await sendWithKey(outside, hook);
+    await outside.drainQueue();
+    const [payload_id, ...others] = await listPayloadIds(outside);
+    expect(others).toEqual([]);
+    for (const { status, body } of [...answers, repeat]) expect([status, body.payload_id]).toEqual([202, payload_id]);
+    const remembered = await outside.rows("select 1 from board_memory where source = 'webhook'");
+    expect(remembered).toHaveLength(1);
+    const received = outside.host.messages.filter(({ message }) => message.startsWith("WEBHOOK EVENT RECEIVED"));
+    expect(received.map(({ idempotency_key }) => idempotency_key)).toEqual([`webhook-${payload_id}-${lead.id}`]);
+    return null;
+  },
+};
+
+const sendWithKey = (outside: ServiceEnvironment, hook: string) =>
+  outside.request("POST", hook, { raw: '{"order":4711}', headers: { "idempotency-key": "order-4711" } });
+
 const send = (outside: ServiceEnvironment, hook: string) => outside.request("POST", hook, { raw: '{"order":4711}' });
 
 async function listPayloadIds(outside: ServiceEnvironment): Promise<string[]> {

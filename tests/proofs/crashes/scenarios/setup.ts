@@ -13,6 +13,8 @@ export interface ScenarioFixture {
   lead: ScenarioAgent;
   worker: ScenarioAgent;
   main: ScenarioAgent;
+  /** A worker without a host, which reads its messages from its inbox. */
+  remote: { id: string; token: string; board_id: string };
   /** The path of a webhook for the lead. */
   hook: string;
 }
@@ -25,8 +27,9 @@ export async function createScenarioFixture(outside: ServiceEnvironment): Promis
   const lead = await createScenarioAgent(outside, { name: "Lead", board_id, is_board_lead: true });
   const worker = await createScenarioAgent(outside, { name: "Worker", board_id });
   const [main] = await outside.rows<{ id: string; session_key: string }>(
-    "select id, openclaw_session_id as session_key from agents where board_id is null",
+    `select id, openclaw_session_id as session_key from agents where board_id is null and gateway_id = '${gateway_id}'`,
   );
+  const remote = await createRemoteAgent(outside);
 
   const board = `/api/v1/boards/${board_id}`;
   const first = await create(`${board}/tasks`, { title: "First", assigned_agent_id: worker.id });
@@ -37,7 +40,17 @@ export async function createScenarioFixture(outside: ServiceEnvironment): Promis
   await create(`${board}/approvals`, approval);
   const { endpoint_path: hook } = await create(`${board}/webhooks`, { description: "Sort it" });
   await outside.drainQueue();
-  return { gateway_id, board_id, lead, worker, main: { ...main!, token: outside.tokenOnHost(main!.session_key)! }, hook };
+  const main_agent = { ...main!, token: outside.tokenOnHost(main!.session_key)! };
+  return { gateway_id, board_id, lead, worker, main: main_agent, remote, hook };
+}
+
+async function createRemoteAgent(outside: ServiceEnvironment): Promise<ScenarioFixture["remote"]> {
+  const board = { name: "Remote", description: "A board without a host", gateway: "pull" };
+  const { id: board_id } = await outside.create<{ id: string }>("/api/v1/boards", board);
+  const worker = { name: "Remote worker", board_id };
+  const { id, auth_token } = await outside.create<{ id: string; auth_token: string }>("/api/v1/agents", worker);
+  await outside.drainQueue();
+  return { id, token: auth_token, board_id };
 }
 
 /** An agent that is provisioned on the host. */

@@ -3,8 +3,10 @@ import { AgentCreated, CreateAgent, createAgent } from "@board/core/agent/agent"
 import { getAgentForLead } from "@board/core/agent/lookup";
 import { Nudge, nudgeAgent } from "@board/core/coordination/nudge";
 import { removeBoardAgent } from "@board/core/agent/remove";
-import { getSoul, Soul, getSoulTarget, UpdateSoul, updateSoul } from "@board/core/agent/soul";
+import { Soul, getSoulTarget, UpdateSoul, updateSoul } from "@board/core/agent/soul";
+import { getSoul } from "@board/core/coordination/soul";
 import { Ok, ok } from "@board/core/wire";
+import { boardAgentResource } from "../conditional-resources.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -44,6 +46,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Delete an agent",
+      conditional: boardAgentResource,
       description: "Unassigns its tasks and removes it from its host in the background. Deleting an unknown agent succeeds.",
       operation_id: "agent_lead_delete_board_agent",
       returns: Ok,
@@ -69,6 +72,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Nudge an agent",
+      calls_out: true,
       errors: [502],
       description: "Sends a message to an agent of the board immediately and unchanged.",
       operation_id: "agent_lead_nudge_agent",

@@ -14,6 +14,7 @@ export const agentCoordination = [
     {
       as: lead,
       summary: "Ask the user through the main agent",
+      calls_out: true,
       description: "The main agent of the gateway asks the user. The answer is written to board memory.",
       operation_id: "agent_lead_ask_user_via_gateway_main",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -38,6 +39,7 @@ export const agentCoordination = [
     {
       as: main,
       summary: "Message the lead of a board",
+      calls_out: true,
       description:
         "Sends a question or hands over work. If the board has no lead, one is created and receives the message once it is set up.",
       operation_id: "agent_main_message_board_lead",
@@ -63,6 +65,7 @@ export const agentCoordination = [
     {
       as: main,
       summary: "Message the leads of several boards",
+      calls_out: true,
       description:
         "Sends to all boards of the gateway, or to the given boards. A failure on one board does not affect the others.",
       operation_id: "agent_main_broadcast_lead_message",

@@ -1,4 +1,4 @@
-import type { AgentHints } from "../../endpoint.ts";
+import { type AgentHints, ID_GUIDANCE } from "../../endpoint.ts";
 
 type HintOverrides = Pick<AgentHints, "intent" | "when_to_use" | "routing_policy"> & Partial<AgentHints>;
 
@@ -10,7 +10,7 @@ export function agentHints(overrides: HintOverrides): AgentHints {
     when_not_to_use: ["You read the same data earlier in this turn and nothing has changed since"],
     prerequisites: ["A valid agent token in X-Agent-Token"],
     side_effects: ["None, except that the agent is shown as online"],
-    negative_guidance: ["Do not guess ids: take them from an earlier response or from TOOLS.md"],
+    negative_guidance: [ID_GUIDANCE],
     examples: [{ input: { intent: overrides.intent }, decision: overrides.when_to_use[0]! }],
     ...overrides,
   };

@@ -2,6 +2,7 @@ import { agent } from "@board/core/actor";
 import { longPageQuery, pageOf } from "@board/core/page";
 import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
 import { getTask } from "@board/core/task/list";
+import { fenceOf } from "../../fence.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -35,6 +36,7 @@ export const agentTaskComments = [
       description: "Notifies the mentioned agents, or the assignee if no agent is mentioned. The author is never notified.",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: CreateComment,
+      fenced: true,
       returns: TaskComment,
       agent: agentHints({
         roles: ["lead", "worker"],
@@ -52,6 +54,6 @@ export const agentTaskComments = [
         routing_policy: ["Mention the agent that should answer; without a mention only the assignee is notified"],
       }),
     },
-    (ctx, { params, body }) => createComment(ctx, params.board_id, params.task_id, body),
+    (ctx, { params, body, http }) => createComment(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
 ];

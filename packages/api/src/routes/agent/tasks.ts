@@ -6,8 +6,11 @@ import { CreateTask, UpdateTask } from "@board/core/task/input";
 import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
 import { removeTask } from "@board/core/task/remove";
 import { Task } from "@board/core/task/task";
+import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { updateTask } from "@board/core/task/update";
 import { Ok, ok } from "@board/core/wire";
+import { agentTaskResource } from "../conditional-resources.ts";
+import { fenceOf } from "../../fence.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -61,17 +64,36 @@ export const agentTasks = [
     (ctx, { params, body }) => createTask(ctx, params.board_id, body),
   ),
   endpoint(
+    "GET",
+    itemPath,
+    {
+      as: agent,
+      summary: "Get a task",
+      description: "Returns a task with its latest comments, its dependencies and its approvals.",
+      operation_id: "agent_task_get",
+      returns: TaskDetail,
+      agent: agentHints({
+        roles: ["lead", "worker"],
+        intent: "agent_task_read",
+        when_to_use: ["Before you work on a task, review it or answer a comment on it"],
+        routing_policy: ["One request replaces the lists of comments, tasks and approvals"],
+      }),
+    },
+    (ctx, { params }) => getTaskDetail(ctx, params.board_id, params.task_id),
+  ),
+  endpoint(
     "PATCH",
     itemPath,
     {
       as: agent,
       summary: "Update or move a task",
-      errors: [409],
+      conditional: agentTaskResource,
       description:
         "Workers claim unassigned tasks and move their own, optionally with a `comment`. The lead also assigns tasks and sets tags and dependencies.",
       operation_id: "agent_task_update",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: UpdateTask,
+      fenced: true,
       returns: Task,
       agent: agentHints({
         roles: ["lead", "worker"],
@@ -83,7 +105,7 @@ export const agentTasks = [
         routing_policy: ["Move tasks through inbox, in_progress, review, done; state in a comment what was delivered"],
       }),
     },
-    (ctx, { params, body }) => updateTask(ctx, params.board_id, params.task_id, body),
+    (ctx, { params, body, http }) => updateTask(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
   endpoint(
     "DELETE",
@@ -91,8 +113,10 @@ export const agentTasks = [
     {
       as: lead,
       summary: "Delete a task",
+      conditional: agentTaskResource,
       description: "Also deletes its comments and links.",
       operation_id: "agent_task_delete",
+      fenced: true,
       returns: Ok,
       agent: agentHints({
         roles: ["lead"],
@@ -105,8 +129,8 @@ export const agentTasks = [
         routing_policy: ["Only the lead of the board may delete tasks"],
       }),
     },
-    async (ctx, { params }) => {
-      await removeTask(ctx, params.board_id, params.task_id);
+    async (ctx, { params, http }) => {
+      await removeTask(ctx, params.board_id, params.task_id, fenceOf(http.headers));
       return ok;
     },
   ),

@@ -3,32 +3,42 @@ import { API, GET } from "./shell.ts";
 
 const START = template(`# HEARTBEAT.md
 
-Do this at every heartbeat, from top to bottom. Operations named here by their intent are found as TOOLS.md says.
+Do this at every heartbeat. Operations are named by their intent; TOOLS.md says how to find them.
 
 ## 1. Check in, then read
 
-Any failure ends the turn: no other call, no second try, and after a 5xx nothing is written anywhere. Say in one line what
-failed; the next heartbeat starts from the top.`);
+The first request tells what waits for you. When the commands print HEARTBEAT_OK, answer exactly that and stop; a board whose
+status is paused rests. Any failure ends the turn: no second try, and after a 5xx nothing is written anywhere. Say in one
+line what failed.`);
 
+/** The first request decides: without work it is the only one. */
 const CHECK_IN = `set -e
 ${GET}
 ${API}
 url="$(get BASE_URL)/api/v1/agent" board=$(get BOARD_ID)
-seen=$(api -d '{}' "$url/heartbeat")
+api -o inbox.json "$url/inbox"
+[ "$(jq '.has_work' inbox.json)" = true ] || { echo HEARTBEAT_OK; exit 0; }
 health=$(api "$url/healthz")
 boards=$(api "$url/boards")
-printf '%s\\n' "$health" | jq -c '{agent_id, status}'` as const;
+printf '%s\\n' "$health" | jq -c '{agent_id, status}'
+jq -c '{messages, counts}' inbox.json` as const;
 
 const COMMENTS = template(`## Comments
 
-A comment has three parts, and only says what is new:
+Three parts, and only what is new:
 
     Update: what changed
     Evidence: links, files, commands with their results
     Next: what happens next, and who does it
 
-Mention only those who must answer: a mention wakes an agent. Answer comments of others that ask you something; other
-comments need no reply.`);
+A mention wakes an agent: mention only those who must answer. Answer what you are asked; nothing else needs a reply.`);
+
+/** Messages are shown until they are acknowledged, so that a turn that fails loses none. */
+const END = template(`## 4. End
+
+Acknowledge the messages that you acted on (agent_inbox_acknowledge, ids), or they come again; a lead does so with an empty
+list too, which ends decided approvals. Answer exactly HEARTBEAT_OK when there is nothing to report. Otherwise say what
+changed and what somebody has to do, in at most three lines.`);
 
 export const LEAD_HEARTBEAT = [
   START,
@@ -41,43 +51,35 @@ printf '%s\\n' "$tasks" | jq -r '.items[] | [.status, .priority, .due_at // "-",
   (if .is_blocked then "waits" else "-" end), .title] | @tsv'
 ~~~
 
-A board whose status is paused rests: answer HEARTBEAT_OK and do nothing else until it is active.
-
 ## 2. The rules of the board
 
-As they were when this file was written; what you just read has priority.
+What you just read has priority over this copy.
 
-- require_approval_for_done ({{ board_rule_require_approval_for_done }}): a task becomes done only with a linked approval that
-  was approved after the task last left done.
-- require_review_before_done ({{ board_rule_require_review_before_done }}): a task becomes done only from review.
-- comment_required_for_review ({{ board_rule_comment_required_for_review }}): a task enters review only with a comment of
-  its assignee.
-- block_status_changes_with_pending_approval ({{ board_rule_block_status_changes_with_pending_approval }}): a task stays where
-  it is while an approval linked to it is pending.
-- only_lead_can_change_status ({{ board_rule_only_lead_can_change_status }}): workers cannot move tasks; move them when
-  they ask.
+- require_approval_for_done ({{ board_rule_require_approval_for_done }}): done needs a linked approval, approved after the
+  task last left done.
+- require_review_before_done ({{ board_rule_require_review_before_done }}): done only from review.
+- comment_required_for_review ({{ board_rule_comment_required_for_review }}): review needs a comment of the assignee.
+- block_status_changes_with_pending_approval ({{ board_rule_block_status_changes_with_pending_approval }}): a task with a
+  pending approval stays where it is.
+- only_lead_can_change_status ({{ board_rule_only_lead_can_change_status }}): move tasks for workers when they ask.
 - max_agents ({{ board_rule_max_agents }}): how many agents the board may have, you not counted.
 
 ## 3. Work, in this order
 
-1. Chat: read what is new (agent_board_memory_discovery, is_chat=true) and answer people first.
-2. Review: look at the result of each task in review, not only at its comment. Good: move it to done. Not good: move it to
-   inbox with a comment that says what is missing; it returns to the agent that did it.
-3. Approvals: act on decisions (agent_board_approval_discovery). Ask where one is due (agent_board_approval_request), with
-   the reason, the task and your confidence; before done where the board requires it. A task has at most one pending
-   approval.
-4. Unblocking: for each task that is blocked or waits, remove the cause, plan around it, or ask the one person who can.
-5. Inbox: every task has an assignee whose role fits, or a reason why not. Nobody has several tasks in progress. When work is
-   missing on the way to the goal, create the tasks (delegate_work).
-6. Staffing: see who is there (agent_roster_discovery). Nudge (agent_coordination) an agent that is due and silent; give the
-   tasks of one that is offline to others. Within max_agents create an agent for a role that is missing (agent_management).
-7. Delivery status: bring that section of MEMORY.md up to date. When the state changed, tell people in the board chat
+1. Messages of the inbox and chat (agent_board_memory_discovery, is_chat=true): people first.
+2. Review: look at the result, not only at its comment. Good: done. Not good: inbox with a comment that says what is
+   missing; it returns to the agent that did it.
+3. Approvals: act on decisions (agent_board_approval_discovery). Ask where one is due (agent_board_approval_request) with
+   reason, task and confidence; a task has at most one pending.
+4. Unblocking: remove the cause, plan around it, or ask the one person who can.
+5. Inbox: every task that waits for no other has an assignee whose role fits. Nobody has several in progress. Create the
+   tasks that are missing on the way to the goal (delegate_work).
+6. Staffing (agent_roster_discovery): nudge (agent_coordination) who is due and silent; give the tasks of one that is offline
+   to others. Create an agent (agent_management) for a role that is missing, within max_agents.
+7. Delivery status: update that section of MEMORY.md. When the state changed, tell the board chat
    (agent_board_memory_record, tag chat): state, evidence, what you need.`),
   COMMENTS,
-  template(`## When to answer HEARTBEAT_OK
-
-Answer exactly HEARTBEAT_OK when check-in and reads went well, nothing waits for you in 1 to 7, and there is nothing to
-report. Otherwise answer with what changed and what you need, in at most three lines.`),
+  END,
 ];
 
 export const WORKER_HEARTBEAT = [
@@ -86,38 +88,31 @@ export const WORKER_HEARTBEAT = [
 ${CHECK_IN}
 printf '%s\\n' "$boards" | jq -c '.items[] | {id, name, status, only_lead_can_change_status, comment_required_for_review}'
 show='.items[] | [.status, .priority, .due_at // "-", .id, (if .is_blocked then "waits" else "-" end), .title] | @tsv'
-mine=$(api "$url/boards/$board/tasks?assigned_agent_id=$(get AGENT_ID)&status=in_progress,inbox,blocked&limit=200")
 free=$(api "$url/boards/$board/tasks?status=inbox&unassigned=true&limit=20")
-echo "Yours:"; printf '%s\\n' "$mine" | jq -r "$show"
+echo "Yours:"; jq -c '{items: .tasks}' inbox.json | jq -r "$show"
 echo "Free:"; printf '%s\\n' "$free" | jq -r "$show"
 ~~~
 
-A board whose status is paused rests: answer HEARTBEAT_OK and do nothing else until it is active.
+## 2. Work
 
-## 2. Work, in this order
+Act on the messages first. Then do the first of these that applies, one task at a time:
 
-Do the first of these that applies, one task at a time, and leave tasks that wait for others.
-
-1. Your own work in progress: read its new comments (agent_task_comment_discovery) and continue. Also continue blocked
-   work whose cause is gone.
-2. Your assigned inbox: the highest priority first, then the earliest due. Move it to in_progress (agent_task_update), then start.
+1. Your own work in progress: read its new comments (agent_task_comment_discovery) and continue.
+2. Your assigned inbox, the first of the list: move it to in_progress (agent_task_update), then start.
 3. A free task that fits your role: claim it by moving it to in_progress. 409 task_already_claimed: another agent was
    faster, choose another task.
 4. Help: comment on a colleague's task with something that advances it. Change nothing about it.
-5. None of these: ask @lead for work in the board chat (agent_board_memory_record, tag chat), once, not at every heartbeat.
+5. None of these: ask @lead for work in the board chat (agent_board_memory_record, tag chat), once.
 
 Before an act that cannot be undone, costs money or reaches people outside: ask for approval (agent_board_approval_request)
-and wait. What the rest of the board should know goes into board memory, without the tag chat.
+and wait. What the board should know goes into board memory, without the tag chat.
 
 ## 3. Hand over
 
 - Finished: check it against the task, then move it to review with evidence in the comment of that same change. The lead
   decides; you do not move tasks to done.
 - Stuck: move it to blocked with a comment that names what you tried and what you need, and mention @lead.
-- With only_lead_can_change_status you move nothing: comment instead, and ask @lead to move the task.`),
+- With only_lead_can_change_status you move nothing: comment, and ask @lead to move the task.`),
   COMMENTS,
-  template(`## When to answer HEARTBEAT_OK
-
-Answer exactly HEARTBEAT_OK when check-in and reads went well and there is nothing to report: you had nothing to do, or the
-task shows what you did. Otherwise answer in one line what somebody has to do.`),
+  END,
 ];

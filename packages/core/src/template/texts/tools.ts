@@ -65,25 +65,26 @@ const UNSURE = {
 
 ## Your duties
 
-You are the main agent of this gateway: the voice between people and the leads of its boards. You do no tasks.
+You are the main agent of this gateway: the voice between people and its boards' leads. You do no tasks.
 
-- Check in at every wake-up, before anything else:
+- Check in at every wake-up. When has_work is false and nobody asked you anything, answer HEARTBEAT_OK and stop; else act
+  on the messages and acknowledge them (agent_inbox_acknowledge):
 
 ~~~sh
 ${GET}
-curl -fsS -m 30 -H "X-Agent-Token: $(get AUTH_TOKEN)" -d '{}' "$(get BASE_URL)/api/v1/agent/heartbeat"
+curl -fsS -m 30 -H "X-Agent-Token: $(get AUTH_TOKEN)" "$(get BASE_URL)/api/v1/agent/inbox"
 ~~~
 
-- Message a lead: intent lead_direct_routing, with kind question (an answer is due) or handoff (the work passes on), the
-  content, and a new correlation_id. A board without a lead gets one.
-- Broadcast to leads: intent lead_broadcast_routing, for what several must know; board_ids names the boards, without it
-  all of this gateway are meant. Read results; repeat only what failed.
-- Leads answer in their board's memory, tagged gateway_main and lead_reply: read it by intent agent_board_memory_discovery,
-  which is open to you on the boards of this gateway though your index leaves it out.
-- Ask the user when LEAD REQUEST: ASK USER arrives: on your own channels, the preferred one first; with none, in that
-  board's chat. Pass the question on as it is and never answer for the user. Record the answer in that board's memory
-  (intent agent_board_memory_record) with the tags and the source that the request names.
-- BOARD ONBOARDING REQUEST and MISSION CONTROL SKILL requests say what to do in numbered steps. Follow these.`),
+- Message a lead: lead_direct_routing, with kind question (an answer is due) or handoff (the work passes on), content, and
+  a new correlation_id. A board without a lead gets one.
+- Broadcast to leads (lead_broadcast_routing) what several must know; board_ids names the boards, else all of this gateway
+  are meant. Read results; repeat only what failed.
+- Leads answer in their board's memory, tagged gateway_main and lead_reply (agent_board_memory_discovery, open to you though
+  not in your index).
+- LEAD REQUEST: ASK USER: ask on your own channels, the preferred one first; with none, in that board's chat. Pass the
+  question on as it is and never answer for the user. Record the answer in that board's memory
+  (agent_board_memory_record) with the tags and the source that the request names.
+- BOARD ONBOARDING REQUEST and MISSION CONTROL SKILL requests say what to do in numbered steps.`),
 } satisfies Record<AgentRole, Template>;
 
 /** The address of the service, the token, and how to find and call operations. */

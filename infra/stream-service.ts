@@ -1,0 +1,70 @@
+import { streamContainer } from "../packages/functions/src/manifest.ts";
+import { environment } from "./environment.ts";
+import { migration } from "./migrate.ts";
+import { stageSettings } from "./stage.ts";
+
+const { STREAM_DOMAIN_CERTIFICATE: cert, TRUSTED_PROXIES } = process.env;
+
+/** The addresses of the load balancer, whose X-Forwarded-For names the client. */
+const NETWORK = "10.0.0.0/16";
+/** Streams end with a place to resume when their container stops, so nothing is gained by waiting for longer. */
+const DRAIN_SECONDS = 10;
+
+const health = `${streamContainer.port}/http` as const;
+
+/**
+ * One container behind a load balancer, in a network without NAT: it needs the database only. A deployment starts the new
+ * container before it stops the old one.
+ */
+export function createStreamService(domain: string) {
+  const vpc = new sst.aws.Vpc("StreamNetwork", {
+    transform: { vpc: { cidrBlock: NETWORK } },
+  });
+  const cluster = new sst.aws.Cluster("StreamCluster", { vpc });
+  const service = new sst.aws.Service("Streams", {
+    cluster,
+    architecture: "arm64",
+    cpu: streamContainer.cpu,
+    memory: streamContainer.memory,
+    image: { context: ".", dockerfile: "infra/streams.Dockerfile" },
+    environment: {
+      ...environment,
+      HOST: "0.0.0.0",
+      PORT: String(streamContainer.port),
+      DATABASE_CONNECTIONS: String(streamContainer.connections),
+      TRUSTED_PROXIES: [NETWORK, TRUSTED_PROXIES].filter(Boolean).join(","),
+    },
+    logging: { retention: stageSettings($app.stage).log_retention },
+    loadBalancer: {
+      domain: cert ? { name: domain, cert, dns: false } : domain,
+      rules: [{ listen: "443/https", forward: health }],
+      health: { [health]: { path: "/health", interval: "10 seconds" } },
+    },
+    // One process shares its polls among all streams and counts them for their budgets.
+    scaling: { min: 1, max: 1, cpuUtilization: false, memoryUtilization: false },
+    wait: true,
+    transform: {
+      target: { deregistrationDelay: DRAIN_SECONDS },
+      loadBalancerSecurityGroup: (args) => {
+        args.ingress = [{ fromPort: 443, toPort: 443, protocol: "tcp", cidrBlocks: ["0.0.0.0/0"] }];
+      },
+      // By default SST allows shells in the container, and reading every parameter and secret of the account.
+      taskRole: (args) => {
+        args.inlinePolicies = [];
+      },
+      executionRole: (args) => {
+        args.inlinePolicies = [];
+      },
+      service: (args, options) => {
+        args.enableExecuteCommand = false;
+        options.dependsOn = migration;
+      },
+    },
+  });
+  return {
+    /** The target for a DNS record that is created by hand. */
+    address: service.nodes.loadBalancer.dnsName,
+    /** The dimensions of the service's metrics. */
+    dimensions: { ClusterName: cluster.nodes.cluster.name, ServiceName: service.nodes.service.name },
+  };
+}

@@ -1,0 +1,72 @@
+import type { Context } from "@board/core/context";
+import { errorText } from "@board/core/log";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  McpServer,
+  type StandardSchemaWithJSON,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { instructionsFor } from "./instructions.ts";
+import type { JsonSchema } from "./listed-schema.ts";
+import type { Caller, Tool } from "./tool.ts";
+import { toToolError } from "./tool-error.ts";
+import { tools } from "./tools.ts";
+
+/**
+ * Answers one message of the Model Context Protocol for a caller. Nothing is kept between requests. Clients of the revision
+ * of 2026 and of those of 2025 get the same server; the SDK finds out which one a request follows.
+ */
+export async function answerMcp(ctx: Context<Caller>, request: Request, signal: AbortSignal): Promise<Response> {
+  const createServer = () => createMcpServer(ctx, signal);
+  const onerror = (error: Error) => ctx.log.debug("mcp.refused", errorText(error));
+  if (await isLegacyRequest(request)) {
+    // Without a session id it serves one request; as JSON, because the answer is a single message.
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    transport.onerror = onerror;
+    await createServer().connect(transport);
+    return transport.handleRequest(request);
+  }
+  // A subscription would stay open, and nothing about the tools of a caller changes.
+  const handler = createMcpHandler(createServer, { legacy: "reject", maxSubscriptions: 0, onerror });
+  return handler.fetch(request);
+}
+
+function createMcpServer(ctx: Context<Caller>, signal: AbortSignal): McpServer {
+  const server = new McpServer(
+    { name: "board", title: "Board coordination", version: "1" },
+    { instructions: instructionsFor(ctx.actor), capabilities: { tools: { listChanged: false } } },
+  );
+  for (const tool of tools) if (tool.isListed(ctx.actor, ctx.settings)) register(server, tool, ctx, signal);
+  return server;
+}
+
+function register(server: McpServer, tool: Tool, ctx: Context<Caller>, signal: AbortSignal): void {
+  const { name, description, read_only, input_schema, output_schema } = tool;
+  const config = {
+    description,
+    inputSchema: asListed(input_schema),
+    outputSchema: asListed(output_schema),
+    ...(read_only ? { annotations: { readOnlyHint: true } } : {}),
+  };
+  server.registerTool(name, config, async (input) => {
+    ctx.log.addFields({ tool: name });
+    try {
+      const { data, text } = await tool.run(ctx, input ?? {}, signal);
+      return { structuredContent: { ...data }, content: [{ type: "text", text }] };
+    } catch (error) {
+      const refusal = await toToolError(error, ctx.actor.type === "agent", ctx.log);
+      return { isError: true, content: [{ type: "text", text: JSON.stringify(refusal) }] };
+    }
+  });
+}
+
+/** A schema that the SDK lists as it is and does not check: the tool itself does, with the problems that the API names. */
+const asListed = (schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> => ({
+  "~standard": {
+    version: 1,
+    vendor: "board",
+    validate: (value) => ({ value: value as Record<string, unknown> }),
+    jsonSchema: { input: () => schema, output: () => schema },
+  },
+});

@@ -1,0 +1,68 @@
+import type { Log } from "@board/core/log";
+import { toErrorResponse } from "../errors.ts";
+
+/** What a caller does after a refusal, by its code, else by its status. */
+const NEXT: Readonly<Record<string, string>> = {
+  task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",
+  task_lease_lost: "Stop working on this task, since another caller has it now, and call next_task.",
+  "401": "Sign in again with a valid token.",
+  "403": "Do not repeat the call: your role or the rules of the board do not allow it.",
+  "404": "Check the ids with list_tasks or get_board.",
+  "409": "Read the current state with get_task, then decide again.",
+  "413": "Send less at a time.",
+  "422": "Correct the arguments that the message names.",
+  "429": "Wait before you repeat the call.",
+  "502": "Repeat the call in a minute.",
+  "503": "Repeat the call in a minute.",
+  "500": "Repeat the call once; if it fails again, tell a person.",
+};
+
+const CODES: Readonly<Record<number, string>> = {
+  401: "unauthenticated",
+  403: "forbidden",
+  404: "not_found",
+  409: "conflict",
+  410: "gone",
+  413: "too_large",
+  422: "invalid_input",
+  429: "too_many_requests",
+  500: "internal_error",
+  502: "unavailable",
+  503: "unavailable",
+};
+
+/** Problems that are named in a message. A body can have many more. */
+const MAX_PROBLEMS = 5;
+
+type Detail = string | Problem[] | ({ message?: string; code?: string } & Record<string, unknown>);
+interface Problem {
+  loc: (string | number)[];
+  msg: string;
+}
+
+/** A refusal as the caller of a tool gets it. */
+export interface ToolError {
+  status: number;
+  code: string;
+  message: string;
+  next: string;
+}
+
+/** Converts a thrown error to what the API answers in the same case, with the next step. */
+export async function toToolError(error: unknown, toAgent: boolean, log: Log): Promise<ToolError> {
+  const response = toErrorResponse(error, toAgent, log);
+  const { status } = response;
+  const { detail } = (await response.json()) as { detail: Detail };
+  const { message, code: given, ...fields } = toParts(detail);
+  const code = given ?? CODES[status] ?? "error";
+  const wait = response.headers.get("retry-after");
+  const next = NEXT[code] ?? NEXT[String(status)] ?? "Read the message.";
+  return { status, code, message, next: wait ? `${next} Wait ${wait} seconds.` : next, ...fields };
+}
+
+function toParts(detail: Detail): { message: string; code?: string } {
+  if (typeof detail === "string") return { message: detail };
+  if (!Array.isArray(detail)) return { ...detail, message: detail.message ?? "Refused" };
+  const problems = detail.slice(0, MAX_PROBLEMS).map(({ loc, msg }) => `${loc.slice(1).join(".") || "arguments"}: ${msg}`);
+  return { message: problems.join("; ") };
+}

@@ -1,0 +1,102 @@
+import type { Actor, Agent, Role, User } from "@board/core/actor";
+import { as, type Context } from "@board/core/context";
+import { InvalidInput } from "@board/core/errors";
+import type { Settings } from "@board/core/settings";
+import * as z from "zod";
+import { findUnstorable } from "../body.ts";
+import { toProblems } from "../problems.ts";
+import { type JsonSchema, toInputSchema, toOutputSchema } from "./listed-schema.ts";
+
+export type Caller = User | Agent;
+
+/** A result as data, and in words for models that read only text. */
+export interface ToolResult<Output = object> {
+  data: Output;
+  text: string;
+}
+
+interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject> {
+  name: string;
+  /** When to use it and when not, in one or two lines. */
+  description: string;
+  /** The callers to which it is listed; the core function checks everything else. */
+  as: Role<A>;
+  read_only?: true;
+  input: Input;
+  /** What the listed schema says about arguments that their name does not explain. */
+  about?: Partial<Record<keyof z.input<Input>, string>>;
+  output: Output;
+  run(ctx: Context<A>, input: z.output<Input>, signal: AbortSignal): Promise<ToolResult<z.output<Output>>>;
+}
+
+/** A tool as the server registers it. */
+export interface Tool {
+  name: string;
+  description: string;
+  read_only: boolean;
+  input_schema: JsonSchema;
+  output_schema: JsonSchema;
+  input: z.ZodObject;
+  output: z.ZodObject;
+  isListed(actor: Actor, settings: Settings): boolean;
+  run(ctx: Context, input: unknown, signal: AbortSignal): Promise<ToolResult>;
+}
+
+/** Declares a tool. Like an operation of the API it names a role and schemas, and calls core functions. */
+export function tool<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject>(
+  spec: Spec<A, Input, Output>,
+): Tool {
+  const { name, description, read_only = false, input, output } = spec;
+  return {
+    name,
+    description,
+    read_only,
+    input_schema: toInputSchema(input, spec.about ?? {}),
+    output_schema: toOutputSchema(output),
+    input,
+    output,
+    isListed: (actor, settings) => isAdmitted(spec.as, actor, settings),
+    run: async (ctx, sent, signal) => spec.run(as(ctx, spec.as), parseArguments(input, sent), signal),
+  };
+}
+
+function isAdmitted(role: Role, actor: Actor, settings: Settings): boolean {
+  try {
+    role.narrow(actor, settings);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Unlike in a request, an unknown argument is an error: a model that guessed a name must learn that it had no effect. */
+function parseArguments<Input extends z.ZodObject>(schema: Input, sent: unknown): z.output<Input> {
+  const problem = findUnstorable(sent, ["body"]);
+  if (problem) throw new InvalidInput([problem]);
+  return parseInput(schema.strict(), sent) as z.output<Input>;
+}
+
+/** The input of a core function, by the rules that hold for the body of a request. */
+export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const result = schema.safeParse(input);
+  if (!result.success) throw new InvalidInput(toProblems(result.error.issues, "body", input));
+  return result.data;
+}
+
+/** Applies the schema of a list's query, so that its limits and defaults hold for the tool as well. */
+export function toQuery<S extends z.ZodObject>(schema: S, values: Record<string, unknown>): z.output<S> {
+  const sent = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+  const result = schema.safeParse(sent);
+  if (!result.success) throw new InvalidInput(toProblems(result.error.issues, "query", sent));
+  return result.data;
+}
+
+/** The board that a call names, else the agent's own. People and main agents have none. */
+export function boardIdOf({ actor }: Context<Caller>, { board_id }: { board_id?: string | undefined }): string {
+  const id = board_id ?? (actor.type === "agent" ? actor.board_id : null);
+  if (id !== null) return id;
+  const msg = "Field required: get_board without arguments lists your boards";
+  throw new InvalidInput([{ type: "missing", loc: ["body", "board_id"], msg, input: null }]);
+}

@@ -1,0 +1,43 @@
+import { agent, user } from "@board/core/actor";
+import { Approval } from "@board/core/approval/approval";
+import { createApproval } from "@board/core/approval/create";
+import { decideApproval } from "@board/core/approval/decide";
+import { CreateApproval } from "@board/core/approval/input";
+import { Id, oneLine } from "@board/core/wire";
+import * as z from "zod";
+import { boardIdOf, parseInput, tool } from "../tool.ts";
+
+const board_id = Id.optional();
+const { id, status, action_type, task_ids } = Approval.shape;
+const output = z.object({ approval: z.object({ id, board_id: Id, status, action_type, task_ids }) });
+
+function toResult({ id, board_id, status, action_type, task_ids }: Approval) {
+  const text = `Approval ${id} is ${status}: ${oneLine(action_type)}`;
+  return { data: { approval: { id, board_id, status, action_type, task_ids } }, text };
+}
+
+const { action_type: action, description, task_ids: tasks, confidence } = CreateApproval.shape;
+
+export const requestApproval = tool({
+  name: "request_approval",
+  description:
+    "Asks a person before an action that is irreversible, costs money or leaves the team, or when the board requires it. The decision comes to the inbox.",
+  as: agent,
+  input: z.object({ board_id, action_type: action, description, task_ids: tasks, confidence }),
+  about: { confidence: "0 to 100", description: "Reason" },
+  output,
+  async run(ctx, { board_id, ...input }) {
+    return toResult(await createApproval(ctx, boardIdOf(ctx, { board_id }), parseInput(CreateApproval, input)));
+  },
+});
+
+export const decideApprovalTool = tool({
+  name: "decide_approval",
+  description: "Decides what an agent has asked for; get_task shows the request.",
+  as: user,
+  input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]) }),
+  output,
+  async run(ctx, { approval_id, status, ...call }) {
+    return toResult(await decideApproval(ctx, boardIdOf(ctx, call), approval_id, { status }));
+  },
+});

@@ -1,0 +1,65 @@
+import { userOrAgent } from "@board/core/actor";
+import { CreateMemoryEntry, createMemoryEntry, listMemory, MemoryEntry, MemoryQuery } from "@board/core/memory/memory";
+import { Id, MAX_NAME, oneLine } from "@board/core/wire";
+import * as z from "zod";
+import { cut, firstRows, MAX_ROWS } from "../limits.ts";
+import { boardIdOf, parseInput, tool, toQuery } from "../tool.ts";
+
+const board_id = Id.optional();
+const { id, key, tags, source, is_chat, created_at } = MemoryEntry.shape;
+const Entry = z.object({ id, key, content: z.string(), tags, source, is_chat, created_at });
+
+function toEntry(entry: MemoryEntry): z.infer<typeof Entry> {
+  const { id, board_id, key, content, tags, source, is_chat, created_at } = entry;
+  const shown = cut(content, `GET /api/v1/boards/${board_id}/memory`);
+  return { id, key, content: shown, tags: tags && firstRows(tags), source, is_chat, created_at };
+}
+
+const entryText = ({ key, source, content, is_chat }: z.infer<typeof Entry>) =>
+  `- ${is_chat ? `${oneLine(source ?? "")} in the chat` : (key ?? source ?? "Note")}: ${content}`;
+
+export const remember = tool({
+  name: "remember",
+  description:
+    "Stores a lasting fact or decision for the whole board, or writes to its chat with the tag chat. No progress reports, no secrets.",
+  as: userOrAgent,
+  input: z.object({
+    board_id,
+    content: CreateMemoryEntry.shape.content,
+    key: CreateMemoryEntry.shape.key,
+    tags: CreateMemoryEntry.shape.tags,
+  }),
+  output: z.object({ entry: Entry }),
+  async run(ctx, { board_id, ...input }) {
+    const stored = await createMemoryEntry(
+      ctx,
+      boardIdOf(ctx, { board_id }),
+      parseInput(CreateMemoryEntry, { source: null, ...input }),
+    );
+    return { data: { entry: toEntry(stored) }, text: `Stored as ${stored.id}.` };
+  },
+});
+
+export const recall = tool({
+  name: "recall",
+  description: "Searches the memory and chat of the board, newest first. Use it before you ask a person.",
+  as: userOrAgent,
+  read_only: true,
+  input: z.object({
+    board_id,
+    q: z.string().max(MAX_NAME).optional(),
+    key: z.string().optional(),
+    tags: z.array(z.string().max(MAX_NAME)).max(MAX_ROWS).optional(),
+    is_chat: z.boolean().optional(),
+    limit: z.int().optional(),
+    offset: z.int().optional(),
+  }),
+  about: { q: "Words" },
+  output: z.object({ entries: z.array(Entry), total: z.int() }),
+  async run(ctx, { board_id, q, tags, ...query }) {
+    const filter = { ...toQuery(MemoryQuery, { limit: MAX_ROWS, ...query, q: q || undefined }), tags };
+    const { items, total } = await listMemory(ctx, boardIdOf(ctx, { board_id }), filter);
+    const entries = items.map(toEntry);
+    return { data: { entries, total }, text: [`${total} entries.`, ...entries.map(entryText)].join("\n") };
+  },
+});

@@ -1,0 +1,162 @@
+import { type Agent, agent, lead, type Lead, type Role, type User, user, userOrAgent } from "@board/core/actor";
+import { Approval } from "@board/core/approval/approval";
+import { DomainError } from "@board/core/errors";
+import { createComment } from "@board/core/task/comment";
+import { createTask } from "@board/core/task/create";
+import { CreateTask, UpdateTask } from "@board/core/task/input";
+import { listTasks, TaskQuery } from "@board/core/task/list";
+import { releaseTask } from "@board/core/task/release";
+import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
+import { updateTask } from "@board/core/task/update";
+import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty, oneLine } from "@board/core/wire";
+import * as z from "zod";
+import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
+import { cut, firstRows, MAX_ROWS } from "../limits.ts";
+import { taskLine, TaskRow, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
+import { boardIdOf, tool, toQuery } from "../tool.ts";
+
+const board_id = Id.optional();
+const task_id = Id;
+const fence = Integer(0, MAX_INTEGER).optional();
+
+/** Who may create tasks: people and leads. */
+const userOrLead: Role<User | Lead> = {
+  ...userOrAgent,
+  narrow: (actor, settings) => (actor.type === "agent" ? lead.narrow(actor, settings) : user.narrow(actor, settings)),
+};
+
+/** Leads hold no leases unless a person assigns them a task; they give it back with update_task. */
+const agentButLead: Role<Agent> = {
+  ...agent,
+  narrow(actor, settings) {
+    const narrowed = agent.narrow(actor, settings);
+    if (narrowed.is_board_lead) throw new DomainError("forbidden", "Only workers can perform this action");
+    return narrowed;
+  },
+};
+
+const { id, status, action_type, description } = Approval.shape;
+const ApprovalRow = z.object({ id, status, action_type, description });
+const toApprovalRow = ({ id, board_id, status, action_type, description }: Approval) => {
+  const way = `GET /api/v1/boards/${board_id}/approvals`;
+  return { id, status, action_type, description: description && cut(description, way) };
+};
+
+export const getTaskTool = tool({
+  name: "get_task",
+  description:
+    "One task with its latest comments, dependencies and approvals. Read it before you work on it, review it or answer on it.",
+  as: userOrAgent,
+  read_only: true,
+  input: z.object({ task_id, board_id, offset: Integer(0, MAX_TEXT).optional() }),
+  about: { offset: "Where a long description begins" },
+  output: z.object({
+    task: TaskView,
+    comments: z.array(CommentView),
+    dependencies: TaskDetail.shape.dependencies,
+    approvals: z.array(ApprovalRow),
+  }),
+  async run(ctx, { task_id, offset, ...call }) {
+    const found = await getTaskDetail(ctx, boardIdOf(ctx, call), task_id);
+    const task = toTaskView(found, offset);
+    const comments = found.comments.map(toCommentView);
+    const dependencies = firstRows(found.dependencies);
+    const approvals = firstRows(found.approvals).map(toApprovalRow);
+    const text = [
+      taskText(task),
+      ...dependencies.map(({ id, title, status }) => `Depends on ${id} [${status}] ${oneLine(title)}`),
+      ...approvals.map(({ id, status, action_type }) => `Approval ${id} [${status}] ${oneLine(action_type)}`),
+      ...commentsText(comments),
+    ];
+    return { data: { task, comments, dependencies, approvals }, text: text.join("\n") };
+  },
+});
+
+export const listTasksTool = tool({
+  name: "list_tasks",
+  description: "Tasks of a board, newest first, without descriptions. To get work use next_task instead.",
+  as: userOrAgent,
+  read_only: true,
+  input: z.object({
+    board_id,
+    status: TaskQuery.shape.status,
+    assigned_agent_id: Id.optional(),
+    unassigned: z.boolean().optional(),
+    q: z.string().max(MAX_NAME).optional(),
+    limit: z.int().optional(),
+    offset: z.int().optional(),
+  }),
+  about: { status: "One or several, with commas", q: "Words of title or description" },
+  output: z.object({ tasks: z.array(TaskRow), total: z.int() }),
+  async run(ctx, { board_id, q, ...query }) {
+    const filter = toQuery(TaskQuery, { limit: MAX_ROWS, ...query, q: q || undefined });
+    const { items, total } = await listTasks(ctx, boardIdOf(ctx, { board_id }), filter);
+    const text = [`${total} tasks, ${items.length} shown.`, ...items.map(taskLine)].join("\n");
+    return { data: { tasks: items.map(toTaskRow), total }, text };
+  },
+});
+
+const TASK_FIELDS = {
+  title: true,
+  description: true,
+  status: true,
+  priority: true,
+  due_at: true,
+  assigned_agent_id: true,
+  depends_on_task_ids: true,
+  tag_ids: true,
+  custom_field_values: true,
+} as const;
+
+export const createTaskTool = tool({
+  name: "create_task",
+  description:
+    "Creates a task with one outcome, for an agent or free for any worker. Look for a duplicate with list_tasks first.",
+  as: userOrLead,
+  input: CreateTask.pick(TASK_FIELDS).extend({ board_id }),
+  output: z.object({ task: TaskView }),
+  async run(ctx, { board_id, ...input }) {
+    const task = toTaskView(await createTask(ctx, boardIdOf(ctx, { board_id }), input));
+    return { data: { task }, text: taskText(task) };
+  },
+});
+
+export const updateTaskTool = tool({
+  name: "update_task",
+  description:
+    "Moves or changes a task, with a comment in the same call. Submit work with status review and a comment on the result.",
+  as: userOrAgent,
+  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence }),
+  about: { fence: "Of your lease" },
+  output: z.object({ task: TaskView }),
+  async run(ctx, { task_id, board_id, fence = null, ...input }) {
+    const task = toTaskView(await updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence));
+    return { data: { task }, text: taskText(task) };
+  },
+});
+
+export const commentOnTask = tool({
+  name: "comment_on_task",
+  description:
+    "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent, so mention only who must act.",
+  as: userOrAgent,
+  input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT) }),
+  output: z.object({ comment: CommentView }),
+  async run(ctx, { task_id, fence = null, content, ...call }) {
+    const comment = toCommentView(await createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null }, fence));
+    return { data: { comment }, text: `Comment ${comment.id} is on the task.` };
+  },
+});
+
+export const releaseTaskTool = tool({
+  name: "release_task",
+  description:
+    "Gives your task back to the inbox when somebody else should do it. If it only waits for an answer, set status blocked instead.",
+  as: agentButLead,
+  input: z.object({ task_id, board_id, fence, reason: NonEmpty(MAX_TEXT) }),
+  output: z.object({ task: TaskView }),
+  async run(ctx, { task_id, fence = null, reason, ...call }) {
+    const task = toTaskView(await releaseTask(ctx, boardIdOf(ctx, call), task_id, { reason, fence }));
+    return { data: { task }, text: taskText(task) };
+  },
+});

@@ -1,0 +1,117 @@
+import { anyone } from "@board/core/actor";
+import { notFound } from "@board/core/errors";
+import type { Settings } from "@board/core/settings";
+import * as z from "zod";
+import { selectEncoding } from "../content-encoding.ts";
+import { endpoint, type HttpExchange } from "../endpoint.ts";
+import { json } from "../errors.ts";
+
+/** While the page is not built, which takes seconds after an installation without scripts. */
+const NOT_BUILT_HTML = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="2">
+<title>Board</title>
+<p>The console is being built, which takes a few seconds. This page then opens by itself.</p>
+<p>If it does not, run <code>npm run build -w packages/console</code> and look at its output. The API works meanwhile: <a href="/docs">reference</a>.</p>
+</html>
+`;
+
+/** Names have a hash of their content. */
+const ASSET = /^[\w-]+-[\w-]{8}\.(?:js|css|svg)$/;
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+const YEAR_SECONDS = 31_536_000;
+const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
+
+const ConsoleConfig = z
+  .object({
+    auth: z.union([
+      z.object({ mode: z.literal("local") }),
+      z.object({
+        mode: z.literal("oidc"),
+        issuer: z.string(),
+        client_id: z.string().nullable(),
+        scope: z.string(),
+        audience: z.string().nullable(),
+      }),
+    ]),
+  })
+  .meta({ id: "ConsoleConfig", description: "How people sign in to the console." });
+
+/** The console, a page of static files that uses this API like any other client. */
+export const consolePage = [
+  endpoint(
+    "GET",
+    "/",
+    { as: anyone, summary: "Open the console", returns: z.string(), media_type: "text/html", hidden: true },
+    async (ctx, { http }) => {
+      const html = await readFile("index.html", http);
+      const headers = {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-cache",
+        "content-security-policy": toContentSecurityPolicy(ctx.settings),
+      };
+      return new Response(html === null ? NOT_BUILT_HTML : Buffer.from(html), { headers });
+    },
+  ),
+  endpoint(
+    "GET",
+    "/assets/{file}",
+    { as: anyone, summary: "Get a file of the console", returns: z.string(), hidden: true },
+    async (_ctx, { params: { file }, http }) => {
+      if (!ASSET.test(file)) throw notFound();
+      const encoding = selectEncoding(http.headers.get("accept-encoding") ?? undefined);
+      const encoded = encoding && (await readFile(`assets/${file}${SUFFIXES[encoding]}`, http));
+      const content = encoded || (await readFile(`assets/${file}`, http));
+      if (!content) throw notFound();
+      return new Response(Buffer.from(content), {
+        headers: {
+          "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!,
+          "cache-control": `public, max-age=${YEAR_SECONDS}, immutable`,
+          vary: "Accept-Encoding",
+          ...(encoded ? { "content-encoding": encoding! } : {}),
+        },
+      });
+    },
+  ),
+  endpoint(
+    "GET",
+    "/console/config.json",
+    { as: anyone, summary: "Get how people sign in to the console", returns: ConsoleConfig, hidden: true },
+    async (ctx) => json(toConfig(ctx.settings), 200, { "cache-control": "no-store" }),
+  ),
+];
+
+/** Returns null for a file that does not exist. */
+const readFile = (name: string, http: HttpExchange): Promise<Uint8Array | null> =>
+  http.readConsoleFile(name).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  });
+
+function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
+  if (auth.mode === "local") return { auth: { mode: "local" } };
+  const { client_id, scope } = auth.console;
+  return { auth: { mode: "oidc", issuer: auth.issuer, client_id, scope, audience: auth.audience } };
+}
+
+/** Only files and answers of the service itself; in OIDC mode also the identity provider, which gives the token. */
+function toContentSecurityPolicy({ auth }: Settings): string {
+  const provider = auth.mode === "oidc" ? [new URL(auth.issuer).origin, ...auth.console.origins] : [];
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${["'self'", ...new Set(provider)].join(" ")}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+}

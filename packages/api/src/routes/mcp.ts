@@ -1,0 +1,85 @@
+import { anyone, userOrAgent } from "@board/core/actor";
+import { DomainError } from "@board/core/errors";
+import type { Settings } from "@board/core/settings";
+import * as z from "zod";
+import { endpoint } from "../endpoint.ts";
+import { json } from "../errors.ts";
+
+const PATH = "/mcp";
+const METADATA_PATH = "/.well-known/oauth-protected-resource";
+const MAX_BYTES = 1_048_576;
+
+/** RFC 9728: tells a client that got 401 where the tokens come from. */
+const ProtectedResource = z
+  .object({
+    resource: z.string().describe("Address of the MCP endpoint."),
+    resource_name: z.string().describe("Name of the service."),
+    bearer_methods_supported: z.array(z.string()).describe("How a token is sent."),
+    authorization_servers: z.array(z.string()).optional().describe("The identity provider of people; absent in local mode."),
+  })
+  .meta({ id: "ProtectedResource", description: "Metadata of the MCP endpoint by RFC 9728." });
+
+/** The Model Context Protocol, and how its clients learn to sign in. */
+export const mcp = [
+  endpoint(
+    "POST",
+    PATH,
+    {
+      as: userOrAgent,
+      summary: "Call the MCP endpoint",
+      description: "One message of the Model Context Protocol over streamable HTTP, without sessions (docs/agents.md).",
+      returns: z.unknown(),
+      resource_metadata: `${METADATA_PATH}${PATH}`,
+      hidden: true,
+    },
+    async (ctx, { http }) => {
+      requireOrigin(http.headers.get("origin"), ctx.settings);
+      const body = Buffer.from(await http.read(MAX_BYTES));
+      if (/^\s*\[/.test(body.toString("latin1", 0, MAX_BLANKS))) return refuseBatch();
+      const headers = new Headers(http.headers);
+      // The answer is one JSON text, so a client that accepts no event stream is served as well.
+      headers.set("accept", "application/json, text/event-stream");
+      const request = new Request(`${ctx.settings.service_url}${PATH}`, { method: "POST", headers, body });
+      // Loaded on the first request: the SDK would slow down the start of every process.
+      const { answerMcp } = await import("../mcp/server.ts");
+      return answerMcp(ctx, request, http.shutdown_signal);
+    },
+  ),
+  endpoint(
+    "GET",
+    [METADATA_PATH, `${METADATA_PATH}${PATH}`],
+    {
+      as: anyone,
+      summary: "Get the sign-in metadata of the MCP endpoint",
+      description: "Names the identity provider whose tokens people send to `/mcp`. Agents send their own token.",
+      returns: ProtectedResource,
+      hidden: true,
+    },
+    async ({ settings: { auth, service_url } }) => ({
+      resource: `${service_url}${PATH}`,
+      resource_name: "Board coordination",
+      bearer_methods_supported: ["header"],
+      ...(auth.mode === "oidc" ? { authorization_servers: [auth.issuer] } : {}),
+    }),
+  ),
+];
+
+/** The part of a body in which a batch is looked for; blanks before it have no use. */
+const MAX_BLANKS = 1_000;
+
+/** One request must not do the work of thousands. Neither supported revision has batches. */
+function refuseBatch(): Response {
+  const error = { code: -32_600, message: "Batches are not supported: send one message per request." };
+  return json({ jsonrpc: "2.0", id: null, error }, 400);
+}
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** A page of another site must not call a service on the reader's machine by a name that leads there (DNS rebinding). */
+function requireOrigin(origin: string | null, { cors_origins, service_url }: Settings): void {
+  if (origin === null || cors_origins.includes(origin)) return;
+  const hostname = URL.canParse(origin) ? new URL(origin).hostname : "";
+  const own = new URL(service_url).hostname;
+  if (hostname === own || (LOOPBACK.has(hostname) && LOOPBACK.has(own))) return;
+  throw new DomainError("forbidden", "Requests from this origin are not allowed; CORS_ORIGINS lists those that are.");
+}

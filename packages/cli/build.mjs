@@ -1,0 +1,23 @@
+// Builds dist, or the folder that is named, which is the package to publish: one file without dependencies.
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { bundlePackage } from "../../scripts/bundle-package.mjs";
+
+const root = import.meta.dirname;
+const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+
+await bundlePackage(
+  root,
+  process.argv[2] ?? path.join(root, "dist"),
+  { bin: { board: "board.js" } },
+  {
+    entryPoints: [{ in: "src/main.ts", out: "board" }],
+    platform: "node",
+    target: "node20",
+    define: { VERSION: JSON.stringify(version) },
+    // Commander is CommonJS and requires modules of Node.
+    banner: {
+      js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
+    },
+  },
+);

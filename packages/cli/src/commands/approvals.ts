@@ -1,0 +1,75 @@
+import type { Approval } from "@board/client";
+import { type AddCommands, readText, startRun } from "../cli.ts";
+import { collect } from "../collect.ts";
+import { UsageError } from "../failure.ts";
+import { UUID } from "../session.ts";
+
+interface AskOptions {
+  reason: string;
+  task?: string[];
+  confidence?: string;
+}
+
+export const addApprovals: AddCommands = (program, host) => {
+  program
+    .command("approvals")
+    .description("List the approvals that wait for a decision")
+    .option("--all", "decided ones too")
+    .action(async ({ all }: { all?: boolean }, command) => {
+      const { output, openSession } = startRun(command, host);
+      const session = await openSession();
+      const params = { path: { board_id: await session.findBoardId() }, query: all ? {} : { status: "pending" as const } };
+      const found = await collect<Approval>(session.client.list("/api/v1/boards/{board_id}/approvals", { params }));
+      output.result(found, () =>
+        output.table(
+          found,
+          [
+            { title: "id", value: ({ id }) => id },
+            { title: "status", value: ({ status }) => status },
+            { title: "action", value: ({ action_type }) => action_type, max: 30 },
+            { title: "reason", value: ({ description }) => description, max: 60 },
+            { title: "tasks", value: ({ task_titles }) => task_titles.join(", "), max: 40 },
+          ],
+          "No approval waits for a decision.",
+        ),
+      );
+    });
+
+  program
+    .command("approve <approval>")
+    .description("Approve what an agent asks for, or reject it (people)")
+    .option("--reject", "reject it")
+    .action(async (approval_id: string, { reject }: { reject?: boolean }, command) => {
+      const { output, openSession } = startRun(command, host);
+      if (!UUID.test(approval_id))
+        throw new UsageError(`${approval_id} is not the id of an approval. "board approvals" shows the ids.`);
+      const session = await openSession();
+      const path = { board_id: await session.findBoardId(), approval_id };
+      const status = reject ? "rejected" : "approved";
+      const decided = await session.client.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
+        params: { path },
+        body: { status },
+      });
+      output.result(decided, () => output.line(`${decided.status}: ${decided.id}`));
+    });
+
+  program
+    .command("ask <action>")
+    .description("Ask people for an approval before you act, such as: board ask deploy --reason 'All tests pass'")
+    .requiredOption("-r, --reason <text>", "why; - reads standard input")
+    .option("-t, --task <task...>", "ids of the tasks concerned")
+    .option("--confidence <percent>", "how sure you are, 0 to 100")
+    .action(async (action_type: string, { reason, task, confidence }: AskOptions, command) => {
+      const { output, openSession, stdin } = startRun(command, host);
+      const session = await openSession();
+      const body = {
+        action_type,
+        description: await readText(stdin, reason),
+        ...(task && { task_ids: task }),
+        ...(confidence !== undefined && { confidence: Number(confidence) }),
+      };
+      const params = { path: { board_id: await session.findBoardId() } };
+      const created = await session.client.post("/api/v1/boards/{board_id}/approvals", { params, body });
+      output.result(created, () => output.line(created.id));
+    });
+};

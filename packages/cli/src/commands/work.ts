@@ -1,0 +1,92 @@
+import { type AddCommands, readText, startRun } from "../cli.ts";
+import { requireAgent, storeLease } from "../session.ts";
+import { releaseTask, requireTaskId } from "../task-calls.ts";
+import { printTask } from "../task-view.ts";
+import { toSafeLine } from "../text.ts";
+import { heldTask, toCount } from "./tasks.ts";
+
+/** The longest wait of one request to the inbox. */
+const WAIT_SECONDS = 20;
+
+interface InboxOptions {
+  wait?: true | number;
+  ack?: boolean;
+}
+
+/** The commands by which an agent works. */
+export const addWork: AddCommands = (program, host) => {
+  program
+    .command("next")
+    .description("Take the next task: it is yours and in progress, under a lease that comments renew (agents)")
+    .option("-l, --lease <seconds>", "length of the lease, 60 to 86400", toCount)
+    .option("-t, --tags <slug...>", "only tasks with one of these tags")
+    .action(async ({ lease, tags }: { lease?: number; tags?: string[] }, command) => {
+      const { output, openSession, options } = startRun(command, host);
+      const session = await openSession();
+      requireAgent(session, "Only agents take tasks.");
+      const board = options.board === undefined ? {} : { board_id: await session.findBoardId() };
+      const body = { ...board, ...(lease !== undefined && { lease_seconds: lease }), ...(tags && { tags }) };
+      const taken = await session.client.post("/api/v1/agent/tasks/next", { body });
+      if (taken.task && taken.lease) storeLease(session, taken.task.id, taken.task.board_id, taken.lease.fence);
+      output.result(taken, () => {
+        if (taken.task) printTask(output, taken.task, taken.comments);
+        else
+          output.line(
+            `There is no task now. Ask again in ${taken.retry_after_seconds} seconds, or wait with "board inbox --wait".`,
+          );
+      });
+    });
+
+  program
+    .command("inbox")
+    .description("Show what waits for you: messages and tasks (agents)")
+    .option("-w, --wait [seconds]", "wait until there is work, at most so many seconds", toCount)
+    .option("--ack", "acknowledge the messages that are shown, so that they are not shown again")
+    .action(async ({ wait, ack }: InboxOptions, command) => {
+      const { output, openSession } = startRun(command, host);
+      const session = await openSession();
+      requireAgent(session, 'Only agents have an inbox; "board approvals" shows what waits for people.');
+      const ends_at = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : Date.now() + wait * 1000;
+      const read = () => {
+        const left = Math.ceil((ends_at - Date.now()) / 1000);
+        return session.client.get("/api/v1/agent/inbox", {
+          params: { query: { wait: Math.max(0, Math.min(WAIT_SECONDS, left)) } },
+        });
+      };
+      let inbox = await read();
+      while (!inbox.has_work && Date.now() < ends_at) inbox = await read();
+      const last = inbox.messages.at(-1);
+      if (ack && last) await session.client.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
+      output.result(inbox, () => {
+        if (!inbox.has_work) output.line("Nothing waits for you.");
+        for (const { created_at, kind, text } of inbox.messages)
+          output.line(`${created_at}  ${kind}\n  ${toSafeLine(text, 1_000)}`);
+        for (const { id, status, title } of inbox.tasks) output.line(`${id}  ${status}  ${toSafeLine(title, 100)}`);
+        if (inbox.counts.free > 0) output.line(`Free tasks: ${inbox.counts.free}. Take one with "board next".`);
+      });
+    });
+
+  program
+    .command("release [task]")
+    .description("Give a task back, so that another agent can take it. By default the task of your lease")
+    .option("-m, --comment <text>", "how far you got; - reads standard input")
+    .action(async (text: string | undefined, { comment }: { comment?: string }, command) => {
+      const { output, openSession, stdin } = startRun(command, host);
+      const session = await openSession();
+      requireAgent(session, "Only agents hold tasks.");
+      const task_id = text === undefined ? heldTask(session) : requireTaskId(text);
+      await releaseTask(session, task_id, comment && (await readText(stdin, comment)));
+      output.result({ ok: true, task_id }, () => output.line(`Given back: ${task_id}`));
+    });
+
+  program
+    .command("instructions")
+    .description("Show how an agent works with its board")
+    .action(async (_options, command) => {
+      const { output, openSession } = startRun(command, host);
+      const session = await openSession();
+      requireAgent(session, "The instructions are those of an agent.");
+      const text = await session.client.get("/api/v1/agent/instructions" as never, { parseAs: "text" } as never);
+      output.result({ instructions: text }, () => output.line(String(text).trimEnd()));
+    });
+};

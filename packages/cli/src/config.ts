@@ -1,0 +1,95 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { UsageError } from "./failure.ts";
+
+/** Who a token belongs to. */
+export type Identity = { type: "user" } | { type: "agent"; agent_id: string; board_id: string | null; is_board_lead: boolean };
+
+/** A stored sign-in. A token is only sent to the address that it was stored for. */
+export interface Login {
+  token: string;
+  identity: Identity;
+}
+
+interface StoredConfig {
+  /** Address of the last sign-in. */
+  url?: string;
+  logins: Record<string, Login>;
+  /** Leases that `board next` took, by task: later commands send their fence. */
+  leases: Record<string, HeldLease>;
+}
+
+export interface HeldLease {
+  url: string;
+  agent_id: string;
+  board_id: string;
+  fence: number;
+}
+
+export interface Config extends StoredConfig {
+  folder: string;
+  save(): void;
+}
+
+/** The folder of the settings: XDG_CONFIG_HOME or ~/.config, and %APPDATA% on Windows. */
+export function configFolder(environment: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
+  const base = platform === "win32" ? environment["APPDATA"] : environment["XDG_CONFIG_HOME"];
+  const home = environment["HOME"] || homedir();
+  return path.join(base || path.join(home, platform === "win32" ? "AppData/Roaming" : ".config"), "board");
+}
+
+export const configFile = (folder: string): string => path.join(folder, "config.json");
+
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const folder = configFolder(environment);
+  const stored = readStored(configFile(folder));
+  const config: Config = {
+    logins: {},
+    leases: {},
+    ...stored,
+    folder,
+    save() {
+      const { url, logins, leases } = config;
+      writePrivateFile(configFile(folder), `${JSON.stringify({ url, logins, leases }, null, 2)}\n`);
+    },
+  };
+  return config;
+}
+
+function readStored(file: string): Partial<StoredConfig> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Partial<StoredConfig>;
+  } catch {
+    throw new UsageError(`${file} is not valid JSON. Delete it and sign in again with "board login".`);
+  }
+}
+
+/** Replaces a file that only its owner may read. A reader never sees half of it. */
+export function writePrivateFile(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${process.pid}`;
+  try {
+    writeFileSync(temporary, text, { mode: 0o600 });
+    chmodSync(temporary, 0o600);
+    renameSync(temporary, file);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** Whether other users of the machine may read a file; null if it does not exist. Windows has no such bits. */
+export function isReadableByOthers(file: string): boolean | null {
+  try {
+    return process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { ApiError, type Client, createClient } from "@board/client";
+import { type Config, type HeldLease, type Identity, readConfig } from "./config.ts";
+import { UsageError } from "./failure.ts";
+
+export const DEFAULT_URL = "http://127.0.0.1:8000";
+/** Agent tokens are 32 random bytes in URL-safe Base64. Other tokens are not tried as such: failures are counted. */
+const AGENT_TOKEN = /^[\w-]{43}$/;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Options of every command. */
+export interface GlobalOptions {
+  url?: string;
+  board?: string;
+  json?: boolean;
+}
+
+/** A signed-in caller. */
+export interface Session {
+  url: string;
+  client: Client;
+  identity: Identity;
+  config: Config;
+  /** The board of the command: `--board`, BOARD, the agent's own, or the only one. */
+  findBoardId(): Promise<string>;
+}
+
+export function serviceUrl({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string {
+  const text = url ?? (environment["BOARD_URL"] || config.url || DEFAULT_URL);
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new UsageError(`${text} is not the address of a service. Use http://… or https://…`);
+  return text.endsWith("/") ? text.slice(0, -1) : text;
+}
+
+export async function openSession(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Session> {
+  const config = readConfig(environment);
+  const url = serviceUrl(options, environment, config);
+  const given = readGivenToken(environment);
+  const stored = config.logins[url];
+  const token = given ?? stored?.token;
+  if (!token) throw new UsageError(`You are not signed in to ${url}. Run "board login", or set BOARD_TOKEN.`);
+  const identity = stored && stored.token === token ? stored.identity : await identify(url, token);
+  const client = clientFor(url, token, identity);
+  const wanted = options.board ?? (environment["BOARD"] || undefined);
+  let board_id: Promise<string> | undefined;
+  const findBoardId = () => (board_id ??= resolveBoard(client, identity, wanted));
+  return { url, client, identity, config, findBoardId };
+}
+
+export const clientFor = (url: string, token: string, { type }: Identity): Client =>
+  createClient({ url, ...(type === "agent" ? { agent_token: token } : { token }) });
+
+function readGivenToken(environment: NodeJS.ProcessEnv): string | undefined {
+  const token = environment["BOARD_TOKEN"]?.trim();
+  if (token) return token;
+  const file = environment["BOARD_TOKEN_FILE"];
+  if (!file) return undefined;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new UsageError(`The file of BOARD_TOKEN_FILE cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Asks the service whose token it is. */
+export async function identify(url: string, token: string): Promise<Identity> {
+  if (AGENT_TOKEN.test(token)) {
+    try {
+      const { agent_id, board_id, is_board_lead } = await createClient({ url, agent_token: token }).get("/api/v1/agent/healthz");
+      return { type: "agent", agent_id, board_id, is_board_lead };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    }
+  }
+  await createClient({ url, token }).get("/api/v1/users/me");
+  return { type: "user" };
+}
+
+/** The boards that the caller may see. */
+export const listBoards = (client: Client, { type }: Identity) =>
+  type === "agent" ? client.list("/api/v1/agent/boards") : client.list("/api/v1/boards");
+
+async function resolveBoard(client: Client, identity: Identity, wanted: string | undefined): Promise<string> {
+  if (wanted !== undefined && UUID.test(wanted)) return wanted;
+  if (wanted === undefined && identity.type === "agent" && identity.board_id) return identity.board_id;
+  const names: string[] = [];
+  const found: string[] = [];
+  for await (const { id, name, slug } of listBoards(client, identity)) {
+    names.push(slug);
+    if (wanted === undefined || [name, slug].some((text) => text.toLowerCase() === wanted.toLowerCase())) found.push(id);
+  }
+  if (found.length === 1) return found[0]!;
+  if (names.length === 0) throw new UsageError('There is no board yet. Make one with "board boards create <name>".');
+  const problem =
+    wanted === undefined
+      ? "There are several boards."
+      : `${found.length === 0 ? "No" : "More than one"} board is named ${wanted}.`;
+  throw new UsageError(`${problem} Name one with --board or BOARD: ${names.slice(0, 20).join(", ")}`);
+}
+
+/** The lease under which this caller holds a task, if `board next` took it on this machine. */
+export function findLease({ config, url, identity }: Session, task_id: string): HeldLease | undefined {
+  const lease = config.leases[task_id];
+  return lease && lease.url === url && identity.type === "agent" && lease.agent_id === identity.agent_id ? lease : undefined;
+}
+
+export function storeLease({ config, url, identity }: Session, task_id: string, board_id: string, fence: number): void {
+  if (identity.type !== "agent") return;
+  config.leases[task_id] = { url, agent_id: identity.agent_id, board_id, fence };
+  config.save();
+}
+
+export function forgetLease(session: Session, task_id: string): void {
+  if (!findLease(session, task_id)) return;
+  delete session.config.leases[task_id];
+  session.config.save();
+}
+
+export function requireAgent(session: Session, what: string): void {
+  if (session.identity.type !== "agent") throw new UsageError(`${what} Sign in with the token of an agent.`);
+}

@@ -1,0 +1,87 @@
+import { createClient } from "@board/client/client";
+import { ApiError } from "@board/client/error";
+import { computed, signal } from "@preact/signals";
+
+/** The only thing about a person that the browser keeps. */
+const STORAGE_KEY = "board.token";
+
+const storage = () => globalThis.localStorage;
+
+/** The token of the person who is signed in. */
+export const token = signal<string | null>(storage().getItem(STORAGE_KEY));
+/** Set when the service refused the token: the page stays as it is, and requests wait for the next one. */
+export const refused = signal(false);
+/** Whether the last request reached the service. */
+export const reachable = signal(true);
+export const signedIn = computed(() => token.value !== null);
+
+let resume: (() => void) | undefined;
+let signingIn: Promise<void> | undefined;
+
+/** Uses another token from now on, also for the requests that wait for one. */
+export function useToken(value: string): void {
+  storage().setItem(STORAGE_KEY, value);
+  token.value = value;
+  refused.value = false;
+  resume?.();
+  signingIn = resume = undefined;
+}
+
+export function signOut(): void {
+  storage().removeItem(STORAGE_KEY);
+  location.reload();
+}
+
+/** Sends with the current token. After 401 it waits until the person has signed in again, so that no act is lost. */
+async function send(request: Request): Promise<Response> {
+  for (;;) {
+    const used = token.value;
+    const attempt = request.clone();
+    if (used !== null) attempt.headers.set("Authorization", `Bearer ${used}`);
+    const response = await fetchOnce(attempt);
+    if (response.status !== 401) return response;
+    if (token.value === used) {
+      refused.value = true;
+      signingIn ??= new Promise((resolve) => (resume = resolve));
+    }
+    await signingIn;
+  }
+}
+
+async function fetchOnce(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request);
+    // A proxy answers for a service that is down.
+    reachable.value = response.status !== 502 && response.status !== 504;
+    return response;
+  } catch (error) {
+    if (!request.signal.aborted) reachable.value = false;
+    throw error;
+  }
+}
+
+/** The typed client of this repository. */
+export const api = createClient({ url: location.origin, fetch: send });
+
+/** Whether the service accepts a token. Throws when that is unknown. */
+export async function isAccepted(candidate: string): Promise<boolean> {
+  try {
+    await createClient({ url: location.origin, token: candidate, fetch: fetchOnce }).get("/api/v1/users/me");
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return false;
+    throw error;
+  }
+}
+
+/** What went wrong, in the words of the API. */
+export function messageOf(error: unknown): string {
+  if (error instanceof ApiError) {
+    if (error.status === 429 && error.retry_after_seconds) return `${error.message} Try again in ${error.retry_after_seconds} s.`;
+    return error.message;
+  }
+  if (error instanceof TypeError) return "The service does not answer. Try again when it runs.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export const isStatus = (error: unknown, status: number): boolean => error instanceof ApiError && error.status === status;

@@ -1,0 +1,113 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { canWrite } from "../session.ts";
+import { go, route, toBoard, toView } from "../route.ts";
+import { STATUSES } from "../types.ts";
+import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { Story } from "../task/story.tsx";
+import { Column } from "./column.tsx";
+import { enableDragging } from "./drag.ts";
+import { focusCard, focusFirstCard, handleCardKey } from "./keys.ts";
+import { NewTask } from "./new-task.tsx";
+import { board, columns, filter, isShortened, moveTask, openBoard, problem, tasks } from "./store.ts";
+
+export const isCreating = signal(false);
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+export function BoardView({ board_id, task_id }: { board_id: string; task_id: string | null }) {
+  const container = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const mayWrite = canWrite(board_id);
+  useEffect(() => void openBoard(board_id), [board_id]);
+
+  const isReady = board.value?.id === board_id;
+  useEffect(() => {
+    if (!isReady || !container.current) return;
+    return enableDragging(container.current, (id, status) => {
+      const task = tasks.value.get(id);
+      if (task) void moveTask(task, status);
+    });
+  }, [isReady]);
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTyping(event.target) || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+      if (handleCardKey(event, mayWrite)) return event.preventDefault();
+      if (event.ctrlKey || event.metaKey || event.altKey || route.value.task_id) return;
+      if (event.key === "/") search.current?.focus();
+      else if (event.key === "c" && mayWrite) isCreating.value = true;
+      else if (!event.key.startsWith("Arrow") || document.activeElement !== document.body || !focusFirstCard()) return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [mayWrite]);
+
+  if (problem.value !== null)
+    return (
+      <main class="view">
+        <Problem error={problem.value} retry={() => void openBoard(board_id)} />
+      </main>
+    );
+  if (!isReady)
+    return (
+      <main class="view">
+        <Loading what="the board" />
+      </main>
+    );
+  const { name, description } = board.value!;
+  const close = () => {
+    go(toBoard(board_id));
+    if (task_id) focusCard(task_id);
+  };
+  return (
+    <main class="board-view">
+      <header class="view-head">
+        <div class="view-title">
+          <h1 dir="auto">{name}</h1>
+          <p class="muted" dir="auto" title={description}>
+            {description}
+          </p>
+        </div>
+        <div class="view-actions">
+          <input
+            ref={search}
+            type="search"
+            placeholder="Filter"
+            aria-label="Filter the cards"
+            value={filter.value}
+            onInput={(event) => (filter.value = event.currentTarget.value)}
+            onKeyDown={(event) => event.key === "Escape" && ((filter.value = ""), event.currentTarget.blur())}
+          />
+          {mayWrite && (
+            <button type="button" class="primary" onClick={() => (isCreating.value = true)}>
+              New task
+            </button>
+          )}
+        </div>
+      </header>
+      {isShortened.value && <p class="note">This board has more tasks than an answer may have. The newest ones are shown.</p>}
+      {tasks.value.size === 0 ? (
+        <Empty title="This board has no tasks yet.">
+          {mayWrite ? (
+            <p>
+              Create one with “New task” or the key <kbd>c</kbd>, or <a href={toView("agents")}>connect an agent</a> that does.
+            </p>
+          ) : (
+            <p>They appear here as soon as somebody creates one.</p>
+          )}
+        </Empty>
+      ) : (
+        <div class="board" ref={container} data-readonly={mayWrite ? undefined : ""}>
+          {STATUSES.map((status) => (
+            <Column key={`${board_id}${status}`} status={status} tasks={columns.value[status]} />
+          ))}
+        </div>
+      )}
+      {task_id && <Story key={task_id} board_id={board_id} task_id={task_id} mayWrite={mayWrite} onClose={close} />}
+      {isCreating.value && <NewTask board_id={board_id} onClose={() => (isCreating.value = false)} />}
+    </main>
+  );
+}

@@ -1,0 +1,70 @@
+import { memo } from "preact/compat";
+import { toTask } from "../route.ts";
+import type { Agent, Task } from "../types.ts";
+import { Avatar, isPresent } from "../ui/parts.tsx";
+import { isPast, Time, toRelative } from "../ui/time.tsx";
+
+/** Longer titles are cut on the card; the story has all of it. */
+const MAX_TITLE = 200;
+
+interface Props {
+  task: Task;
+  agent: Agent | undefined;
+  blockers: number;
+  isNew: boolean;
+}
+
+function Due({ at }: { at: string }) {
+  return (
+    <span class={isPast(at) ? "badge danger" : "badge"}>
+      due <Time at={at} />
+    </span>
+  );
+}
+
+function Lease({ at }: { at: string }) {
+  return (
+    <span class={isPast(at) ? "badge danger" : "badge"}>{isPast(at) ? "lease expired" : `lease ends ${toRelative(at)}`}</span>
+  );
+}
+
+export const Card = memo(function Card({ task, agent, blockers, isNew }: Props) {
+  const { id, board_id, title, priority, due_at, lease, tags, assignee, approvals_pending_count: approvals } = task;
+  const isOpen = task.status !== "done";
+  const isShown = priority !== "medium" && isOpen;
+  return (
+    <a class={isNew ? "card arrived" : "card"} href={toTask(board_id, id)} data-task={id} draggable={false}>
+      <span class="card-title" dir="auto">
+        {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
+      </span>
+      {tags.length > 0 && (
+        <span class="badges">
+          {tags.map((tag) => (
+            <span key={tag.id} class="tag">
+              <svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
+                <circle cx="4" cy="4" r="4" fill={`#${tag.color}`} />
+              </svg>
+              {tag.name}
+            </span>
+          ))}
+        </span>
+      )}
+      {(assignee || isShown || (isOpen && (due_at || blockers > 0 || lease || approvals > 0))) && (
+        <span class="badges">
+          {isShown && <span class={`badge priority ${priority === "high" ? "danger" : ""}`}>{priority}</span>}
+          {isOpen && blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
+          {approvals > 0 && <span class="badge accent">needs approval</span>}
+          {isOpen && due_at && <Due at={due_at} />}
+          {isOpen && lease && <Lease at={lease.expires_at} />}
+          {assignee && (
+            <span class="assignee">
+              <Avatar name={assignee} agent={agent} />
+              <span class="assignee-name">{assignee}</span>
+              {agent && <span class="visually-hidden">{isPresent(agent) ? ", online" : `, ${agent.status}`}</span>}
+            </span>
+          )}
+        </span>
+      )}
+    </a>
+  );
+});

@@ -1,0 +1,55 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Status, STATUS_NAMES, type Task } from "../types.ts";
+import { Card } from "./card.tsx";
+import { agents, arrived, blockersOf } from "./store.ts";
+
+/** Cards are drawn in portions as the column is scrolled, so that a board of thousands opens at once. */
+const PORTION = 30;
+
+const EMPTY_TEXTS: Record<Status, string> = {
+  inbox: "No work waits here.",
+  in_progress: "Nobody works on a task.",
+  blocked: "Nothing is blocked.",
+  review: "Nothing waits for review.",
+  done: "Nothing is done yet.",
+};
+
+export function Column({ status, tasks }: { status: Status; tasks: readonly Task[] }) {
+  const [shown, setShown] = useState(PORTION);
+  const end = useRef<HTMLLIElement>(null);
+  const hasMore = tasks.length > shown;
+
+  useEffect(() => {
+    if (!hasMore || !end.current) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setShown((count) => count + PORTION), {
+      rootMargin: "600px",
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [hasMore, shown]);
+
+  return (
+    <section class="column" data-status={status} aria-label={`${STATUS_NAMES[status]}, ${tasks.length} tasks`}>
+      <h2 class="column-head">
+        <span class={`status-dot ${status}`} aria-hidden="true" />
+        {STATUS_NAMES[status]}
+        <span class="count">{tasks.length}</span>
+      </h2>
+      {/* Scrollable by keys too, also while there is no card to focus. */}
+      <ol class="cards" tabIndex={-1}>
+        {tasks.slice(0, shown).map((task) => (
+          <li key={task.id}>
+            <Card
+              task={task}
+              agent={task.assigned_agent_id === null ? undefined : agents.value.get(task.assigned_agent_id)}
+              blockers={blockersOf(task).length}
+              isNew={arrived.value.has(task.id)}
+            />
+          </li>
+        ))}
+        {hasMore && <li ref={end} class="more" aria-hidden="true" />}
+        {tasks.length === 0 && <li class="column-empty muted">{EMPTY_TEXTS[status]}</li>}
+      </ol>
+    </section>
+  );
+}

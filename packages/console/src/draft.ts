@@ -1,0 +1,16 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** Text that was typed but not sent. It survives a reload and a sign-in, in this tab only. */
+export function useDraft(name: string): [string, (text: string) => void] {
+  const key = `board.draft.${name}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? "");
+  useEffect(() => setText(sessionStorage.getItem(key) ?? ""), [key]);
+  return [
+    text,
+    (next) => {
+      setText(next);
+      if (next) sessionStorage.setItem(key, next);
+      else sessionStorage.removeItem(key);
+    },
+  ];
+}

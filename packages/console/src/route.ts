@@ -1,0 +1,36 @@
+import { computed, signal } from "@preact/signals";
+
+/** The view is in the fragment, so that every address of the page is answered by the same file. */
+const fragment = signal(location.hash);
+addEventListener("hashchange", () => (fragment.value = location.hash));
+
+export type ViewName = "board" | "needs-you" | "activity" | "agents" | "webhooks" | "start" | "home";
+const VIEWS: readonly string[] = ["needs-you", "activity", "agents", "webhooks", "start"];
+
+export interface Route {
+  view: ViewName;
+  board_id: string | null;
+  task_id: string | null;
+}
+
+export const route = computed<Route>(() => {
+  const [first = "", board_id = null, third, task_id = null] = fragment.value.replace(/^#\/?/, "").split("/");
+  if (first === "boards" && board_id) return { view: "board", board_id, task_id: third === "tasks" ? task_id : null };
+  return { view: VIEWS.includes(first) ? (first as ViewName) : "home", board_id, task_id: null };
+});
+
+export const toBoard = (board_id: string): string => `#/boards/${board_id}`;
+export const toTask = (board_id: string, task_id: string): string => `#/boards/${board_id}/tasks/${task_id}`;
+export const toView = (view: ViewName, board_id?: string): string => `#/${view}${board_id ? `/${board_id}` : ""}`;
+
+export function go(target: string): void {
+  location.hash = target;
+  // The event comes later; the view must not wait for it.
+  fragment.value = location.hash;
+}
+
+/** Shows another address in the bar without a step back to the one before. */
+export function replace(target: string): void {
+  history.replaceState(null, "", target);
+  fragment.value = location.hash;
+}

@@ -1,0 +1,52 @@
+import { computed, signal } from "@preact/signals";
+import { api } from "./api.ts";
+import { onChanges } from "./live.ts";
+import type { Board, Member, Organization } from "./types.ts";
+
+/** Who is signed in, with the rights in the active organization; null until it is known. */
+export const member = signal<Member | null>(null);
+/** The boards that the person may read; null until they are known. */
+export const boards = signal<readonly Board[] | null>(null);
+
+export const organizations = signal<readonly Organization[]>([]);
+
+/** Works in another organization of the person from now on. */
+export async function switchOrganization(organization_id: string): Promise<void> {
+  await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
+  location.assign("/");
+}
+
+export const isAdmin = computed(() => member.value !== null && member.value.role !== "member");
+
+export function canWrite(board_id: string | null): boolean {
+  const who = member.value;
+  // The rights are those in the active organization, whose boards the list holds.
+  if (!who || !boards.value?.some((board) => board.id === board_id)) return false;
+  return who.all_boards_write || who.board_access.some((access) => access.board_id === board_id && access.can_write);
+}
+
+const PAGE = 200;
+
+export async function loadBoards(): Promise<void> {
+  const { items } = await api.get("/api/v1/boards", { params: { query: { limit: PAGE } } });
+  boards.value = items.toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+export async function loadSession(): Promise<void> {
+  // Creates the person's user and organization at the first sign-in.
+  await api.post("/api/v1/auth/bootstrap");
+  const [who, list] = await Promise.all([
+    api.get("/api/v1/organizations/me/member"),
+    api.get("/api/v1/organizations/me/list"),
+    loadBoards(),
+  ]);
+  member.value = who;
+  organizations.value = list;
+}
+
+export const boardName = (board_id: string | null): string =>
+  boards.value?.find((board) => board.id === board_id)?.name ?? "a board";
+
+onChanges((changes) => {
+  if (boards.value && (changes === "reset" || changes.some((change) => change.type === "board"))) loadBoards().catch(() => {});
+});

@@ -1,0 +1,76 @@
+import { api } from "../api.ts";
+import { useResource } from "../resource.ts";
+import type { Approval } from "../types.ts";
+import { Problem } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+export const decide = ({ board_id, id }: Approval, status: "approved" | "rejected"): Promise<boolean> =>
+  attempt("The decision was not stored", () =>
+    api.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
+      params: { path: { board_id, approval_id: id } },
+      body: { status },
+    }),
+  );
+
+/** One request for consent, with the two answers while it is pending. */
+export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Approval; mayWrite: boolean; onDecided: () => void }) {
+  const { action_type, description, confidence, status, created_at, resolved_at } = approval;
+  const answer = async (decision: "approved" | "rejected") => (await decide(approval, decision)) && onDecided();
+  return (
+    <div class="approval">
+      <div class="grow">
+        <p>
+          <strong dir="auto">{action_type}</strong>{" "}
+          <span class={status === "pending" ? "badge accent" : status === "rejected" ? "badge danger" : "badge success"}>
+            {status}
+          </span>{" "}
+          <span class="muted">
+            <Time at={resolved_at ?? created_at} />
+            {confidence > 0 && `, confidence ${confidence} %`}
+          </span>
+        </p>
+        {description && (
+          <p class="text" dir="auto">
+            {description}
+          </p>
+        )}
+      </div>
+      {status === "pending" && mayWrite && (
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => answer("approved")}>
+            Approve
+          </button>
+          <button type="button" onClick={() => answer("rejected")}>
+            Reject
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const LIMIT = 200;
+
+export function Approvals({ board_id, task_id, mayWrite }: { board_id: string; task_id: string; mayWrite: boolean }) {
+  const read = async (signal: AbortSignal) => {
+    const params = { path: { board_id }, query: { limit: LIMIT } };
+    const { items } = await api.get("/api/v1/boards/{board_id}/approvals", { params, signal });
+    return items.filter((approval) => approval.task_ids.includes(task_id));
+  };
+  const { data, error, reload } = useResource(
+    read,
+    [task_id],
+    (change) => change.type === "approval" && change.board_id === board_id,
+  );
+  if (!error && !data?.length) return null;
+  return (
+    <section>
+      <h3>Approvals</h3>
+      <Problem error={error} retry={reload} />
+      {data?.map((approval) => (
+        <ApprovalRow key={approval.id} approval={approval} mayWrite={mayWrite} onDecided={reload} />
+      ))}
+    </section>
+  );
+}

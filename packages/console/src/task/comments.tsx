@@ -1,0 +1,105 @@
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { agents } from "../board/store.ts";
+import { useDraft } from "../draft.ts";
+import { useResource } from "../resource.ts";
+import { member } from "../session.ts";
+import type { Comment } from "../types.ts";
+import { Avatar, Problem } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+const PAGE = 100;
+const PATH = "/api/v1/boards/{board_id}/tasks/{task_id}/comments";
+
+interface Props {
+  board_id: string;
+  task_id: string;
+  mayWrite: boolean;
+}
+
+/** The newest comments, which the list has at its end. */
+async function readComments({ board_id, task_id }: Props, signal: AbortSignal): Promise<{ items: Comment[]; earlier: number }> {
+  const path = { board_id, task_id };
+  const page = await api.get(PATH, { params: { path, query: { limit: PAGE } }, signal });
+  if (page.total <= PAGE) return { items: page.items, earlier: 0 };
+  const offset = page.total - PAGE;
+  const last = await api.get(PATH, { params: { path, query: { limit: PAGE, offset } }, signal });
+  return { items: last.items, earlier: offset };
+}
+
+function authorOf({ agent_id, user_id }: Comment): string {
+  if (agent_id) return agents.value.get(agent_id)?.name ?? "An agent";
+  const who = member.value;
+  if (user_id && user_id === who?.user_id) return who.user?.preferred_name ?? who.user?.name ?? "You";
+  return user_id ? "A person" : "The service";
+}
+
+export function Comments(props: Props) {
+  const { board_id, task_id, mayWrite } = props;
+  const concerns = (change: { type: string; task_id: string | null }) => change.type === "comment" && change.task_id === task_id;
+  const { data, error, reload } = useResource((signal) => readComments(props, signal), [task_id], concerns);
+  const [text, setText] = useDraft(`comment.${task_id}`);
+  const [isSending, setSending] = useState(false);
+
+  const send = async (event: Event) => {
+    event.preventDefault();
+    if (!text.trim() || isSending) return;
+    setSending(true);
+    const isSent = await attempt("The comment was not sent", () =>
+      api.post(PATH, { params: { path: { board_id, task_id } }, body: { content: text } }),
+    );
+    setSending(false);
+    if (!isSent) return;
+    setText("");
+    await reload();
+  };
+
+  return (
+    <section>
+      <h3>Comments</h3>
+      <Problem error={error} retry={reload} />
+      {data && data.earlier > 0 && <p class="muted">{data.earlier} earlier comments are not shown.</p>}
+      {data?.items.length === 0 && <p class="muted">Nobody has commented.</p>}
+      <ol class="comments" aria-live="polite">
+        {data?.items.map((comment) => (
+          <li key={comment.id} class="comment">
+            <Avatar name={authorOf(comment)} />
+            <div>
+              <p class="comment-head">
+                <strong dir="auto">{authorOf(comment)}</strong>{" "}
+                <span class="muted">
+                  <Time at={comment.created_at} />
+                </span>
+              </p>
+              <p class="text" dir="auto">
+                {comment.message}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ol>
+      {mayWrite && (
+        <form class="comment-form" onSubmit={send}>
+          <textarea
+            rows={3}
+            dir="auto"
+            aria-label="Comment"
+            placeholder="Comment. @name notifies an agent."
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void send(event)}
+          />
+          <div class="form-actions">
+            <span class="muted hint">
+              <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+            </span>
+            <button type="submit" class="primary" disabled={isSending || !text.trim()}>
+              Send
+            </button>
+          </div>
+        </form>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,224 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, messageOf } from "../api.ts";
+import { agents, blockersOf, board, changeTask, deleteTask, moveTask, tasks } from "../board/store.ts";
+import { toTask } from "../route.ts";
+import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
+import { Problem } from "../ui/parts.tsx";
+import { attempt } from "../ui/toast.tsx";
+import { isPast, Time } from "../ui/time.tsx";
+import { Approvals } from "./approvals.tsx";
+import { Comments } from "./comments.tsx";
+import { History } from "./history.tsx";
+import { Origin } from "./origin.tsx";
+
+interface Props {
+  board_id: string;
+  task_id: string;
+  mayWrite: boolean;
+  onClose: () => void;
+}
+
+/** Everything about one task, beside its board. */
+export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
+  const panel = useRef<HTMLDivElement>(null);
+  const known = tasks.value.get(task_id);
+  const full = useWholeTask(known, board_id, task_id);
+
+  useEffect(() => panel.current?.focus(), []);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      onClose();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [onClose]);
+
+  return (
+    <div class="story" ref={panel} tabIndex={-1} role="dialog" aria-label={known ? `Task: ${known.title.slice(0, 100)}` : "Task"}>
+      <header class="story-head">
+        <span class="muted">{board.value?.name}</span>
+        <button type="button" class="plain icon" aria-label="Close the task" onClick={onClose}>
+          ×
+        </button>
+      </header>
+      {known ? (
+        <div class="story-body">
+          <h2 dir="auto">{known.title}</h2>
+          <Properties task={known} mayWrite={mayWrite} />
+          <Problem error={full.error} />
+          {full.description ? (
+            <p class="text" dir="auto">
+              {full.description}
+            </p>
+          ) : (
+            <p class="muted">No description.</p>
+          )}
+          <Origin board_id={board_id} text={full.description ?? ""} mayWrite={mayWrite} />
+          <Dependencies task={known} />
+          <Approvals board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
+          <Comments board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
+          <History task_id={task_id} />
+          {mayWrite && <Remove task={known} onRemoved={onClose} />}
+        </div>
+      ) : (
+        <p class="story-body">This task does not exist, or was removed.</p>
+      )}
+    </div>
+  );
+}
+
+/** A board with much text shortens descriptions; then the task is read alone. */
+function useWholeTask(known: Task | undefined, board_id: string, task_id: string) {
+  const [whole, setWhole] = useState<{ description: string | null; error: string | null } | null>(null);
+  const isCut = known?.truncated_fields?.includes("description") ?? false;
+  useEffect(() => {
+    if (!isCut) return setWhole(null);
+    api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } }).then(
+      ({ description }) => setWhole({ description, error: null }),
+      (error: unknown) => setWhole({ description: null, error: messageOf(error) }),
+    );
+  }, [isCut, known?.updated_at]);
+  return whole ?? { description: known?.description ?? null, error: null };
+}
+
+function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
+  const change = (body: Parameters<typeof changeTask>[1]) => attempt("The task was not changed", () => changeTask(task, body));
+  const priorities = PRIORITIES.some((name) => name === task.priority) ? PRIORITIES : [task.priority, ...PRIORITIES];
+  const assignees = [...agents.value.values()];
+  return (
+    <dl class="properties">
+      <dt>Status</dt>
+      <dd>
+        {mayWrite ? (
+          <select
+            aria-label="Status"
+            value={task.status}
+            onChange={async (event) => {
+              const select = event.currentTarget;
+              if (!(await moveTask(task, select.value as Status))) select.value = task.status;
+            }}
+          >
+            {STATUSES.map((status) => (
+              <option key={status} value={status}>
+                {STATUS_NAMES[status]}
+              </option>
+            ))}
+          </select>
+        ) : (
+          STATUS_NAMES[task.status]
+        )}
+      </dd>
+      <dt>Assignee</dt>
+      <dd>
+        {mayWrite ? (
+          <select
+            aria-label="Assignee"
+            value={task.assigned_agent_id ?? ""}
+            onChange={(event) => change({ assigned_agent_id: event.currentTarget.value || null })}
+          >
+            <option value="">Nobody</option>
+            {task.assigned_agent_id && !agents.value.has(task.assigned_agent_id) && (
+              <option value={task.assigned_agent_id}>{task.assignee ?? "Another agent"}</option>
+            )}
+            {assignees.map((agent) => (
+              <option key={agent.id} value={agent.id}>
+                {agent.name}
+              </option>
+            ))}
+          </select>
+        ) : (
+          (task.assignee ?? "Nobody")
+        )}
+      </dd>
+      <dt>Priority</dt>
+      <dd>
+        {mayWrite ? (
+          <select
+            aria-label="Priority"
+            value={task.priority}
+            onChange={(event) => change({ priority: event.currentTarget.value })}
+          >
+            {priorities.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        ) : (
+          task.priority
+        )}
+      </dd>
+      {task.due_at && (
+        <>
+          <dt>Due</dt>
+          <dd>
+            <Time at={task.due_at} />
+          </dd>
+        </>
+      )}
+      {task.lease && (
+        <>
+          <dt>Lease</dt>
+          <dd>
+            {isPast(task.lease.expires_at) ? "expired " : "ends "}
+            <Time at={task.lease.expires_at} />
+          </dd>
+        </>
+      )}
+      <dt>Created</dt>
+      <dd>
+        <Time at={task.created_at} />
+      </dd>
+    </dl>
+  );
+}
+
+function Dependencies({ task }: { task: Task }) {
+  if (task.depends_on_task_ids.length === 0) return null;
+  const blockers = blockersOf(task);
+  return (
+    <section>
+      <h3>Depends on</h3>
+      <ul class="plain-list">
+        {task.depends_on_task_ids.map((id) => {
+          const dependency = tasks.value.get(id);
+          return (
+            <li key={id} class="dependency">
+              <a href={toTask(task.board_id, id)} dir="auto">
+                {dependency?.title ?? id}
+              </a>{" "}
+              <span class={blockers.includes(id) ? "badge warning" : "badge"}>
+                {dependency ? STATUS_NAMES[dependency.status] : "not on this page"}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+/** Two steps, since a removed task does not come back. */
+function Remove({ task, onRemoved }: { task: Task; onRemoved: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const remove = async () => {
+    if (await attempt("The task was not removed", () => deleteTask(task))) onRemoved();
+  };
+  if (!isAsking)
+    return (
+      <button type="button" class="plain danger-text" onClick={() => setAsking(true)}>
+        Remove this task
+      </button>
+    );
+  return (
+    <p class="confirm">
+      Remove it with its comments?{" "}
+      <button type="button" class="danger" onClick={remove}>
+        Remove
+      </button>{" "}
+      <button type="button" onClick={() => setAsking(false)}>
+        Keep it
+      </button>
+    </p>
+  );
+}

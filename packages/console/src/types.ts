@@ -1,0 +1,32 @@
+import type { components } from "@board/client/api";
+
+type Schemas = components["schemas"];
+
+export type Board = Schemas["Board"];
+export type Task = Schemas["SnapshotTask"];
+export type Status = Task["status"];
+export type Agent = Schemas["AgentRead"];
+export type Approval = Schemas["Approval"];
+export type Comment = Schemas["TaskComment"];
+export type Member = Schemas["Member"];
+export type Organization = Schemas["OrganizationListItem"];
+export type ActivityEvent = Schemas["ActivityEvent"];
+export type Job = Schemas["Job"];
+export type Gateway = Schemas["Gateway"];
+export type Webhook = Schemas["BoardWebhook"];
+export type Payload = Schemas["BoardWebhookPayloadListed"];
+export type Subscription = Schemas["Subscription"];
+export type Delivery = Schemas["SubscriptionDelivery"];
+
+/** The columns of a board, from left to right. */
+export const STATUSES: readonly Status[] = ["inbox", "in_progress", "blocked", "review", "done"];
+
+export const STATUS_NAMES: Record<Status, string> = {
+  inbox: "Inbox",
+  in_progress: "In progress",
+  blocked: "Blocked",
+  review: "Review",
+  done: "Done",
+};
+
+export const PRIORITIES = ["high", "medium", "low"] as const;

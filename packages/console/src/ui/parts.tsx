@@ -1,0 +1,134 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Agent } from "../types.ts";
+import { NoticeList, openDialogs } from "./toast.tsx";
+
+const COPIED_MS = 2_000;
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <div class="muted">{children}</div>}
+    </div>
+  );
+}
+
+/** A failed reading, with what was read before still shown below it. */
+export function Problem({ error, retry }: { error: string | null; retry?: () => void }) {
+  if (error === null) return null;
+  return (
+    <div class="problem" role="alert">
+      <span dir="auto">{error}</span>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p class="loading muted" role="status">
+      Loading {what} …
+    </p>
+  );
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <button type="button" class="small" aria-label={`Copy ${label}`} onClick={copy}>
+      {copied ? "Copied" : "Copy"}
+    </button>
+  );
+}
+
+/** A text to copy, such as a command. */
+export function Snippet({ label, text }: { label: string; text: string }) {
+  return (
+    <div class="snippet">
+      <div class="snippet-head">
+        <span>{label}</span>
+        <CopyButton text={text} label={label} />
+      </div>
+      <pre tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+const PRESENT: readonly Agent["status"][] = ["online", "active", "ready"];
+/** An agent that was never seen is not there, also when it is ready. */
+export const isPresent = (agent: Agent): boolean => agent.last_seen_at !== null && PRESENT.includes(agent.status);
+
+const HUES = 12;
+
+function hueOf(text: string): number {
+  let sum = 0;
+  for (const letter of text) sum = (sum * 31 + letter.codePointAt(0)!) % HUES;
+  return sum;
+}
+
+const initialOf = (name: string): string => Array.from(name.trim())[0]?.toUpperCase() ?? "?";
+
+/** The first letter of a name, and whether the agent is there. */
+export function Avatar({ name, agent }: { name: string; agent?: Agent | undefined }) {
+  const presence = agent ? (isPresent(agent) ? "present" : "absent") : "";
+  return (
+    <span class={`avatar hue-${hueOf(name)} ${presence}`} aria-hidden="true">
+      {initialOf(name)}
+    </span>
+  );
+}
+
+/** A modal window. The browser keeps the focus in it; what is outside, also a notice, cannot be reached or read aloud. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null);
+  // Before the next key can be pressed.
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    openDialogs.value += 1;
+    return () => {
+      openDialogs.value -= 1;
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation();
+        onClose();
+      }}
+      onClick={(event) => event.target === element.current && onClose()}
+    >
+      <div class="dialog-body">
+        <header class="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" class="plain icon" aria-label="Close" onClick={onClose}>
+            ×
+          </button>
+        </header>
+        {children}
+      </div>
+      <NoticeList />
+    </dialog>
+  );
+}

@@ -1,0 +1,33 @@
+import { signal } from "@preact/signals";
+
+const TICK_MS = 20_000;
+const now = signal(Date.now());
+setInterval(() => (now.value = Date.now()), TICK_MS);
+
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+const short = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export function toRelative(at: string): string {
+  const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - TICK_MS)) / 1_000;
+  for (const [unit, size] of UNITS) if (Math.abs(seconds) >= size) return short.format(Math.trunc(seconds / size), unit);
+  return seconds > 15 ? "in a moment" : "just now";
+}
+
+export const isPast = (at: string): boolean => Date.parse(at) < now.value;
+
+/** A time relative to now, which keeps up with the clock. */
+export function Time({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={long.format(new Date(at))}>
+      {toRelative(at)}
+    </time>
+  );
+}

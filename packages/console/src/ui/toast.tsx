@@ -1,0 +1,73 @@
+import { signal } from "@preact/signals";
+import { messageOf } from "../api.ts";
+
+interface Notice {
+  id: number;
+  kind: "error" | "info";
+  title: string;
+  text: string;
+}
+
+const MAX_NOTICES = 3;
+const INFO_MS = 5_000;
+
+const notices = signal<readonly Notice[]>([]);
+/** Said to screen readers without a visible notice. */
+const announcement = signal("");
+let last = 0;
+
+const dismiss = (id: number) => (notices.value = notices.value.filter((notice) => notice.id !== id));
+
+function show(kind: Notice["kind"], title: string, text: string): void {
+  const id = ++last;
+  notices.value = [...notices.value, { id, kind, title, text }].slice(-MAX_NOTICES);
+  if (kind === "info") setTimeout(() => dismiss(id), INFO_MS);
+}
+
+/** Explains a refusal or a failure in the words of the API. Stays until it is closed. */
+export const showError = (title: string, error: unknown): void => show("error", title, messageOf(error));
+export const showInfo = (text: string): void => show("info", text, "");
+export const announce = (text: string): void => void (announcement.value = text);
+
+/** Runs an act of the person and explains its failure. Returns whether it succeeded. */
+export async function attempt(title: string, act: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    showError(title, error);
+    return false;
+  }
+}
+
+/** How many modal windows are open. They show the notices themselves. */
+export const openDialogs = signal(0);
+
+export function NoticeList() {
+  return (
+    <div class="notices" role="region" aria-label="Notices" aria-live="polite">
+      {notices.value.map(({ id, kind, title, text }) => (
+        <div key={id} class={`notice ${kind}`} role={kind === "error" ? "alert" : undefined}>
+          <div>
+            <strong>{title}</strong>
+            {text && <p dir="auto">{text}</p>}
+          </div>
+          <button type="button" class="plain icon" aria-label="Close this notice" onClick={() => dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function Notices() {
+  return (
+    <>
+      <div class="visually-hidden" role="status">
+        {announcement.value}
+      </div>
+      {openDialogs.value === 0 && <NoticeList />}
+    </>
+  );
+}

@@ -1,0 +1,138 @@
+import { useState } from "preact/hooks";
+import { api, isStatus } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { toBoard, toTask } from "../route.ts";
+import { boardName, boards, canWrite, isAdmin } from "../session.ts";
+import type { ActivityEvent, Agent } from "../types.ts";
+import { Avatar, Dialog, Empty, isPresent, Loading, Problem } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { readEachBoard } from "./boards.ts";
+import { Connect } from "./connect.tsx";
+
+const LIMIT = 200;
+/** Events by which the service or another agent told an agent something. */
+const TOLD = /notified$|^agent\.(nudge|wakeup)\.sent$|^task\.assigned$|^task\.assignee_woken$/;
+
+interface Roster {
+  agents: Agent[];
+  tasks: Map<string, { id: string; board_id: string; title: string }>;
+  told: Map<string, ActivityEvent>;
+}
+
+async function readRoster(signal: AbortSignal): Promise<Roster> {
+  const [agents, work, events] = await Promise.all([
+    isAdmin.value
+      ? api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal }).then(({ items }) => items)
+      : readEachBoard(async (board_id) => {
+          const { agents: items } = await api.get("/api/v1/boards/{board_id}/snapshot", {
+            params: { path: { board_id } },
+            signal,
+          });
+          return { items };
+        }),
+    readEachBoard((board_id) =>
+      api.get("/api/v1/boards/{board_id}/tasks", {
+        params: { path: { board_id }, query: { status: "in_progress", limit: LIMIT } },
+        signal,
+      }),
+    ),
+    readEvents(signal),
+  ]);
+  const told = new Map<string, ActivityEvent>();
+  for (const event of events)
+    if (event.agent_id && TOLD.test(event.event_type) && !told.has(event.agent_id)) told.set(event.agent_id, event);
+  return { agents, tasks: new Map(work.map((task) => [task.assigned_agent_id ?? "", task])), told };
+}
+
+async function readEvents(signal: AbortSignal): Promise<ActivityEvent[]> {
+  try {
+    return (await api.get("/api/v1/activity", { params: { query: { limit: LIMIT } }, signal })).items;
+  } catch (error) {
+    if (isStatus(error, 403)) return [];
+    throw error;
+  }
+}
+
+function Row({ agent, roster }: { agent: Agent; roster: Roster }) {
+  const task = roster.tasks.get(agent.id);
+  const told = roster.told.get(agent.id);
+  return (
+    <div class="row">
+      <Avatar name={agent.name} agent={agent} />
+      <div class="grow">
+        <span class="row-head">
+          <strong dir="auto">{agent.name}</strong>
+          {agent.is_board_lead && <span class="badge accent">lead</span>}
+          {agent.is_gateway_main && <span class="badge">main agent</span>}
+          <span class={isPresent(agent) ? "badge success" : "badge"}>{agent.status}</span>
+          <span class="muted">{agent.last_seen_at ? <Time at={agent.last_seen_at} /> : "never seen"}</span>
+        </span>
+        <span class="muted">
+          {agent.board_id && <a href={toBoard(agent.board_id)}>{boardName(agent.board_id)}</a>}
+          {task ? (
+            <>
+              {" works on "}
+              <a href={toTask(task.board_id, task.id)} dir="auto">
+                {task.title}
+              </a>
+            </>
+          ) : (
+            " has no task in progress"
+          )}
+        </span>
+        {told && (
+          <span class="muted" dir="auto">
+            Last: {told.message} <Time at={told.created_at} />
+          </span>
+        )}
+        {agent.last_provision_error && (
+          <span class="danger-text text" dir="auto">
+            {agent.last_provision_error}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function Agents() {
+  const { data, error, reload } = useResource(
+    readRoster,
+    [boards.value?.length],
+    ({ type }) => type === "agent" || type === "task",
+  );
+  const [isConnecting, setConnecting] = useState(false);
+  const writable = boards.value?.filter((board) => canWrite(board.id)) ?? [];
+  const mayConnect = isAdmin.value && writable.length > 0;
+  return (
+    <main class="view">
+      <div class="view-intro">
+        <h1>Agents</h1>
+        {mayConnect && (
+          <button type="button" class="primary" onClick={() => setConnecting(true)}>
+            Connect an agent
+          </button>
+        )}
+      </div>
+      <Problem error={error} retry={reload} />
+      {!data && !error && <Loading what="the agents" />}
+      {data?.agents.length === 0 && (
+        <Empty title="There are no agents yet.">
+          {mayConnect ? "“Connect an agent” shows the line to copy for your client." : "An owner or admin connects them."}
+        </Empty>
+      )}
+      {data && data.agents.length > 0 && (
+        <div class="rows">
+          {data.agents.map((agent) => (
+            <Row key={agent.id} agent={agent} roster={data} />
+          ))}
+        </div>
+      )}
+      {isConnecting && (
+        <Dialog title="Connect an agent" onClose={() => setConnecting(false)}>
+          <Connect boards={writable} onConnected={reload} />
+        </Dialog>
+      )}
+    </main>
+  );
+}

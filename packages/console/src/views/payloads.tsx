@@ -1,0 +1,68 @@
+import { api } from "../api.ts";
+import { useResource } from "../resource.ts";
+import type { Payload, Webhook } from "../types.ts";
+import { Loading, Problem } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+const LIMIT = 20;
+const STYLES: Record<string, string> = {
+  delivered: "success",
+  failed: "danger",
+  no_target: "danger",
+  retrying: "warning",
+};
+
+const toText = (payload: unknown): string => (typeof payload === "string" ? payload : JSON.stringify(payload, null, 2));
+
+/** What a webhook received last, and whether its agent was notified. */
+export function Payloads({ webhook: { board_id, id: webhook_id } }: { webhook: Webhook }) {
+  const read = (signal: AbortSignal) =>
+    api.get("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads", {
+      params: { path: { board_id, webhook_id }, query: { limit: LIMIT } },
+      signal,
+    });
+  const { data, error, reload } = useResource(read, [webhook_id], (change) => change.board_id === board_id);
+  const redeliver = async (payload: Payload) => {
+    const params = { path: { board_id, webhook_id, payload_id: payload.id } };
+    const act = () => api.post("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}/redeliver", { params });
+    if (await attempt("The payload was not delivered again", act)) await reload();
+  };
+  return (
+    <div>
+      <h3>Latest payloads{data && data.total > LIMIT ? ` of ${data.total}` : ""}</h3>
+      <Problem error={error} retry={reload} />
+      {!data && !error && <Loading what="the payloads" />}
+      {data?.items.length === 0 && <p class="muted">Nothing was received yet.</p>}
+      {data?.items.map((payload) => (
+        <div class="row" key={payload.id}>
+          <div class="grow">
+            <span class="row-head">
+              <span dir="auto">{payload.event_type ?? "payload"}</span>
+              {payload.delivery && (
+                <span class={`badge ${STYLES[payload.delivery.status] ?? ""}`}>{payload.delivery.status.replace("_", " ")}</span>
+              )}
+              <span class="muted">
+                <Time at={payload.received_at} /> from {payload.source_ip}
+              </span>
+            </span>
+            {payload.delivery?.last_error && (
+              <span class="danger-text text" dir="auto">
+                {payload.delivery.last_error}
+              </span>
+            )}
+            <details>
+              <summary>Body</summary>
+              <pre class="payload" tabIndex={0} aria-label="Body of the payload">
+                {toText(payload.payload)}
+              </pre>
+            </details>
+          </div>
+          <button type="button" class="small" onClick={() => redeliver(payload)}>
+            Redeliver
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

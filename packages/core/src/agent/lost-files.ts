@@ -1,0 +1,67 @@
+import { and, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { type Context, transaction } from "../context.ts";
+import { changedNow } from "../db/columns.ts";
+import { jobs } from "../job/job.sql.ts";
+import type { AgentRow } from "./agent.ts";
+import { agents } from "./agent.sql.ts";
+import { enqueueProvision } from "./jobs.ts";
+import { isGeneration, lockAgent, recordAgentEvent, updateAgentFields } from "./lifecycle.ts";
+import { mintToken } from "./token.ts";
+
+/** Agents that one probe checks: all of a small host, and some others at each probe of a large one. */
+const MAX_CHECKED = 20;
+const LOST = "The agent's files are gone from its host. They are written again if the next probe still misses them.";
+
+const isLost = sql`coalesce(${agents.last_provision_error} = ${LOST}, false)`;
+
+/** Agents whose files must be on the host of the gateway: they were provisioned and no job is about to write them. */
+export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<AgentRow[]> {
+  const isBusy = sql`exists (
+    select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.status in ('queued', 'running')
+      and ${jobs}.kind in ('agent.provision', 'agent.update', 'sync.start', 'sync.agent'))`;
+  return ctx.db
+    .select()
+    .from(agents)
+    .where(
+      and(
+        eq(agents.gateway_id, gateway_id),
+        inArray(agents.status, ["ready", "online", "active", "offline"]),
+        isNotNull(agents.last_wake_sent_at),
+        isNotNull(agents.openclaw_session_id),
+        sql`not ${isBusy}`,
+      ),
+    )
+    .orderBy(desc(isLost), sql`random()`)
+    .limit(MAX_CHECKED);
+}
+
+/** Clears the problem of agents whose files are back, for example after a template sync with new tokens. */
+export async function recordFilesFound(ctx: Context, found: readonly AgentRow[]): Promise<void> {
+  const ids = found.filter(({ last_provision_error }) => last_provision_error === LOST).map(({ id }) => id);
+  if (ids.length === 0) return;
+  await ctx.db
+    .update(agents)
+    .set({ last_provision_error: null, ...changedNow })
+    .where(and(inArray(agents.id, ids), isLost));
+}
+
+/**
+ * Shows that the files of these agents are gone, and at the second probe provisions the agents again with a new token: a
+ * host that starts or writes its configuration may miss an agent for a moment.
+ */
+export async function recordFilesLost(
+  ctx: Context,
+  { organization_id }: { organization_id: string },
+  lost: readonly AgentRow[],
+): Promise<void> {
+  for (const { id, lifecycle_generation, last_provision_error } of lost)
+    await transaction(ctx, async (ctx) => {
+      const agent = await lockAgent(ctx, isGeneration(id, lifecycle_generation));
+      if (!agent || agent.last_provision_error !== last_provision_error) return;
+      if (last_provision_error === LOST)
+        return enqueueProvision(ctx, agent, { organization_id, user_id: null, reset: false, auth_token: mintToken() });
+      await updateAgentFields(ctx, agent, { last_provision_error: LOST });
+      await recordAgentEvent(ctx, agent, "agent.error", `${agent.name}: the files are gone from the host.`);
+      ctx.log.warn("gateway.agent_files_lost", "An agent's files are gone from its host", { agent_id: id });
+    });
+}

@@ -1,0 +1,101 @@
+import { and, asc, count, desc, eq, or, sql } from "drizzle-orm";
+import * as z from "zod";
+import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../access.ts";
+import { agents } from "../agent/agent.sql.ts";
+import { toAgent } from "../agent/agent.ts";
+import { approvals } from "../approval/approval.sql.ts";
+import type { CallerContext, Context } from "../context.ts";
+import { organization_board_access } from "../organization/board-access.sql.ts";
+import { organization_members, users } from "../organization/organization.sql.ts";
+import { tasks } from "../task/task.sql.ts";
+import { TaskStatus } from "../task/task-status.ts";
+import { isPaused } from "../memory/paused.ts";
+import { Board, toBoard } from "./board.ts";
+import { boards } from "./board.sql.ts";
+
+const MAX_AGENTS = 50;
+const MAX_PEOPLE = 20;
+
+export const BoardOverview = z.object({
+  board: Board.pick({
+    id: true,
+    name: true,
+    description: true,
+    objective: true,
+    require_approval_for_done: true,
+    require_review_before_done: true,
+    comment_required_for_review: true,
+    block_status_changes_with_pending_approval: true,
+    only_lead_can_change_status: true,
+  }).extend({ status: z.enum(["active", "paused"]) }),
+  agents: z.array(z.object({ id: z.string(), name: z.string(), status: z.string(), is_board_lead: z.boolean() })),
+  people: z.array(z.object({ name: z.string(), role: z.string() })),
+  task_counts: z.record(TaskStatus, z.int()),
+  pending_approvals: z.int(),
+});
+export type BoardOverview = z.infer<typeof BoardOverview>;
+
+/** What a caller must know about a board before it works there: rules, who is there, and how much work there is. */
+export async function getBoardOverview(ctx: CallerContext, board_id: string): Promise<BoardOverview> {
+  const board = await boardFor(ctx, board_id, "read");
+  const [[state], boardAgents, people, counts, [pending]] = await Promise.all([
+    ctx.db.select({ paused: isPaused }).from(boards).where(eq(boards.id, board.id)),
+    readAgents(ctx, board.id),
+    readPeople(ctx, board),
+    ctx.db.select({ status: tasks.status, total: count() }).from(tasks).where(eq(tasks.board_id, board.id)).groupBy(tasks.status),
+    ctx.db
+      .select({ total: count() })
+      .from(approvals)
+      .where(and(eq(approvals.board_id, board.id), eq(approvals.status, "pending"))),
+  ]);
+  const task_counts = Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as BoardOverview["task_counts"];
+  for (const { status, total } of counts) task_counts[status] = total;
+  return {
+    board: BoardOverview.shape.board.parse({ ...toBoard(board), status: state?.paused ? "paused" : "active" }),
+    agents: boardAgents,
+    people,
+    task_counts,
+    pending_approvals: pending!.total,
+  };
+}
+
+async function readAgents(ctx: Context, board_id: string): Promise<BoardOverview["agents"]> {
+  const rows = await ctx.db
+    .select()
+    .from(agents)
+    .where(eq(agents.board_id, board_id))
+    .orderBy(desc(agents.is_board_lead), asc(agents.created_at), asc(agents.id))
+    .limit(MAX_AGENTS);
+  return rows.map((row) => {
+    const { id, name, status, is_board_lead } = toAgent(row, ctx.now());
+    return { id, name, status, is_board_lead };
+  });
+}
+
+/** The members who may read the board, by the name that the chat shows. */
+async function readPeople(ctx: Context, board: { id: string; organization_id: string }): Promise<BoardOverview["people"]> {
+  const { organization_id, role, all_boards_read, all_boards_write } = organization_members;
+  const isGranted = sql`exists (select 1 from ${organization_board_access} as access
+    where access.organization_member_id = ${organization_members}.id and access.board_id = ${board.id}
+      and (access.can_read or access.can_write))`;
+  return ctx.db
+    .select({ name: sql<string>`coalesce(nullif(${users.preferred_name}, ''), nullif(${users.name}, ''), 'User')`, role })
+    .from(organization_members)
+    .innerJoin(users, eq(users.id, organization_members.user_id))
+    .where(and(eq(organization_id, board.organization_id), or(all_boards_read, all_boards_write, isGranted)))
+    .orderBy(asc(organization_members.created_at), asc(organization_members.id))
+    .limit(MAX_PEOPLE);
+}
+
+export const BoardLabel = Board.pick({ id: true, name: true });
+
+/** The boards that the caller may read, newest first, in any organization of a person. */
+export function listReadableBoards(ctx: CallerContext, limit: number): Promise<z.infer<typeof BoardLabel>[]> {
+  const { actor } = ctx;
+  return ctx.db
+    .select({ id: boards.id, name: boards.name })
+    .from(boards)
+    .where(actor.type === "agent" ? boardsOfAgent(actor) : readableBoardsOfUser(actor))
+    .orderBy(desc(boards.created_at), desc(boards.id))
+    .limit(limit);
+}

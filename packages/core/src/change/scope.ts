@@ -1,0 +1,104 @@
+import { sql } from "drizzle-orm";
+import { boardFor, boardsOfAgent, readVisibleBoards, type VisibleBoards } from "../access.ts";
+import type { Agent, Member } from "../actor.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { changes } from "./change.sql.ts";
+
+/** Whose changes a caller may see. */
+export interface ChangeScope {
+  organization_id: string;
+  /** Removed boards are among them, so that their removal can be read. */
+  boards: VisibleBoards;
+  /** Whether it has the changes of main agents, which belong to no board. */
+  without_board: boolean;
+}
+
+/**
+ * What each caller may see now, of all boards or of the board `board_id`: an error when it may not see that one. All members
+ * take at most two statements. Results are in the order of the callers.
+ */
+export async function readScopes(
+  ctx: Context,
+  callers: readonly (Member | Agent)[],
+  board_id?: string,
+): Promise<(ChangeScope | DomainError)[]> {
+  const members = callers.filter((caller) => caller.type === "user");
+  const visible = await readVisibleBoards(ctx, members, board_id);
+  const visibleTo = new Map<Member | Agent, VisibleBoards>(members.map((member, index) => [member, visible[index]!]));
+  const removed = await readRemovedBoards(ctx, callers, visibleTo, board_id);
+  const scopes: (ChangeScope | DomainError)[] = [];
+  for (const [index, caller] of callers.entries()) {
+    const gone = removed.get(index) ?? [];
+    scopes.push(
+      caller.type === "agent"
+        ? await scopeOfAgent(ctx, caller, gone, board_id).catch(requireDomainError)
+        : scopeOfMember(caller, visibleTo.get(caller)!, gone, board_id),
+    );
+  }
+  return scopes;
+}
+
+function scopeOfMember({ active }: Member, visible: VisibleBoards, gone: readonly string[], board_id?: string) {
+  const { organization_id, role } = active;
+  const allowed = visible === "all" ? visible : merge(visible, gone);
+  if (board_id !== undefined && allowed.length === 0) return notFound();
+  return { organization_id, boards: allowed, without_board: board_id === undefined && role !== "member" };
+}
+
+async function scopeOfAgent(ctx: Context, actor: Agent, gone: readonly string[], board_id?: string): Promise<ChangeScope> {
+  const { organization_id } = actor;
+  const own = actor.board_id === null ? await readBoardIds(ctx, actor) : [actor.board_id];
+  const all = merge(own, gone);
+  if (board_id === undefined) return { organization_id, boards: all, without_board: false };
+  // Throws for a board of others.
+  if (!all.includes(board_id)) await boardFor({ ...ctx, actor }, board_id, "read");
+  return { organization_id, boards: [board_id], without_board: false };
+}
+
+const merge = (ids: readonly string[], others: readonly string[]) => [...new Set([...ids, ...others])].toSorted();
+
+async function readBoardIds(ctx: Context, actor: Agent): Promise<string[]> {
+  const rows = await ctx.db.select({ id: boards.id }).from(boards).where(boardsOfAgent(actor));
+  return rows.map(({ id }) => id);
+}
+
+/** Boards that were removed while the caller could read them, by the index of the caller. */
+async function readRemovedBoards(
+  ctx: Context,
+  callers: readonly (Member | Agent)[],
+  visibleTo: ReadonlyMap<Member | Agent, VisibleBoards>,
+  board_id?: string,
+): Promise<Map<number, string[]>> {
+  const asking = callers.flatMap((caller, index) => {
+    if (visibleTo.get(caller) === "all" || (caller.type === "agent" && caller.board_id !== null)) return [];
+    return [{ index, ...toReader(caller) }];
+  });
+  if (asking.length === 0) return new Map();
+  const column = (name: "index" | "organization_id" | "reader_id" | "reads_all") => sql.param(asking.map((row) => row[name]));
+  const result = await ctx.db.execute(sql`
+    select caller.index, array_agg(gone.id) as board_ids
+    from unnest(${column("index")}::int[], ${column("organization_id")}::uuid[], ${column("reader_id")}::uuid[],
+      ${column("reads_all")}::boolean[]) as caller(index, organization_id, reader_id, reads_all)
+    join ${changes} as gone on gone.organization_id = caller.organization_id and gone.type = 'board' and gone.action = 'removed'
+    where (caller.reads_all or caller.reader_id = any(gone.readers)) ${board_id ? sql`and gone.id = ${board_id}` : sql``}
+    group by caller.index`);
+  return new Map(rowsOf<{ index: number; board_ids: string[] }>(result).map(({ index, board_ids }) => [index, board_ids]));
+}
+
+/** What the entry of a removed board names: the membership, or the gateway of a main agent. */
+const toReader = (caller: Member | Agent) =>
+  caller.type === "agent"
+    ? { organization_id: caller.organization_id, reader_id: caller.gateway_id, reads_all: false }
+    : {
+        organization_id: caller.active.organization_id,
+        reader_id: caller.active.member_id,
+        reads_all: caller.active.all_boards_read || caller.active.all_boards_write,
+      };
+
+function requireDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  throw error;
+}

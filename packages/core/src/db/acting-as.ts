@@ -1,0 +1,20 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Agent, Public, System, User } from "../actor.ts";
+import { ACTOR_SETTING } from "./columns.ts";
+
+interface Acting {
+  actor: Pick<User, "type" | "user_id"> | Pick<Agent, "type" | "agent_id"> | System | Public;
+}
+
+/**
+ * Names the actor of the changes that follow in the transaction (docs/decisions/changes-by-trigger.md). It is a value for
+ * RETURNING or a select list, so that it costs no statement.
+ */
+export const actingActor = ({ actor }: Acting): SQL<string> =>
+  sql<string>`set_config(${sql.raw(`'${ACTOR_SETTING}'`)}, ${toSetting(actor)}, true)`;
+
+/** The same as a condition that is always met, for the statement that locks or changes rows. */
+export const actingAs = (ctx: Acting): SQL => sql`${actingActor(ctx)} is not null`;
+
+const toSetting = (actor: Acting["actor"]): string =>
+  actor.type === "user" ? `user:${actor.user_id}` : actor.type === "agent" ? `agent:${actor.agent_id}` : "";

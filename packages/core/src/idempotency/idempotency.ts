@@ -1,0 +1,157 @@
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { DomainError } from "../errors.ts";
+import { seal, unseal } from "../seal.ts";
+import { addMs } from "../time.ts";
+import { idempotency_keys as keys, idempotency_usage as usage } from "./idempotency.sql.ts";
+
+/** A request that a client may repeat, as docs/reference/conventions.md#repeated-requests describes it. */
+export interface RepeatableRequest {
+  caller_id: string;
+  /** The organization whose budget the answer uses, or the user when there is none. */
+  owner_id: string;
+  operation: string;
+  key: string;
+  /** Hash of what was asked for. */
+  hash: Uint8Array;
+}
+
+export interface StoredAnswer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+const SHARDS = 8;
+/** No request runs longer, so a claim of this age belongs to a process that has crashed. */
+const CLAIM_MS = 60_000;
+/** Seconds. Old answers are removed once an hour. */
+const FULL_RETRY_AFTER = 3_600;
+
+const stillRunning = () =>
+  new DomainError("conflict", "The first request with this Idempotency-Key is still running. Send it again in a second.", {
+    retry_after_seconds: 1,
+  });
+
+const noRoom = () =>
+  new DomainError(
+    "limited",
+    "The organization has no room for more answers to requests with an Idempotency-Key. Wait until old ones expire.",
+    { retry_after_seconds: FULL_RETRY_AFTER },
+  );
+
+/** Throws for a request while the first one with its key is running. */
+export function requireNotRunning(isRunning: boolean): void {
+  if (isRunning) throw stillRunning();
+}
+
+const isSameKey = ({ caller_id, operation, key }: RepeatableRequest) =>
+  and(eq(keys.caller_id, caller_id), eq(keys.operation, operation), eq(keys.key, key));
+
+/**
+ * Stores an answer in the caller's transaction, so that it exists exactly if the change does. False when the key is used: the
+ * caller must roll back and answer with `readAnswer`. Waits for a transaction that stores an answer under the same key.
+ */
+export async function storeAnswer(ctx: Context, request: RepeatableRequest, answer: StoredAnswer): Promise<boolean> {
+  const answer_sealed = sealAnswer(ctx, answer);
+  return insertKey(ctx, request, { status: answer.status, answer_sealed, size_bytes: answer_sealed.byteLength });
+}
+
+interface NewKey {
+  status: number | null;
+  answer_sealed: Uint8Array | null;
+  size_bytes: number;
+}
+
+/** Inserts the key and counts its bytes, in one statement. `takeOver` says which existing row the new one may replace. */
+async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, takeOver?: SQL): Promise<boolean> {
+  const { caller_id, operation, key, owner_id, hash } = request;
+  const limit = ctx.settings.budgets.organization_idempotency_bytes;
+  const shard = Math.floor(Math.random() * SHARDS);
+  const now = toTimestamp(ctx.now());
+  const onConflict = takeOver
+    ? sql`do update set request_hash = excluded.request_hash, created_at = excluded.created_at where ${takeOver}`
+    : sql`do nothing`;
+  const result = await ctx.db.execute(sql`
+    with room as (
+      select ${limit}::bigint = 0 or coalesce(sum(size_bytes), 0) + ${row.size_bytes} <= ${limit}::bigint as has_room
+      from ${usage} where owner_id = ${owner_id}
+    ), stored as (
+      insert into ${keys} (caller_id, operation, key, owner_id, request_hash, status, answer_sealed, shard, size_bytes, created_at)
+      select ${caller_id}::uuid, ${operation}, ${key}, ${owner_id}::uuid, ${hash}::bytea, ${row.status}::smallint,
+        ${row.answer_sealed}::bytea, ${shard}::smallint, ${row.size_bytes}::integer, ${now}
+      from room where has_room
+      on conflict (caller_id, operation, key) ${onConflict}
+      returning owner_id, shard, size_bytes
+    ), counted as (${addUsage(sql`stored`)})
+    select exists (select from stored) as stored, has_room, exists (select from ${keys} where ${isSameKey(request)}) as used
+    from room`);
+  const { stored, has_room, used } = rowsOf<{ stored: boolean; has_room: boolean; used: boolean }>(result)[0]!;
+  if (!stored && !has_room && !used) throw noRoom();
+  return stored;
+}
+
+/** Builds the statement that adds the bytes of changed rows to those of their owner. */
+const addUsage = (rows: SQL) => sql`
+  insert into ${usage} (owner_id, shard, size_bytes) select owner_id, shard, size_bytes from ${rows} where size_bytes > 0
+  on conflict (owner_id, shard) do update set size_bytes = ${usage}.size_bytes + excluded.size_bytes`;
+
+/** A request that has reserved its key. */
+export interface Claim {
+  request: RepeatableRequest;
+  claimed_at: Date;
+}
+
+/**
+ * Reserves the key for a request that calls another server and so cannot hold a transaction. Null when the key is used. The
+ * claim of a process that has crashed is taken over.
+ */
+export async function claimKey(ctx: Context, request: RepeatableRequest): Promise<Claim | null> {
+  const claimed_at = ctx.now();
+  const crashed = sql`${keys}.status is null and ${keys}.created_at < ${toTimestamp(addMs(claimed_at, -CLAIM_MS))}`;
+  const isClaimed = await insertKey(ctx, request, { status: null, answer_sealed: null, size_bytes: 0 }, crashed);
+  return isClaimed ? { request, claimed_at } : null;
+}
+
+const isOwnClaim = ({ request, claimed_at }: Claim) =>
+  and(isSameKey(request), isNull(keys.status), eq(keys.created_at, claimed_at));
+
+/** Stores the answer to a request that has reserved its key, unless that was done or its claim was taken over. */
+export async function completeClaim(ctx: Context, claim: Claim, answer: StoredAnswer): Promise<void> {
+  const sealed = sealAnswer(ctx, answer);
+  await ctx.db.execute(sql`
+    with stored as (
+      update ${keys} set status = ${answer.status}, answer_sealed = ${sealed}, size_bytes = ${sealed.byteLength}
+      where ${isOwnClaim(claim)} returning owner_id, shard, size_bytes
+    ) ${addUsage(sql`stored`)}`);
+}
+
+/** Frees the key of a request that failed, so that it may be repeated. */
+export async function releaseClaim(ctx: Context, claim: Claim): Promise<void> {
+  await ctx.db.delete(keys).where(isOwnClaim(claim));
+}
+
+/** The answer under a key that is used. Throws when it was used for another request, or when the first one is still running. */
+export async function readAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer> {
+  const [stored] = await ctx.db.select().from(keys).where(isSameKey(request));
+  if (stored && !Buffer.from(stored.request_hash).equals(request.hash))
+    throw new DomainError("invalid", "Idempotency-Key was used with another request.");
+  if (!stored || stored.status === null || stored.answer_sealed === null) throw stillRunning();
+  return { status: stored.status, ...unsealAnswer(ctx, stored.answer_sealed) };
+}
+
+const sealAnswer = (ctx: Context, { headers, text }: StoredAnswer): Buffer =>
+  seal(ctx.settings.encryption_key, JSON.stringify({ headers, text }));
+
+function unsealAnswer(ctx: Context, sealed: Uint8Array): Pick<StoredAnswer, "headers" | "text"> {
+  try {
+    return JSON.parse(unseal(ctx.settings.encryption_key, sealed)) as Pick<StoredAnswer, "headers" | "text">;
+  } catch {
+    throw new DomainError(
+      "conflict",
+      "The request was done, but its answer can no longer be read: the service's key has changed.",
+    );
+  }
+}

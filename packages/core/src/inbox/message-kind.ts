@@ -1,0 +1,33 @@
+import type { ChatContent } from "../openclaw/chat-text.ts";
+
+/** The kind of a message, by the header in its first line (docs/reference/gateways.md#message-texts). */
+const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
+  ["NEW TASK ADDED", "task.created"],
+  ["TASK ASSIGNED", "task.assigned"],
+  ["TASK READY FOR LEAD REVIEW", "task.review"],
+  ["TASK BACK IN INBOX", "task.returned"],
+  ["CHANGES REQUESTED", "task.rework"],
+  ["TASK BLOCKED", "task.blocked"],
+  ["TASK MENTION", "task.mention"],
+  ["NEW TASK COMMENT", "task.comment"],
+  ["APPROVAL RESOLVED", "approval.resolved"],
+  ["BOARD UPDATED", "board.updated"],
+  ["BOARD GROUP UPDATED", "group.updated"],
+  ["BOARD CHAT", "board.chat"],
+  ["BOARD CHAT MENTION", "board.mention"],
+  ["GROUP CHAT", "group.chat"],
+  ["GROUP CHAT MENTION", "group.mention"],
+  ["GROUP BROADCAST", "group.broadcast"],
+  ["GATEWAY MAIN QUESTION", "lead.question"],
+  ["GATEWAY MAIN HANDOFF", "lead.handoff"],
+  ["WEBHOOK EVENT RECEIVED", "webhook.received"],
+]);
+
+export const NUDGE_KIND = "agent.nudge";
+
+/** The kind of a text of the service, `board.command` for a command, and `message` for a text without a known header. */
+export function messageKind({ command, message }: ChatContent): string {
+  if (command) return "board.command";
+  const [header = ""] = (message ?? "").split("\n", 1);
+  return KIND_BY_HEADER.get(header) ?? "message";
+}

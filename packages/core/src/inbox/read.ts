@@ -1,0 +1,161 @@
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { agents } from "../agent/agent.sql.ts";
+import type { AgentStatus } from "../agent/agent-status.ts";
+import { approvals } from "../approval/approval.sql.ts";
+import { isPaused } from "../memory/paused.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context, Db } from "../context.ts";
+import { inlineLimit, preparedQuery } from "../db/statement-cache.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { hasOpenDependency } from "../task/dependency-columns.ts";
+import { priorityRank, tasks } from "../task/task.sql.ts";
+import type { TaskStatus } from "../task/task-status.ts";
+import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
+
+/** What waits for one agent, as one statement reads it. Times in the lists are texts of the database. */
+export interface InboxRow {
+  agent_id: string;
+  name: string;
+  status: AgentStatus;
+  board_id: string | null;
+  is_board_lead: boolean;
+  /** Interval of the agent's heartbeats, such as `10m`. */
+  every: string | null;
+  paused: boolean;
+  /** Whether the agent holds a lease. */
+  leased: boolean;
+  unread: number;
+  mine: number;
+  free: number;
+  review: number;
+  approvals_decided: number;
+  messages: { id: string; kind: string; text: string; task_id: string | null; created_at: string }[];
+  tasks: {
+    id: string;
+    board_id: string;
+    title: string;
+    status: TaskStatus;
+    priority: string;
+    due_at: string | null;
+    is_blocked: boolean;
+    lease: { fence: number; expires_at: string } | null;
+  }[];
+}
+
+/** Nothing is counted further, so that a long backlog costs no more than this. */
+export const MAX_COUNT = 100;
+export const MAX_TASKS = 10;
+
+const countOf = (from: SQL) =>
+  sql<number>`(select count(*)::int from (select 1 ${from} limit ${sql.raw(String(MAX_COUNT))}) as found)`;
+
+/** A message belongs to the board that the agent was on; after a move, those of the former board are not shown. */
+const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${agents.id}
+  and ${inbox_messages.organization_id} = ${gateways.organization_id}
+  and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
+
+/**
+ * Only messages of ended transactions below the oldest open one: no message can appear before them any more, so that
+ * acknowledging all up to one of them never acknowledges a message that was not shown.
+ */
+const isSettled = sql`${inbox_messages.tx} < pg_snapshot_xmin(pg_current_snapshot())`;
+
+const messageList = (max_messages: number) => sql<
+  InboxRow["messages"]
+>`coalesce((select jsonb_agg(to_jsonb(shown) - 'tx' - 'seq' order by shown.tx, shown.seq)
+  from (select ${inbox_messages.id}, ${inbox_messages.kind},
+    left(${inbox_messages.text}, ${sql.placeholder("max_chars")}::int) as text, ${inbox_messages.task_id},
+    ${inbox_messages.created_at}, ${inbox_messages.tx}, ${inbox_messages.seq}
+    ${unread} and ${isSettled} order by ${inbox_messages.tx}, ${inbox_messages.seq}
+    limit ${inlineLimit(max_messages)}) as shown), '[]')`;
+
+/** The agent's own tasks that can go on, on boards that are not paused; a main agent has tasks on boards of its gateway. */
+const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
+  where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
+  and ${boards.organization_id} = ${gateways.organization_id} and ${boards.gateway_id} = ${agents.gateway_id}
+  and (${agents.board_id} is null or ${boards.id} = ${agents.board_id})
+  and not ${hasOpenDependency} and not ${isPaused}`;
+
+/** Workers may take them, and the lead of the board may assign them. */
+const freeTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
+  and ${tasks.assigned_agent_id} is null and (${agents.is_board_lead} or not ${boards.only_lead_can_change_status})
+  and not ${hasOpenDependency}`;
+
+const reviewTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'review'
+  and ${agents.is_board_lead}`;
+
+const taskList = (from: SQL) => sql`(select jsonb_agg(to_jsonb(shown) - 'rank' - 'created_at'
+    order by shown.status = 'inbox', shown.rank, shown.due_at nulls last, shown.created_at, shown.id)
+  from (select ${tasks.id}, ${tasks.board_id}, ${tasks.title}, ${tasks.status}, ${tasks.priority}, ${tasks.due_at},
+    ${tasks.created_at}, ${priorityRank(tasks.priority)} as rank, ${hasOpenDependency} as is_blocked,
+    case when ${tasks.lease_expires_at} is not null
+      then jsonb_build_object('fence', ${tasks.lease_fence}, 'expires_at', ${tasks.lease_expires_at}) end as lease
+    ${from} order by ${tasks.status} = 'inbox', rank, ${tasks.due_at} nulls last, ${tasks.created_at}, ${tasks.id}
+    limit ${sql.raw(String(MAX_TASKS))}) as shown)`;
+
+/** Decisions since the lead acknowledged anything, or since it exists. */
+const decidedApprovals = sql`from ${approvals} where ${approvals.board_id} = ${boards.id} and ${agents.is_board_lead}
+  and ${approvals.resolved_at} > coalesce((select ${inbox_acknowledgements.acknowledged_at} from ${inbox_acknowledgements}
+    where ${inbox_acknowledgements.agent_id} = ${agents.id}), ${agents.created_at})`;
+
+const columnsFor = (max_messages: number) => ({
+  agent_id: agents.id,
+  name: agents.name,
+  status: agents.status,
+  board_id: agents.board_id,
+  is_board_lead: agents.is_board_lead,
+  every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
+  paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
+  leased: sql<boolean>`exists (select 1 from ${tasks} where ${tasks.assigned_agent_id} = ${agents.id}
+    and ${tasks.status} in ('inbox', 'in_progress') and ${tasks.lease_expires_at} is not null)`,
+  unread: countOf(unread),
+  mine: countOf(ownTasks),
+  free: countOf(freeTasks),
+  review: countOf(reviewTasks),
+  approvals_decided: countOf(decidedApprovals),
+  messages: messageList(max_messages),
+  tasks: sql<
+    InboxRow["tasks"]
+  >`coalesce(case when ${agents.is_board_lead} then ${taskList(reviewTasks)} else ${taskList(ownTasks)} end, '[]')`,
+});
+
+const selectInboxes = (db: Db, agent: SQL, max_messages: number) =>
+  db
+    .select(columnsFor(max_messages))
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .leftJoin(boards, and(eq(boards.id, agents.board_id), eq(boards.organization_id, gateways.organization_id)))
+    .where(agent);
+
+/** The limits that have separate statements: as a parameter, a limit would make PostgreSQL plan at every use. */
+const FEW_MESSAGES = 10;
+const MANY_MESSAGES = 50;
+
+const isAgent = sql`${agents.id} = ${sql.placeholder("agent_id")}`;
+const oneWithFew = preparedQuery((db) => selectInboxes(db, isAgent, FEW_MESSAGES));
+const oneWithMany = preparedQuery((db) => selectInboxes(db, isAgent, MANY_MESSAGES));
+const several = preparedQuery((db) =>
+  selectInboxes(db, sql`${agents.id} = any(${sql.placeholder("agent_ids")}::uuid[])`, MANY_MESSAGES),
+);
+
+/** Bytes of JSON that one character of a text may take, and the part of an answer that messages may fill. */
+const BYTES_PER_CHAR = 6;
+const MESSAGES_PART = 0.8;
+
+const maxChars = ({ settings }: Context) =>
+  Math.floor((settings.budgets.answer_max_bytes * MESSAGES_PART) / BYTES_PER_CHAR / MANY_MESSAGES);
+
+/** Reads the inbox of one agent in one statement, with at most `max_messages` messages, which are 50 at most. */
+export async function readInbox(ctx: Context, agent_id: string, max_messages: number): Promise<InboxRow | undefined> {
+  const query = max_messages <= FEW_MESSAGES ? oneWithFew : oneWithMany;
+  const [row] = await query(ctx.db).execute({ agent_id, max_chars: maxChars(ctx) });
+  return row && { ...row, messages: row.messages.slice(0, max_messages) };
+}
+
+/** Reads the inboxes of several agents in one statement. */
+export const readInboxes = (ctx: Context, agent_ids: readonly string[]): Promise<InboxRow[]> =>
+  several(ctx.db).execute({ agent_ids, max_chars: maxChars(ctx) });
+
+/** Whether the agent has something to do. On a paused board it has not, whatever waits. */
+export const hasWork = ({ paused, unread, mine, free, review, approvals_decided }: InboxRow): boolean =>
+  !paused && unread + mine + free + review + approvals_decided > 0;

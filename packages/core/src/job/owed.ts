@@ -1,0 +1,38 @@
+import { and, eq, gt, inArray, isNull, lt, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { jobs } from "./job.sql.ts";
+import { type JobKind, OWED_KINDS } from "./kinds.ts";
+import { redriveJobs, reviveJobs } from "./redrive.ts";
+import { MAX_CRASHES } from "./runner.ts";
+
+/**
+ * Resumes the jobs of a gateway whose host accepts the service again: those that it is owed, those that wait for their next
+ * attempt, and those that died of its absence. A job that a bug ended stays dead. The caller has locked the gateway.
+ */
+export async function resumeOwedJobs(ctx: Context, gateway_id: string): Promise<void> {
+  const isOwn = eq(jobs.gateway_id, gateway_id);
+  const dead = await ctx.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(isOwn, eq(jobs.status, "dead"), inArray(jobs.kind, [...OWED_KINDS]), lt(jobs.crashes, MAX_CRASHES)));
+  if (dead.length > 0)
+    await redriveJobs(
+      ctx,
+      dead.map(({ id }) => id),
+    );
+  const isRetry = and(gt(jobs.attempts, 0), gt(jobs.run_at, ctx.now()), isNull(jobs.held_by));
+  const waiting = await ctx.db
+    .update(jobs)
+    .set({ run_at: ctx.now(), sent_at: null })
+    .where(and(isOwn, eq(jobs.status, "queued"), inArray(jobs.kind, [...OWED_KINDS, "agent.provision"]), isRetry))
+    .returning({ id: jobs.id, lane: jobs.lane });
+  for (const job of waiting) addPendingWakeup(ctx.pendingWakeups, job);
+  await reviveJobs(ctx, gateway_id);
+}
+
+/** Deletes the dead jobs of a kind about these agents, which a new job replaces. */
+export async function removeDeadJobs(ctx: Context, kind: JobKind, agent_ids: readonly string[]): Promise<void> {
+  const isOfAgent = inArray(sql`${jobs.payload} ->> 'agent_id'`, [...agent_ids]);
+  await ctx.db.delete(jobs).where(and(eq(jobs.status, "dead"), eq(jobs.kind, kind), isOfAgent));
+}

@@ -1,0 +1,87 @@
+import { and, asc, eq, gt, inArray, isNull, notInArray, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { addMs, DAY_MS } from "../time.ts";
+import { gateway_circuits } from "./circuit.sql.ts";
+import { jobs } from "./job.sql.ts";
+import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
+
+/** Jobs that one call queues again at most. */
+export const MAX_REDRIVEN = 10_000;
+
+/** A dedupe key may belong to one live job only. Of several dead jobs with the same key, the latest is queued again. */
+const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
+  select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
+    and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
+
+type RedriveContext = Pick<Context, "db" | "now" | "pendingWakeups">;
+
+/** Queues the matching dead jobs again with all their attempts. */
+function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revived_at?: Date } = {}) {
+  return ctx.db
+    .update(jobs)
+    .set({
+      ...marks,
+      status: "queued",
+      attempts: 0,
+      crashes: 0,
+      run_at: ctx.now(),
+      sent_at: null,
+      lease_until: null,
+      finished_at: null,
+      give_up_at: null,
+      unreachable: false,
+    })
+    .where(and(eq(jobs.status, "dead"), which, isKeyFree))
+    .returning({ id: jobs.id, lane: jobs.lane, gateway_id: jobs.gateway_id });
+}
+
+/** Queues dead jobs again with all their attempts; returns their ids. Without a condition it takes every dead job. */
+export async function redriveWhere(ctx: RedriveContext, which?: SQL): Promise<string[]> {
+  const redriven = await queueAgain(ctx, which);
+  if (redriven.length === 0) return [];
+  const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
+  // The operator has repaired the cause, so the hosts are tried at once.
+  await ctx.db
+    .update(gateway_circuits)
+    .set({ failures: 0, retry_at: ctx.now() })
+    .where(inArray(gateway_circuits.gateway_id, gateway_ids));
+  ctx.pendingWakeups.everything = true;
+  return redriven.map((job) => job.id);
+}
+
+export const redriveJobs = (ctx: RedriveContext, ids?: string[]): Promise<string[]> =>
+  redriveWhere(ctx, ids && inArray(jobs.id, ids));
+
+/** A failed sync is reported by its run, and the user starts another one. Probes and wake checks say nothing new later. */
+const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
+
+/**
+ * Queues the jobs again that died in the last 24 hours because the gateway's host was unreachable; the host is back. A job
+ * is revived once. Jobs that somebody else redrives or deletes now are theirs. Work that the host is owed comes first.
+ */
+export async function reviveJobs(ctx: Context, gateway_id: string): Promise<void> {
+  const revivable = ctx.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(
+      and(
+        eq(jobs.gateway_id, gateway_id),
+        eq(jobs.status, "dead"),
+        eq(jobs.unreachable, true),
+        isNull(jobs.revived_at),
+        gt(jobs.finished_at, addMs(ctx.now(), -DAY_MS)),
+        notInArray(jobs.kind, [...NOT_REVIVED]),
+      ),
+    )
+    .orderBy(asc(jobs.seq))
+    .limit(MAX_REDRIVEN)
+    .for("no key update", { skipLocked: true });
+  const revived = await queueAgain(ctx, inArray(jobs.id, revivable), { revived_at: ctx.now() });
+  for (const job of revived) addPendingWakeup(ctx.pendingWakeups, job);
+  if (revived.length > 0)
+    ctx.log.info("jobs.revived", "Host is back; jobs that died while it was away run again", {
+      gateway_id,
+      revived: revived.length,
+    });
+}

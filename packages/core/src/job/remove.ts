@@ -1,0 +1,31 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { board_webhook_payloads } from "../webhook/webhook.sql.ts";
+import { jobs } from "./job.sql.ts";
+
+/**
+ * Removes finished jobs. What the payload of a webhook shows about its delivery outlives the job: it is stored with the
+ * payload in the same statement, unless a newer job notifies the agent of it. `returning` are columns from the rows `removed`.
+ */
+export async function removeJobs<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
+  const result = await ctx.db.execute(sql`
+    with removed as (
+      delete from ${jobs} where ${condition}
+      returning id, kind, payload, status, attempts, last_error, result, finished_at
+    ), kept as (
+      update ${board_webhook_payloads} as payload set delivery = jsonb_build_object(
+        'status', case when removed.status = 'dead' then 'failed'
+          when removed.result is not null and removed.result ->> 'agent_id' is null then 'no_target' else 'delivered' end,
+        'attempts', removed.attempts,
+        'last_error', removed.last_error,
+        'delivered_at', case when removed.status = 'done' and (removed.result is null or removed.result ->> 'agent_id' is not null)
+          then to_char(removed.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
+        'agent_id', removed.result ->> 'agent_id')
+      from removed
+      where removed.kind = 'webhook.notify' and payload.id = (removed.payload ->> 'payload_id')::uuid
+        and payload.notify_job_id = removed.id
+    )
+    select ${returning} from removed`);
+  return rowsOf<Row>(result)[0]!;
+}

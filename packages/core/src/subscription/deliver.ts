@@ -1,0 +1,153 @@
+import { and, eq, sql } from "drizzle-orm";
+import { recordLateEvent } from "../activity/activity.ts";
+import { type Context, transaction } from "../context.ts";
+import { ExpectedFailure } from "../errors.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { jobs } from "../job/job.sql.ts";
+import type { JobPayloads } from "../job/kinds.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { DAY_MS } from "../time.ts";
+import type { DeliveryRow } from "./delivery-row.ts";
+import { toMessage } from "./message.ts";
+import { type Attempt, sendMessage } from "./send.ts";
+import type { SubscriptionRow } from "./subscription.ts";
+import { subscription_deliveries, subscriptions } from "./subscription.sql.ts";
+
+/** A subscription whose receiver only failed for this long is switched off. */
+const MAX_FAILING_MS = 5 * DAY_MS;
+/** A receiver that takes longer is slow: it gets one message at a time, and delays nobody else. */
+const SLOW_MS = 5_000;
+/** Held deliveries that are woken when a receiver is quick again. */
+const WAKE_UPS = 20;
+
+const INACTIVE = "The subscription is not active.";
+
+/** The receiver did not accept a message; another attempt follows. */
+class DeliveryFailed extends ExpectedFailure {
+  override readonly name = "DeliveryFailed";
+  readonly #retry_after_ms: number | null;
+  constructor({ error, retry_after_ms }: Attempt) {
+    super(error ?? "");
+    this.#retry_after_ms = retry_after_ms;
+  }
+
+  override get retry_after_ms(): number | null {
+    return this.#retry_after_ms;
+  }
+}
+
+/**
+ * Sends an event to one subscription. The job ends as done even when the last attempt fails: the delivery then shows the
+ * failure to the organization, and it is not the operator's to repair.
+ */
+export const deliverEvent: JobHandler<"subscription.deliver"> = {
+  async run(ctx, payload, { is_last_attempt }) {
+    const found = await findDelivery(ctx, payload);
+    // Only a job that was redriven finds its delivery failed.
+    if (!found || found.delivery.status === "delivered") return;
+    const { delivery, subscription } = found;
+    if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);
+    const attempt = await sendMessage(ctx, subscription, toMessage(ctx.settings, subscription, delivery));
+    const isEnd = attempt.error === null || attempt.is_gone || is_last_attempt;
+    if (isEnd) return (ctx) => recordAttempt(ctx, found, attempt, attempt.error === null ? "delivered" : "failed");
+    await transaction(ctx, (ctx) => recordAttempt(ctx, found, attempt, "pending"));
+    throw new DeliveryFailed(attempt);
+  },
+
+  onDead: (ctx, { delivery_id }, reason) => markFailed(ctx, delivery_id, reason),
+};
+
+interface Found {
+  delivery: DeliveryRow;
+  subscription: SubscriptionRow;
+}
+
+async function findDelivery(
+  ctx: Context,
+  { delivery_id, subscription_id }: JobPayloads["subscription.deliver"],
+): Promise<Found | undefined> {
+  const [found] = await ctx.db
+    .select({ delivery: subscription_deliveries, subscription: subscriptions })
+    .from(subscription_deliveries)
+    .innerJoin(subscriptions, eq(subscriptions.id, subscription_deliveries.subscription_id))
+    .where(and(eq(subscription_deliveries.id, delivery_id), eq(subscriptions.id, subscription_id)));
+  return found;
+}
+
+async function markFailed(ctx: Context, delivery_id: string, last_error: string): Promise<void> {
+  await ctx.db
+    .update(subscription_deliveries)
+    .set({ status: "failed", last_error })
+    .where(and(eq(subscription_deliveries.id, delivery_id), eq(subscription_deliveries.status, "pending")));
+}
+
+async function recordAttempt(
+  ctx: Context,
+  { delivery, subscription }: Found,
+  attempt: Attempt,
+  status: DeliveryRow["status"],
+): Promise<void> {
+  await ctx.db
+    .update(subscription_deliveries)
+    .set({
+      status,
+      attempts: sql`${subscription_deliveries.attempts} + 1`,
+      last_attempt_at: attempt.sent_at,
+      delivered_at: status === "delivered" ? ctx.now() : null,
+      last_error: attempt.error,
+      request_headers: attempt.headers,
+      response_status: attempt.status,
+      response_body: attempt.response,
+      response_ms: attempt.duration_ms,
+    })
+    .where(eq(subscription_deliveries.id, delivery.id));
+  await recordHealth(ctx, subscription, attempt);
+}
+
+/** Stores what the attempt says about the receiver, if that is new, and switches off one that is gone or failed for days. */
+async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt: Attempt): Promise<void> {
+  const { failing_since: since, url } = subscription;
+  const failing_since = attempt.error === null ? null : (since ?? attempt.sent_at);
+  const throttled = attempt.error !== null || attempt.duration_ms > SLOW_MS;
+  const reason = disabledReason(attempt, failing_since);
+  const isNew = throttled !== subscription.throttled || (failing_since === null) !== (since === null) || reason !== null;
+  if (!isNew) return;
+  const [changed] = await ctx.db
+    .update(subscriptions)
+    .set({
+      failing_since,
+      throttled,
+      ...(reason === null ? {} : { active: false, disabled_reason: reason }),
+      updated_at: reason === null ? sql`${subscriptions.updated_at}` : sql`now()`,
+    })
+    // A receiver that was changed or switched off meanwhile is not the one that answered.
+    .where(and(eq(subscriptions.id, subscription.id), eq(subscriptions.url, url), eq(subscriptions.active, true)))
+    .returning({ id: subscriptions.id });
+  if (!changed) return;
+  if (reason !== null) await recordDisabled(ctx, subscription, reason);
+  if (subscription.throttled && !throttled) await wakeHeldDeliveries(ctx, subscription.id);
+}
+
+function disabledReason({ is_gone, error, sent_at }: Attempt, failing_since: Date | null): string | null {
+  if (is_gone) return "The receiver answered 410 Gone.";
+  const isTooLong = failing_since !== null && sent_at.getTime() - failing_since.getTime() >= MAX_FAILING_MS;
+  return isTooLong ? `The receiver only failed for five days. Last error: ${error}` : null;
+}
+
+async function recordDisabled(ctx: Context, { organization_id, board_id, url }: SubscriptionRow, reason: string): Promise<void> {
+  const message = `Subscription to ${new URL(url).hostname} was switched off. ${reason}`;
+  await recordLateEvent(ctx, "subscription.disabled", { organization_id, board_id, message });
+  ctx.log.warn("subscription.disabled", "A subscription was switched off", { reason });
+}
+
+/** While a receiver is slow, its deliveries wait for each other. */
+async function wakeHeldDeliveries(ctx: Context, subscription_id: string): Promise<void> {
+  const isHeld = and(eq(jobs.subscription_id, subscription_id), eq(jobs.status, "queued"), eq(jobs.held_by, "subscription"));
+  const held = ctx.db.select({ id: jobs.id }).from(jobs).where(isHeld).orderBy(jobs.seq).limit(WAKE_UPS);
+  const woken = await ctx.db
+    .update(jobs)
+    .set({ run_at: ctx.now(), sent_at: null, held_by: null })
+    .where(sql`${jobs.id} in (${held.for("no key update", { skipLocked: true })})`)
+    .returning({ id: jobs.id, lane: jobs.lane });
+  for (const job of woken) addPendingWakeup(ctx.pendingWakeups, job);
+}

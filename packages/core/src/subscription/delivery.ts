@@ -1,0 +1,251 @@
+import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import * as z from "zod";
+import type { User } from "../actor.ts";
+import { type Context, transaction } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { insertJob } from "../job/job.ts";
+import { jobs } from "../job/job.sql.ts";
+import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
+import { addPendingWakeup } from "../pending-wakeups.ts";
+import { Id, Instant, InstantInput, QueryInteger } from "../wire.ts";
+import { type DeliveryRow, toSequence } from "./delivery-row.ts";
+import { toMessage } from "./message.ts";
+import type { Owner } from "./owner.ts";
+import { dedupeKey } from "./store.ts";
+import { getSubscriptionRow, type SubscriptionRow } from "./subscription.ts";
+import { DELIVERY_STATUSES, subscription_deliveries } from "./subscription.sql.ts";
+
+export const Delivery = z
+  .object({
+    id: Id.describe("Id of the delivery."),
+    subscription_id: Id.describe("Subscription that the event is sent to."),
+    event_id: Id.describe("Id of the event, sent as `webhook-id` at every attempt."),
+    event_type: z.string().describe("Name of the event."),
+    sequence: z.string().describe("Commit-order cursor of the event; sorts as text."),
+    status: z.enum(DELIVERY_STATUSES).describe("`pending` until the receiver accepts it or the last attempt fails."),
+    attempts: z.int().describe("How often it was sent."),
+    occurred_at: Instant.describe("When the event happened."),
+    last_attempt_at: Instant.nullable().describe("When it was last sent."),
+    next_attempt_at: Instant.nullable().describe("When it is sent next; null when it is not, or is being sent now."),
+    delivered_at: Instant.nullable().describe("When the receiver accepted it."),
+    last_error: z.string().nullable().describe("Why the last attempt failed; null when it did not."),
+    response_status: z.int().nullable().describe("Status of the last answer; null when none came."),
+    created_at: Instant.describe("When the delivery was stored."),
+  })
+  .meta({ id: "SubscriptionDelivery", description: "One event for one subscription." });
+export type Delivery = z.infer<typeof Delivery>;
+
+export const DeliveryDetail = z
+  .object({
+    ...Delivery.shape,
+    request: z
+      .object({
+        headers: z.record(z.string(), z.string()).nullable().describe("Headers of the last attempt; null before the first one."),
+        body: z.string().describe("The body, as it is sent."),
+      })
+      .describe("What is sent."),
+    response: z
+      .object({
+        status: z.int().describe("Its status."),
+        body: z.string().describe("The first 1,000 characters of its body."),
+        duration_ms: z.int().describe("Milliseconds until it had come."),
+      })
+      .nullable()
+      .describe("The last answer; null when none came."),
+  })
+  .meta({ id: "SubscriptionDeliveryDetail", description: "A delivery with its request and its last answer." });
+export type DeliveryDetail = z.infer<typeof DeliveryDetail>;
+
+export const DeliveryPage = z
+  .object({
+    items: z.array(Delivery).describe("The deliveries of this page, newest first."),
+    next_cursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last page."),
+  })
+  .meta({ id: "SubscriptionDeliveryPage", description: "A page of deliveries." });
+export type DeliveryPage = z.infer<typeof DeliveryPage>;
+
+const MAX_LIMIT = 200;
+const MAX_CURSOR = 200;
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+
+const Cursor = z
+  .string()
+  .max(MAX_CURSOR, { abort: true })
+  .transform((text, ctx) => {
+    const match = CURSOR.exec(Buffer.from(text, "base64url").toString("latin1"));
+    if (match && !Number.isNaN(Date.parse(match[1]!))) return { created_at: match[1]!, id: match[2]! };
+    ctx.issues.push({ code: "custom", message: "Value error, cursor must be the next_cursor of a page", input: text });
+    return z.NEVER;
+  })
+  .meta({ override: { type: "string" } });
+
+export const DeliveryQuery = z.object({
+  status: z.enum(DELIVERY_STATUSES).optional().describe("Only deliveries with this status."),
+  event_type: z.string().trim().max(50).optional().describe("Only deliveries of events with this name."),
+  cursor: Cursor.optional().describe("The `next_cursor` of the page before."),
+  limit: QueryInteger(1, MAX_LIMIT).default(50).describe("Maximum number of items to return."),
+});
+export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
+
+export const RecoverDeliveries = z
+  .object({ since: InstantInput.describe("Failed deliveries that were stored at or after this time are sent again.") })
+  .meta({ id: "SubscriptionRecover" });
+
+export const RecoveredDeliveries = z
+  .object({ count: z.int().describe("How many deliveries are sent again.") })
+  .meta({ id: "SubscriptionRecovered", description: "How many deliveries are sent again." });
+
+/** When the waiting job of a delivery runs. */
+const next_attempt_at = sql<string | null>`(select to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  from ${jobs} as job where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status = 'queued')`;
+const columns = { ...getTableColumns(subscription_deliveries), next_attempt_at };
+type Row = DeliveryRow & { next_attempt_at: string | null };
+
+/** The deliveries of a subscription, newest first. */
+export async function listDeliveries(
+  ctx: Context<User>,
+  owner: Owner,
+  subscription_id: string,
+  { status, event_type, cursor, limit }: DeliveryQuery,
+): Promise<DeliveryPage> {
+  const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
+  const rows = await ctx.db
+    .select(columns)
+    .from(subscription_deliveries)
+    .where(
+      and(
+        eq(subscription_deliveries.subscription_id, subscription.id),
+        status && eq(subscription_deliveries.status, status),
+        event_type === undefined ? undefined : eq(subscription_deliveries.event_type, event_type),
+        cursor &&
+          sql`(${subscription_deliveries.created_at}, ${subscription_deliveries.id}) < (${cursor.created_at}::timestamptz, ${cursor.id}::uuid)`,
+      ),
+    )
+    .orderBy(desc(subscription_deliveries.created_at), desc(subscription_deliveries.id))
+    .limit(limit + 1);
+  const items = rows.slice(0, limit).map(toDelivery);
+  const last = items.at(-1);
+  const next_cursor = rows.length > limit && last ? Buffer.from(`${last.created_at} ${last.id}`).toString("base64url") : null;
+  return { items, next_cursor };
+}
+
+export async function getDelivery(
+  ctx: Context<User>,
+  owner: Owner,
+  subscription_id: string,
+  delivery_id: string,
+): Promise<DeliveryDetail> {
+  const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
+  const row = await getDeliveryRow(ctx, subscription, delivery_id);
+  const { response_status: status, response_body: body, response_ms: duration_ms } = row;
+  return {
+    ...toDelivery(row),
+    request: { headers: row.request_headers, body: toMessage(ctx.settings, subscription, row).body },
+    response: status === null ? null : { status, body: body ?? "", duration_ms: duration_ms ?? 0 },
+  };
+}
+
+async function getDeliveryRow(ctx: Context, subscription: SubscriptionRow, delivery_id: string): Promise<Row> {
+  const [row] = await ctx.db
+    .select(columns)
+    .from(subscription_deliveries)
+    .where(and(eq(subscription_deliveries.id, delivery_id), eq(subscription_deliveries.subscription_id, subscription.id)));
+  if (!row) throw notFound();
+  return row;
+}
+
+/** Sends a delivery once more, with the same event id. One that waits for its next attempt is sent now. */
+export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: string, delivery_id: string): Promise<Delivery> {
+  return transaction(ctx, async (ctx) => {
+    const subscription = await getActive(ctx, owner, subscription_id);
+    const isDelivery = and(
+      eq(subscription_deliveries.id, delivery_id),
+      eq(subscription_deliveries.subscription_id, subscription.id),
+    );
+    const [found] = await ctx.db
+      .update(subscription_deliveries)
+      .set({ status: "pending", delivered_at: null })
+      .where(isDelivery)
+      .returning({ id: subscription_deliveries.id });
+    if (!found) throw notFound();
+    const [waiting] = await ctx.db
+      .update(jobs)
+      .set({ run_at: ctx.now(), sent_at: null })
+      .where(and(eq(jobs.dedupe_key, dedupeKey(delivery_id)), eq(jobs.status, "queued")))
+      .returning({ id: jobs.id, lane: jobs.lane });
+    if (waiting) addPendingWakeup(ctx.pendingWakeups, waiting);
+    else
+      await insertJob(
+        ctx,
+        "subscription.deliver",
+        { subscription_id, delivery_id },
+        { organization_id: owner.organization_id, subscription_id, dedupe_key: dedupeKey(delivery_id) },
+      );
+    return toDelivery(await getDeliveryRow(ctx, subscription, delivery_id));
+  });
+}
+
+/** One request revives so many deliveries; the caller repeats it for more. */
+const RECOVER_LIMIT = 10_000;
+
+/** Sends what failed since a time once more, oldest first. */
+export function recoverDeliveries(
+  ctx: Context<User>,
+  owner: Owner,
+  subscription_id: string,
+  { since }: z.infer<typeof RecoverDeliveries>,
+): Promise<{ count: number }> {
+  return transaction(ctx, async (ctx) => {
+    const subscription = await getActive(ctx, owner, subscription_id);
+    const kind: JobKind = "subscription.deliver";
+    const result = await ctx.db.execute(sql`
+      with revived as (
+        update ${subscription_deliveries} set status = 'pending' where id in (
+          select id from ${subscription_deliveries}
+          where subscription_id = ${subscription.id} and status = 'failed' and created_at >= ${toTimestamp(since)}
+          order by created_at, id limit ${RECOVER_LIMIT} for no key update)
+        returning id, created_at
+      ), queued as (
+        insert into ${jobs} (kind, organization_id, subscription_id, payload, dedupe_key, run_at, trace_id, max_attempts)
+        select ${kind}, ${owner.organization_id}::uuid, ${subscription.id}::uuid,
+          jsonb_build_object('subscription_id', ${subscription.id}::text, 'delivery_id', id),
+          ${dedupeKey("")} || id, ${toTimestamp(ctx.now())}, ${ctx.trace_id}::text, ${RETRY_POLICIES[kind].attempts}::int
+        from revived order by created_at, id
+        on conflict do nothing returning id)
+      select id from queued`);
+    const ids = rowsOf<{ id: string }>(result).map(({ id }) => id);
+    for (const id of ids) addPendingWakeup(ctx.pendingWakeups, { id, lane: null });
+    return { count: ids.length };
+  });
+}
+
+/** Deliveries of a subscription that is off would only fail again. */
+async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
+  const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
+  if (!subscription.active) throw new DomainError("conflict", "The subscription is not active. Set active to true first.");
+  return subscription;
+}
+
+function toDelivery(row: Row): Delivery {
+  const { id, subscription_id, event_id, event_type, attempts, last_error, response_status } = row;
+  // A failed delivery has a next attempt when its dead job was redriven.
+  const status = row.status === "failed" && row.next_attempt_at !== null ? "pending" : row.status;
+  return {
+    id,
+    subscription_id,
+    event_id,
+    event_type,
+    sequence: toSequence(row),
+    status,
+    attempts,
+    occurred_at: row.occurred_at.toISOString(),
+    last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
+    next_attempt_at: row.next_attempt_at,
+    delivered_at: row.delivered_at?.toISOString() ?? null,
+    last_error,
+    response_status,
+    created_at: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { BOARD_EVENT_TYPES } from "../event-bus/board-event.ts";
+import { valueError } from "../wire.ts";
+
+const MAX_PATTERN = 50;
+/** Enough for `*.x.*`. With more of them, the time of a match would grow fast. */
+const MAX_STARS = 2;
+const PATTERN = /^[a-z.*]+$/;
+
+/** Whether a name of an event matches a pattern, in which `*` stands for any text. */
+export function matchesType(pattern: string, type: string): boolean {
+  const [first = "", ...parts] = pattern.split("*");
+  const last = parts.pop();
+  if (last === undefined) return type === first;
+  if (!type.startsWith(first) || !type.endsWith(last) || type.length < first.length + last.length) return false;
+  let rest = type.slice(first.length, type.length - last.length);
+  for (const part of parts) {
+    const at = rest.indexOf(part);
+    if (at === -1) return false;
+    rest = rest.slice(at + part.length);
+  }
+  return true;
+}
+
+const EventPattern = z
+  .string()
+  .trim()
+  .max(MAX_PATTERN, { abort: true })
+  .refine(
+    (pattern) =>
+      PATTERN.test(pattern) &&
+      pattern.split("*").length - 1 <= MAX_STARS &&
+      BOARD_EVENT_TYPES.some((type) => matchesType(pattern, type)),
+    valueError("event_types must name board events, such as task.created or task.*"),
+  );
+
+/** Names of events to which a subscription listens, and patterns of them. */
+export const EventTypes = z
+  .array(EventPattern)
+  .min(1)
+  .max(20)
+  .transform((patterns) => [...new Set(patterns)])
+  .describe("Names of board events; `*` stands for any text, as in `task.*`.");
+
+export const ALL_EVENTS = ["*"];

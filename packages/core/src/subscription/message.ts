@@ -1,0 +1,42 @@
+import type { Settings } from "../settings.ts";
+import { type DeliveryRow, toSequence } from "./delivery-row.ts";
+import type { SubscriptionRow } from "./subscription.ts";
+
+/** A message to a receiver, before it is signed. */
+export interface Message {
+  /** The same whenever the event is sent again. */
+  id: string;
+  body: string;
+}
+
+interface Content {
+  type: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** The message of a delivery. It is the same at every attempt. */
+export function toMessage(settings: Settings, { format }: Pick<SubscriptionRow, "format">, delivery: DeliveryRow): Message {
+  const { event_id, event_type, occurred_at, detail } = delivery;
+  const data = { ...(detail as Record<string, unknown>), sequence: toSequence(delivery) };
+  return { id: event_id, body: toBody(settings, format, { type: event_type, timestamp: occurred_at.toISOString(), data }) };
+}
+
+export const toBody = (settings: Settings, format: SubscriptionRow["format"], content: Content): string =>
+  JSON.stringify(format === "slack" ? { text: slackText(settings, content) } : content);
+
+/** One line with a link to the console. Events hold no text of people, so nothing has to be escaped. */
+function slackText({ service_url }: Settings, { type, data }: Content): string {
+  const { subject, status, actor, board_id } = data as Partial<{
+    subject: { type: string; id: string };
+    status: string;
+    actor: { type: string };
+    board_id: string;
+  }>;
+  const about = subject ? ` · ${subject.type} ${subject.id}` : "";
+  const state = status ? ` · ${status}` : "";
+  const by = actor
+    ? ` · by ${actor.type === "system" ? "the service" : `${actor.type === "user" ? "a person" : "an agent"}`}`
+    : "";
+  return `*${type}*${about}${state}${by} · <${service_url}/${board_id ? `?board=${board_id}` : ""}|Open>`;
+}

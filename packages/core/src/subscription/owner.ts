@@ -1,0 +1,27 @@
+import { and, eq, type SQL } from "drizzle-orm";
+import { boardFor } from "../access.ts";
+import type { Admin, User } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { subscriptions } from "./subscription.sql.ts";
+
+/** Where subscriptions are managed: in an organization, those of its boards too, or on one board. */
+export interface Owner {
+  organization_id: string;
+  board_id: string | null;
+}
+
+/** Admins see every address to which events of the organization leave. */
+export const organizationOwner = (ctx: Context<Admin>): Owner => ({
+  organization_id: ctx.actor.active.organization_id,
+  board_id: null,
+});
+
+/** Requires write access, because a subscription sends what happens on the board elsewhere. */
+export async function boardOwner(ctx: Context<User>, board_id: string): Promise<Owner> {
+  const board = await boardFor(ctx, board_id, "write");
+  return { organization_id: board.organization_id, board_id: board.id };
+}
+
+/** Condition on `subscriptions`. */
+export const isOwnedBy = ({ organization_id, board_id }: Owner): SQL =>
+  and(eq(subscriptions.organization_id, organization_id), board_id === null ? undefined : eq(subscriptions.board_id, board_id))!;

@@ -1,0 +1,31 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { Context } from "../context.ts";
+import { unseal } from "../seal.ts";
+import { HOUR_MS } from "../time.ts";
+import type { SubscriptionRow } from "./subscription.ts";
+
+const PREFIX = "whsec_";
+const SECRET_BYTES = 32;
+/** How long the previous secret signs too, so that a receiver can be changed without losing a message. */
+export const ROTATION_MS = 24 * HOUR_MS;
+
+/** A secret in the form of Standard Webhooks. */
+export const createSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+
+/** The secrets that sign now, the current one first. */
+export function signingSecrets(ctx: Context, row: SubscriptionRow): string[] {
+  const { previous_secret_sealed, previous_secret_until } = row;
+  const isPreviousValid = previous_secret_sealed && previous_secret_until && previous_secret_until > ctx.now();
+  return [row.secret_sealed, ...(isPreviousValid ? [previous_secret_sealed] : [])].map((sealed) =>
+    unseal(ctx.settings.encryption_key, sealed),
+  );
+}
+
+/** The header `webhook-signature` of Standard Webhooks: one signature for each secret. */
+export const signMessage = (secrets: readonly string[], id: string, timestamp: string, body: string): string =>
+  secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+      return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+    })
+    .join(" ");

@@ -1,0 +1,89 @@
+import type { Context } from "../context.ts";
+import { FetchError, type FetchLimits, type HttpResponse } from "../http/client.ts";
+import { truncate } from "../text.ts";
+import type { Message } from "./message.ts";
+import { signingSecrets, signMessage } from "./secret.ts";
+import type { SubscriptionRow } from "./subscription.ts";
+
+const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
+export const RESPONSE_CHARS = 1_000;
+/** Enough for the characters that are kept; the rest of an answer is not read. */
+const RESPONSE_BYTES = 4_096;
+const GONE = 410;
+
+/** The result of one attempt to send a message. */
+export interface Attempt {
+  headers: Record<string, string>;
+  sent_at: Date;
+  duration_ms: number;
+  /** Null when no answer came. */
+  status: number | null;
+  response: string | null;
+  /** A sentence for the subscription's owner; null when the receiver accepted the message. */
+  error: string | null;
+  is_gone: boolean;
+  retry_after_ms: number | null;
+}
+
+/** Posts a message to the receiver of a subscription, signed with its secrets. Never throws for what the receiver does. */
+export async function sendMessage(ctx: Context, subscription: SubscriptionRow, { id, body }: Message): Promise<Attempt> {
+  const sent_at = ctx.now();
+  const timestamp = String(Math.floor(sent_at.getTime() / 1000));
+  const headers = {
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signMessage(signingSecrets(ctx, subscription), id, timestamp, body),
+  };
+  const start = performance.now();
+  const finish = (outcome: Pick<Attempt, "status" | "response" | "error"> & Partial<Attempt>): Attempt => ({
+    headers,
+    sent_at,
+    duration_ms: Math.round(performance.now() - start),
+    is_gone: false,
+    retry_after_ms: null,
+    ...outcome,
+  });
+  try {
+    const request = { headers, body, organization_id: subscription.organization_id };
+    const answer = await ctx.http.post(subscription.url, request, LIMITS);
+    const { status } = answer;
+    const response = await readStart(answer);
+    const error = status >= 200 && status < 300 ? null : toProblem(status);
+    return finish({ status, response, error, is_gone: status === GONE, retry_after_ms: retryAfterMs(ctx, answer) });
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    return finish({ status: null, response: null, error: `${error.message}.` });
+  }
+}
+
+const toProblem = (status: number): string =>
+  status >= 300 && status < 400
+    ? `The receiver redirected with ${status}; redirects are not followed.`
+    : `The receiver answered ${status}.`;
+
+/** The start of the answer's body. The status has come already, so a body that breaks off changes nothing. */
+async function readStart({ body }: HttpResponse): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const part of body) {
+      parts.push(part);
+      size += part.length;
+      if (size >= RESPONSE_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+  }
+  const text = Buffer.concat(parts).subarray(0, RESPONSE_BYTES).toString("utf8");
+  return truncate(text.replaceAll("\0", "\uFFFD").toWellFormed(), RESPONSE_CHARS);
+}
+
+/** The wait that the receiver asks for, in seconds or as a date. */
+function retryAfterMs({ now }: Context, { headers }: HttpResponse): number | null {
+  const value = headers["retry-after"];
+  if (typeof value !== "string" || value.length > 100) return null;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? null : Math.max(0, time - now().getTime());
+}

@@ -1,0 +1,211 @@
+import { and, count, eq, getTableColumns } from "drizzle-orm";
+import * as z from "zod";
+import type { User } from "../actor.ts";
+import { changedFields, isEmpty } from "../changed-fields.ts";
+import { type Context, transaction } from "../context.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { newestFirst, toOrderBy } from "../keyset.ts";
+import { FetchError } from "../http/client.ts";
+import { lockOrganization } from "../organization/lock.ts";
+import { type Page, type PageQuery, readPage } from "../page.ts";
+import { seal } from "../seal.ts";
+import { addMs } from "../time.ts";
+import { Id, Instant, MAX_URL, NonEmpty, TextOrNull } from "../wire.ts";
+import { ALL_EVENTS, EventTypes } from "./event-types.ts";
+import { isOwnedBy, type Owner } from "./owner.ts";
+import { createSecret, ROTATION_MS } from "./secret.ts";
+import { SUBSCRIPTION_FORMATS, subscriptions } from "./subscription.sql.ts";
+
+export type SubscriptionRow = typeof subscriptions.$inferSelect;
+
+const MAX_DESCRIPTION = 1_000;
+
+export const Subscription = z
+  .object({
+    id: Id.describe("Id of the subscription."),
+    organization_id: Id.describe("Organization that the subscription belongs to."),
+    board_id: Id.nullable().describe("Board whose events are sent; null for all boards of the organization."),
+    url: z.string().describe("Where events are posted to."),
+    active: z.boolean().describe("Whether events are sent."),
+    event_types: z.array(z.string()).describe("Names of board events; `*` stands for any text."),
+    description: z.string().nullable().describe("What the subscription is for."),
+    format: z.enum(SUBSCRIPTION_FORMATS).describe("`standard` for Standard Webhooks, `slack` for a text to an incoming webhook."),
+    disabled_reason: z.string().nullable().describe("Why the service switched the subscription off; null when it did not."),
+    failing_since: Instant.nullable().describe("The first failure after the last success; null when the last attempt succeeded."),
+    created_at: Instant.describe("When the subscription was created."),
+    updated_at: Instant.describe("When the subscription last changed."),
+  })
+  .meta({ id: "Subscription", description: "An address to which board events are sent." });
+export type Subscription = z.infer<typeof Subscription>;
+
+export const SubscriptionWithSecret = z
+  .object({ ...Subscription.shape, secret: z.string().describe("Key of the signatures. It is not shown again.") })
+  .meta({ id: "SubscriptionWithSecret", description: "A subscription with its new secret." });
+export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
+
+const fields = {
+  url: NonEmpty(MAX_URL).describe("https address of a public host, port 443."),
+  active: z.boolean().describe("Whether events are sent. Switching it on again forgets earlier failures."),
+  event_types: EventTypes,
+  description: TextOrNull(MAX_DESCRIPTION).describe("What the subscription is for."),
+  format: z.enum(SUBSCRIPTION_FORMATS).describe("`standard` for Standard Webhooks, `slack` for a text to an incoming webhook."),
+};
+
+export const CreateSubscription = z
+  .object({
+    ...fields,
+    active: fields.active.default(true),
+    event_types: fields.event_types.default(ALL_EVENTS),
+    description: fields.description.default(null),
+    format: fields.format.default("standard"),
+  })
+  .meta({ id: "SubscriptionCreate" });
+export type CreateSubscription = z.infer<typeof CreateSubscription>;
+
+export const UpdateSubscription = z.object(fields).partial().meta({ id: "SubscriptionUpdate" });
+export type UpdateSubscription = z.infer<typeof UpdateSubscription>;
+
+const subscriptionOrder = newestFirst(subscriptions);
+
+/** The owner's subscriptions, newest first. */
+export function listSubscriptions(ctx: Context<User>, owner: Owner, query: PageQuery): Promise<Page<Subscription>> {
+  const where = isOwnedBy(owner);
+  const total = ctx.db.$count(subscriptions, where);
+  return readPage(
+    ctx,
+    query,
+    { name: "subscriptions", owner: owner.board_id ?? owner.organization_id, order: subscriptionOrder },
+    total,
+    ({ after, limit, offset, total }) =>
+      ctx.db
+        .select({ item: getTableColumns(subscriptions), total })
+        .from(subscriptions)
+        .where(and(where, after))
+        .orderBy(...toOrderBy(subscriptionOrder))
+        .limit(limit)
+        .offset(offset),
+    toSubscription,
+  );
+}
+
+export async function getSubscriptionRow(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
+  const [row] = await ctx.db
+    .select()
+    .from(subscriptions)
+    .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)));
+  if (!row) throw notFound();
+  return row;
+}
+
+export const getSubscription = async (ctx: Context, owner: Owner, subscription_id: string): Promise<Subscription> =>
+  toSubscription(await getSubscriptionRow(ctx, owner, subscription_id));
+
+export async function createSubscription(
+  ctx: Context<User>,
+  owner: Owner,
+  input: CreateSubscription,
+): Promise<SubscriptionWithSecret> {
+  await requireReceiver(ctx, owner, input.url);
+  const secret = createSecret();
+  return transaction(ctx, async (ctx) => {
+    await requireRoom(ctx, owner);
+    const [row] = await ctx.db
+      .insert(subscriptions)
+      .values({ ...input, ...owner, secret_sealed: seal(ctx.settings.encryption_key, secret) })
+      .returning();
+    const subscription = { ...toSubscription(row!), secret };
+    await ctx.recordAnswer?.(ctx, subscription);
+    return subscription;
+  });
+}
+
+export async function updateSubscription(
+  ctx: Context<User>,
+  owner: Owner,
+  subscription_id: string,
+  input: UpdateSubscription,
+): Promise<Subscription> {
+  if (input.url !== undefined) await requireReceiver(ctx, owner, input.url);
+  return transaction(ctx, async (ctx) => {
+    const where = and(eq(subscriptions.id, subscription_id), isOwnedBy(owner));
+    const [stored] = await ctx.db.select().from(subscriptions).where(where).for("no key update");
+    if (!stored) throw notFound();
+    const isFresh = input.active === true && !stored.active;
+    const health = isFresh || (input.url !== undefined && input.url !== stored.url) ? HEALTHY : {};
+    const changes = changedFields(stored, { ...input, ...health });
+    if (isEmpty(changes)) return toSubscription(stored);
+    const [row] = await ctx.db.update(subscriptions).set(changes).where(where).returning();
+    return toSubscription(row!);
+  });
+}
+
+/** A new receiver, or one that was repaired, starts without the failures of before. */
+const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false };
+
+/** Removes the subscription with its deliveries; the database removes their jobs. */
+export async function removeSubscription(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<void> {
+  const removed = await ctx.db
+    .delete(subscriptions)
+    .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)))
+    .returning({ id: subscriptions.id });
+  if (removed.length === 0) throw notFound();
+}
+
+/** Replaces the secret. For a day the old one signs too. */
+export function rotateSecret(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<SubscriptionWithSecret> {
+  return transaction(ctx, async (ctx) => {
+    const where = and(eq(subscriptions.id, subscription_id), isOwnedBy(owner));
+    const [stored] = await ctx.db.select().from(subscriptions).where(where).for("no key update");
+    if (!stored) throw notFound();
+    const secret = createSecret();
+    const [row] = await ctx.db
+      .update(subscriptions)
+      .set({
+        secret_sealed: seal(ctx.settings.encryption_key, secret),
+        previous_secret_sealed: stored.secret_sealed,
+        previous_secret_until: addMs(ctx.now(), ROTATION_MS),
+      })
+      .where(where)
+      .returning();
+    return { ...toSubscription(row!), secret };
+  });
+}
+
+async function requireReceiver(ctx: Context, { organization_id }: Owner, url: string): Promise<void> {
+  try {
+    await ctx.http.checkReceiver(url, organization_id);
+  } catch (error) {
+    if (error instanceof FetchError) throw new DomainError("invalid", `${error.message}.`);
+    throw error;
+  }
+}
+
+/** The lock makes two requests count one after the other. */
+async function requireRoom(ctx: Context, { organization_id }: Owner): Promise<void> {
+  await lockOrganization(ctx, organization_id);
+  const limit = ctx.settings.budgets.organization_subscriptions;
+  const [row] = await ctx.db
+    .select({ total: count() })
+    .from(subscriptions)
+    .where(eq(subscriptions.organization_id, organization_id));
+  if (row!.total >= limit)
+    throw new DomainError("conflict", `The organization has ${limit} subscriptions, which is the limit. Delete one first.`);
+}
+
+function toSubscription(row: SubscriptionRow): Subscription {
+  const { id, organization_id, board_id, url, active, event_types, description, format, disabled_reason } = row;
+  return {
+    id,
+    organization_id,
+    board_id,
+    url,
+    active,
+    event_types,
+    description,
+    format,
+    disabled_reason,
+    failing_since: row.failing_since?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

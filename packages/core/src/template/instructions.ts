@@ -1,0 +1,20 @@
+import { and, eq } from "drizzle-orm";
+import type { Agent } from "../actor.ts";
+import type { Context } from "../context.ts";
+import { unauthenticated } from "../errors.ts";
+import { gateways } from "../gateway/gateway.sql.ts";
+import { renderInstructions } from "./render.ts";
+import { readSubjects } from "./subject.ts";
+
+/** What the calling agent must know to work with HTTP or MCP alone, as Markdown. */
+export async function getInstructions(ctx: Context<Agent>): Promise<string> {
+  const { agent_id, gateway_id, organization_id } = ctx.actor;
+  const [gateway] = await ctx.db
+    .select()
+    .from(gateways)
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id)));
+  const [subject] = gateway ? await readSubjects(ctx, gateway, [agent_id], null) : [];
+  if (!subject) throw unauthenticated();
+  const { service_url: base_url, budgets: limits } = ctx.settings;
+  return renderInstructions(subject, { base_url, limits });
+}

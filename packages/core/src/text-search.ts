@@ -1,0 +1,44 @@
+import { type AnyColumn, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import * as z from "zod";
+import { MAX_WORD, SEPARATORS } from "./db/search-vector.ts";
+
+const MAX_QUERY = 200;
+/** Further words are ignored. */
+const MAX_WORDS = 10;
+
+const SEPARATOR = new RegExp(`[${SEPARATORS}]+`, "u");
+
+/** The text of a search. */
+export const SearchText = z
+  .string()
+  .min(1, { abort: true })
+  .max(MAX_QUERY, { abort: true })
+  .optional()
+  .describe("Only items in which each of these words begins a word, in any case.");
+
+/**
+ * Condition for rows that belong to one of the owners and have a word that begins with each word of `text`. The subquery is
+ * planned by itself, because only the index finds words quickly: testing row by row would read every text.
+ */
+export function matchesWords(
+  { table, id, vector }: { table: PgTable; id: AnyColumn; vector: SQL },
+  owners: readonly string[],
+  text: string,
+): SQL {
+  const words = toWords(text);
+  if (words.length === 0 || owners.length === 0) return sql`false`;
+  const query = words.map((word) => `(${owners.map((owner) => `'${owner}/${word}':*`).join(" | ")})`).join(" & ");
+  return sql`${id} in (select ${id} from ${table} where ${vector} @@ lower(${query}::text)::tsquery offset 0)`;
+}
+
+/** The words contain nothing that a tsquery gives a meaning to. */
+function toWords(text: string): string[] {
+  const words = text.split(SEPARATOR).flatMap((word) => cutWord(Array.from(word)));
+  return [...new Set(words)].slice(0, MAX_WORDS);
+}
+
+const cutWord = (chars: string[]): string[] =>
+  Array.from({ length: Math.ceil(chars.length / MAX_WORD) }, (_, index) =>
+    chars.slice(index * MAX_WORD, (index + 1) * MAX_WORD).join(""),
+  );

@@ -1,0 +1,86 @@
+import { eq, type SQL, sql } from "drizzle-orm";
+import * as z from "zod";
+import { jobs } from "../job/job.sql.ts";
+import { Id, Instant } from "../wire.ts";
+import { board_webhook_payloads, type StoredDelivery } from "./webhook.sql.ts";
+
+export const DELIVERY_STATUSES = ["queued", "retrying", "delivered", "failed", "filtered", "no_target"] as const;
+export const DeliveryStatus = z.enum(DELIVERY_STATUSES);
+type DeliveryStatus = z.infer<typeof DeliveryStatus>;
+
+export const Delivery = z
+  .object({
+    status: DeliveryStatus.describe(
+      "queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.",
+    ),
+    attempts: z.int().describe("Attempts so far."),
+    last_error: z.string().nullable().describe("Why the last attempt failed."),
+    next_attempt_at: Instant.nullable().describe("When the next attempt is due."),
+    delivered_at: Instant.nullable().describe("When the host accepted it."),
+    agent_id: Id.nullable().describe("The agent that was notified."),
+  })
+  .meta({ id: "BoardWebhookDelivery", description: "Whether the agent was notified about a payload." });
+export type Delivery = z.infer<typeof Delivery>;
+
+const { filtered, notify_job_id, delivery } = board_webhook_payloads;
+
+/** Joins `jobs` to `board_webhook_payloads`: the job that notifies the agent. */
+export const isNotifyJob: SQL = eq(jobs.id, notify_job_id);
+
+/** The status of a job that has a joined row; jobs of earlier versions report no result and have notified the agent. */
+const jobStatus = sql`case
+  when ${jobs.status} = 'dead' then 'failed'
+  when ${jobs.status} = 'done' and ${jobs.result} is not null and ${jobs.result} ->> 'agent_id' is null then 'no_target'
+  when ${jobs.status} = 'done' then 'delivered'
+  when ${jobs.attempts} > 0 and ${jobs.last_error} is not null then 'retrying'
+  else 'queued' end`;
+
+/**
+ * The delivery status of a payload, from its job, else from what was kept of a removed job; null for a payload that is older
+ * than the record of deliveries. The only place that decides it.
+ */
+export const deliveryStatus = sql<DeliveryStatus | null>`case
+  when ${jobs.id} is not null then ${jobStatus}
+  when ${delivery} is not null then ${delivery} ->> 'status'
+  when ${filtered} then 'filtered' end`;
+
+/** Columns of a query that joins `isNotifyJob`. */
+export const deliveryColumns = {
+  status: deliveryStatus,
+  has_job: sql<boolean>`${jobs.id} is not null`,
+  attempts: jobs.attempts,
+  last_error: jobs.last_error,
+  run_at: jobs.run_at,
+  finished_at: jobs.finished_at,
+  result: jobs.result,
+  stored: delivery,
+};
+
+export interface DeliveryRow {
+  status: DeliveryStatus | null;
+  has_job: boolean;
+  attempts: number | null;
+  last_error: string | null;
+  run_at: Date | null;
+  finished_at: Date | null;
+  result: { agent_id: string | null } | null;
+  stored: StoredDelivery | null;
+}
+
+export function toDelivery({ status, has_job, stored, ...job }: DeliveryRow): Delivery | null {
+  if (status === null) return null;
+  if (!has_job) {
+    const delivered_at = stored?.delivered_at ? new Date(stored.delivered_at).toISOString() : null;
+    const { attempts, last_error, agent_id } = stored ?? { attempts: 0, last_error: null, agent_id: null };
+    return { status, attempts, last_error, next_attempt_at: null, delivered_at, agent_id };
+  }
+  const isWaiting = status === "queued" || status === "retrying";
+  return {
+    status,
+    attempts: job.attempts ?? 0,
+    last_error: job.last_error,
+    next_attempt_at: isWaiting ? (job.run_at?.toISOString() ?? null) : null,
+    delivered_at: status === "delivered" ? (job.finished_at?.toISOString() ?? null) : null,
+    agent_id: job.result?.agent_id ?? null,
+  };
+}

@@ -1,0 +1,82 @@
+import { ellipsize } from "../text.ts";
+import type { SourceName } from "./webhook.sql.ts";
+import { SOURCES } from "./source/sources.ts";
+
+const MAX_ID = 200;
+const MAX_SUMMARY = 300;
+const MAX_CHALLENGE = 1_000;
+const FORM = "application/x-www-form-urlencoded";
+
+/** What a request tells, as its source reads it. */
+export interface WebhookEvent {
+  event_type: string | null;
+  delivery_id: string | null;
+  /** One line without control characters. Others wrote it, so it appears inside the fence only. */
+  summary: string | null;
+  /** The text to answer when the sender only checks the address; null for an event. */
+  challenge: string | null;
+}
+
+/** A body as it was received, and its value when it is JSON. */
+interface ReceivedBody {
+  text: string;
+  value: unknown;
+}
+
+/** Reads what the source of a webhook knows about a request. Values of a wrong type or length count as missing. */
+export function readEvent(source_name: SourceName, headers: Headers, received: ReceivedBody): WebhookEvent {
+  const source = SOURCES[source_name];
+  const body = received.value ?? formValue(source_name, headers.get("content-type"), received.text);
+  const event_type = toName(source.eventType?.(headers, body));
+  const summary = event_type === null ? undefined : source.summarize?.(event_type, body);
+  const challenge = source.challenge?.(body);
+  return {
+    event_type,
+    delivery_id: toName(source.deliveryId(headers, body)),
+    summary: summary === undefined ? null : ellipsize(summary.replace(/:$/, ""), MAX_SUMMARY),
+    challenge: typeof challenge === "string" && challenge.length <= MAX_CHALLENGE ? challenge : null,
+  };
+}
+
+/** The text of a body for people: of a form that holds the event as JSON, this JSON. */
+export const readableText = (source_name: SourceName, content_type: string | null, text: string): string =>
+  formField(source_name, content_type, text) ?? text;
+
+function formField(source_name: SourceName, content_type: string | null, text: string): string | null {
+  const { form_field } = SOURCES[source_name];
+  if (form_field === undefined || content_type?.split(";", 1)[0]?.trim().toLowerCase() !== FORM) return null;
+  return new URLSearchParams(text).get(form_field);
+}
+
+function formValue(source_name: SourceName, content_type: string | null, text: string): unknown {
+  try {
+    return JSON.parse(formField(source_name, content_type, text) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** An id or a name of a sender: printable ASCII without spaces at its ends. */
+const toName = (value: unknown): string | null =>
+  typeof value === "string" && value.length <= MAX_ID && /^[!-~](?:[ -~]*[!-~])?$/.test(value) ? value : null;
+
+/**
+ * Whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches none.
+ * Each part between two stars is found at its first place, so that the work is bounded by the lengths.
+ */
+export const matchesEventTypes = (patterns: readonly string[] | null, event_type: string | null): boolean =>
+  patterns === null || (event_type !== null && patterns.some((pattern) => matchesGlob(pattern, event_type)));
+
+function matchesGlob(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - at >= last.length && name.endsWith(last);
+}

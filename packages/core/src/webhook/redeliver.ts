@@ -1,0 +1,165 @@
+import { and, asc, eq, gte, inArray, type SQL, sql } from "drizzle-orm";
+import * as z from "zod";
+import { boardFor } from "../access.ts";
+import type { User } from "../actor.ts";
+import { agents } from "../agent/agent.sql.ts";
+import type { Context } from "../context.ts";
+import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { notFound } from "../errors.ts";
+import { enqueueAll } from "../job/job.ts";
+import { jobs } from "../job/job.sql.ts";
+import { hostLane } from "../session-key.ts";
+import { InstantInput } from "../wire.ts";
+import { deliveryStatus, isNotifyJob } from "./delivery.ts";
+import { isTargetCandidate, targetFirst } from "./target.ts";
+import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+
+/** Payloads that one request redelivers at most. */
+const MAX_PAYLOADS = 10_000;
+/** Rows of one insert: well below the limit for bind parameters. */
+const BATCH_SIZE = 1_000;
+
+export const RedeliverPayloads = z
+  .object({
+    status: z.enum(["failed", "no_target"]).describe("Payloads with this delivery status."),
+    since: InstantInput.optional().describe("Only payloads that were received at this time or later."),
+  })
+  .meta({ id: "BoardWebhookRedeliver" });
+export type RedeliverPayloads = z.infer<typeof RedeliverPayloads>;
+
+export const Redelivered = z
+  .object({
+    ok: z.literal(true).describe("The agent is notified in the background."),
+    redelivered: z.int().describe("Number of payloads that the agent is notified of once more."),
+    has_more: z.boolean().describe("There are more such payloads; repeat the request for them."),
+  })
+  .meta({ id: "BoardWebhookRedelivered", description: "Payloads that an agent is notified of once more." });
+export type Redelivered = z.infer<typeof Redelivered>;
+
+/**
+ * Notifies the agent once more of a payload, whatever became of it before. A redelivery that has not been tried yet serves this
+ * request too.
+ */
+export function redeliverPayload(
+  ctx: Context<User>,
+  board_id: string,
+  webhook_id: string,
+  payload_id: string,
+): Promise<Redelivered> {
+  return withDeadlockRetry(ctx, async (ctx) => {
+    const owner = await lockWebhook(ctx, board_id, webhook_id);
+    const [payload] = await ctx.db
+      .select({
+        id: board_webhook_payloads.id,
+        notify_job_id: board_webhook_payloads.notify_job_id,
+        is_waiting: sql<boolean>`coalesce(${jobs.status} = 'queued' and ${jobs.attempts} = 0 and ${jobs.payload} ? 'redelivery', false)`,
+      })
+      .from(board_webhook_payloads)
+      .leftJoin(jobs, isNotifyJob)
+      .where(and(eq(board_webhook_payloads.id, payload_id), isOfWebhook(owner)));
+    if (!payload) throw notFound();
+    if (!payload.is_waiting) {
+      await removeDeadJobs(ctx, owner, [payload]);
+      await tellAgain(ctx, owner, [payload.id]);
+    }
+    return { ok: true, redelivered: 1, has_more: false };
+  });
+}
+
+/** Notifies the agent once more of all payloads of a delivery status, oldest first. */
+export function redeliverPayloads(
+  ctx: Context<User>,
+  board_id: string,
+  webhook_id: string,
+  { status, since }: RedeliverPayloads,
+): Promise<Redelivered> {
+  return withDeadlockRetry(ctx, async (ctx) => {
+    const owner = await lockWebhook(ctx, board_id, webhook_id);
+    const found = await ctx.db
+      .select({
+        id: board_webhook_payloads.id,
+        notify_job_id: board_webhook_payloads.notify_job_id,
+        job_status: jobs.status,
+      })
+      .from(board_webhook_payloads)
+      .leftJoin(jobs, isNotifyJob)
+      .where(
+        and(isOfWebhook(owner), eq(deliveryStatus, status), since ? gte(board_webhook_payloads.received_at, since) : undefined),
+      )
+      .orderBy(asc(board_webhook_payloads.received_at), asc(board_webhook_payloads.id))
+      .limit(MAX_PAYLOADS + 1);
+    const payloads = found.slice(0, MAX_PAYLOADS);
+    const removed = await removeDeadJobs(ctx, owner, payloads);
+    // A dead job that is no longer dead was redriven meanwhile, and notifies the agent by itself.
+    const ids = payloads
+      .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
+      .map(({ id }) => id);
+    for (let start = 0; start < ids.length; start += BATCH_SIZE)
+      await tellAgain(ctx, owner, ids.slice(start, start + BATCH_SIZE));
+    return { ok: true, redelivered: ids.length, has_more: found.length > MAX_PAYLOADS };
+  });
+}
+
+interface Owner {
+  board_id: string;
+  webhook_id: string;
+  organization_id: string;
+  gateway_id: string;
+  session_key: string | null;
+}
+
+/** The lock lets one request at a time redeliver, and does not hold up new payloads. */
+async function lockWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<Owner> {
+  const board = await boardFor(ctx, board_id, "write");
+  const [webhook] = await ctx.db
+    .select({
+      webhook_id: board_webhooks.id,
+      session_key: sql<string | null>`(
+        select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
+    })
+    .from(board_webhooks)
+    .where(and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id)))
+    .for("no key update");
+  if (!webhook) throw notFound();
+  const { id, organization_id, gateway_id } = board;
+  return { board_id: id, organization_id, gateway_id, ...webhook };
+}
+
+const isOfWebhook = ({ board_id, webhook_id }: Owner): SQL =>
+  and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board_id))!;
+
+/** Removes the dead jobs of payloads, so that redriving the organization's jobs does not notify the agent yet again. */
+async function removeDeadJobs(
+  ctx: Context,
+  { organization_id }: Owner,
+  payloads: readonly { notify_job_id: string | null }[],
+): Promise<Set<string>> {
+  const ids = payloads.flatMap(({ notify_job_id }) => notify_job_id ?? []);
+  const removed = await ctx.db
+    .delete(jobs)
+    .where(and(inArray(jobs.id, asUuids(ids)), eq(jobs.status, "dead"), eq(jobs.organization_id, organization_id)))
+    .returning({ id: jobs.id });
+  return new Set(removed.map(({ id }) => id));
+}
+
+/** One parameter for any number of ids. */
+const asUuids = (ids: readonly string[]) => sql`(select unnest(${sql.param(ids)}::uuid[]))`;
+
+async function tellAgain(ctx: Context, owner: Owner, payload_ids: readonly string[]): Promise<void> {
+  const { board_id, webhook_id, organization_id, gateway_id, session_key } = owner;
+  const lane = session_key === null ? {} : { lane: hostLane(gateway_id, session_key) };
+  const redeliveries = payload_ids.map((payload_id) => ({ payload_id, id: crypto.randomUUID() }));
+  await enqueueAll(
+    ctx,
+    redeliveries.map(({ payload_id, id }) => ({
+      kind: "webhook.notify",
+      payload: { board_id, webhook_id, payload_id, redelivery: true },
+      options: { id, organization_id, gateway_id, ...lane },
+    })),
+  );
+  const job_ids = redeliveries.map(({ id }) => id);
+  await ctx.db.execute(sql`
+    update ${board_webhook_payloads} as payload set notify_job_id = redelivery.job_id
+    from unnest(${sql.param(payload_ids)}::uuid[], ${sql.param(job_ids)}::uuid[]) as redelivery(id, job_id)
+    where payload.id = redelivery.id and payload.board_id = ${board_id}`);
+}

@@ -1,0 +1,30 @@
+import { MAX_SEARCHED_CHARS } from "../db/search-vector.ts";
+import { truncate } from "../text.ts";
+
+/**
+ * The part of a body that searches read: the texts and numbers of JSON, because its escapes and punctuation would become
+ * part of words, or the beginning of any other text.
+ */
+export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
+  const parts = kind === "text" ? [text] : collectValues(value);
+  // PostgreSQL stores neither NUL nor half a surrogate pair.
+  return truncate(parts.join(" "), MAX_SEARCHED_CHARS).replaceAll("\0", " ").toWellFormed();
+}
+
+/** Texts and numbers in their order, until there are enough. It needs no recursion, because a body may be nested deeply. */
+function collectValues(value: unknown): string[] {
+  const found: string[] = [];
+  const open = [[value].values()];
+  let chars = 0;
+  while (open.length > 0 && chars < MAX_SEARCHED_CHARS) {
+    const { value: next, done } = open.at(-1)!.next();
+    if (done) open.pop();
+    else if (typeof next === "object" && next !== null) open.push(Object.values(next).values());
+    else if (typeof next === "string" || typeof next === "number") {
+      const text = truncate(String(next), MAX_SEARCHED_CHARS);
+      found.push(text);
+      chars += text.length + 1;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,56 @@
+import { ellipsize } from "../../text.ts";
+
+const MAX_FIELD = 100;
+/** Longer values are cut before they are cleaned, so that the work does not grow with the body. */
+const MAX_READ = 1_000;
+
+/** The value at a path of own properties, or undefined. */
+export function valueAt(body: unknown, ...path: readonly string[]): unknown {
+  let value = body;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}
+
+/**
+ * Text of others for one line of a summary: short, without control and invisible characters, which could break the line or
+ * reverse its order. Anything but text and numbers is left out.
+ */
+export function toField(value: unknown): string {
+  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.slice(0, MAX_READ) : "";
+  const clean = text
+    .toWellFormed()
+    .replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
+  return ellipsize(clean, MAX_FIELD);
+}
+
+export const textAt = (body: unknown, ...path: readonly string[]): string => toField(valueAt(body, ...path));
+
+/** The first text at one of the paths. */
+export function firstTextAt(body: unknown, ...paths: readonly (readonly string[])[]): string {
+  for (const path of paths) {
+    const text = textAt(body, ...path);
+    if (text) return text;
+  }
+  return "";
+}
+
+/** The parts that are not empty, with a space between them. */
+export const words = (...parts: readonly (string | false)[]): string => parts.filter(Boolean).join(" ");
+
+/** `before` and the text, or nothing when the text is empty. */
+export const after = (before: string, text: string): string => (text ? `${before} ${text}` : "");
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** `kind` and `action` as one name: `issues.opened`. */
+export const dotted = (kind: unknown, action: unknown): unknown =>
+  typeof kind === "string" && kind && typeof action === "string" && action ? `${kind}.${action}` : kind;
+
+export const lengthAt = (body: unknown, ...path: readonly string[]): number => {
+  const value = valueAt(body, ...path);
+  return Array.isArray(value) ? value.length : 0;
+};

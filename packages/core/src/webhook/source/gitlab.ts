@@ -1,0 +1,44 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { after, dotted, firstTextAt, plural, textAt, valueAt, words } from "./fields.ts";
+import { readStandardSignature, type Signature } from "./signature.ts";
+import type { Source } from "./source.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest();
+
+/** https://docs.gitlab.com/user/project/integrations/webhooks/ */
+export const gitlab: Source = {
+  signature_headers: ["x-gitlab-token", "webhook-signature"],
+  readSignature,
+  // X-Gitlab-Event-UUID is not one: events that a webhook causes have the UUID of the event before them.
+  deliveryId: (headers) => headers.get("idempotency-key") ?? headers.get("webhook-id"),
+  eventType: (_headers, body) => dotted(valueAt(body, "object_kind"), valueAt(body, "object_attributes", "action")),
+  summarize(event_type, body) {
+    const project = firstTextAt(body, ["project", "path_with_namespace"], ["group", "full_path"]);
+    const sender = after("by", firstTextAt(body, ["user", "username"], ["user_username"]));
+    const commits = valueAt(body, "total_commits_count");
+    if (event_type === "push" && typeof commits === "number")
+      return words("GitLab push:", plural(commits, "commit"), after("to", project), sender);
+    const number = textAt(body, "object_attributes", "iid");
+    const title = firstTextAt(body, ["object_attributes", "title"], ["object_attributes", "name"], ["ref"]);
+    return words(`GitLab ${event_type}:`, number && `#${number}`, title, after("in", project), sender);
+  },
+};
+
+/** GitLab sends the secret token itself, or with a signing token (`whsec_…`) a Standard Webhooks signature. */
+function readSignature(headers: Headers): Signature {
+  const token = headers.get("x-gitlab-token");
+  const signed = readStandardSignature(headers);
+  if (typeof signed === "string") {
+    if (!token) return signed;
+    return { matches: (secret) => !isSigningToken(secret) && isSameText(token, secret) };
+  }
+  return {
+    ...signed,
+    matches: (secret, body) =>
+      isSigningToken(secret) ? signed.matches(secret, body) : token !== null && isSameText(token, secret),
+  };
+}
+
+const isSigningToken = (secret: string) => secret.startsWith("whsec_");
+/** Digests have one length, so that the comparison does not reveal the secret's. */
+const isSameText = (text: string, secret: string) => timingSafeEqual(sha256(text), sha256(secret));

@@ -1,0 +1,70 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** A signature as the headers present it, which the body can still disprove. */
+export interface PresentedSignature {
+  /** Whether this secret made the signature over the raw bytes of the body. Compares in constant time. */
+  matches(secret: string, body: Uint8Array): boolean;
+  /** When the sender signed, in milliseconds; NaN if it does not say. Missing for a scheme without a time. */
+  sentAt?(body: Uint8Array): number;
+}
+export type Signature = PresentedSignature | "missing" | "malformed";
+
+const DIGEST_BYTES = 32;
+/** Senders send one signature for each of their secrets, which are few. */
+const MAX_SIGNATURES = 10;
+const MAX_SECONDS_DIGITS = 12;
+
+/** Whether HMAC-SHA256 over the parts is one of the digests. */
+export function matchesHmac(digests: readonly Buffer[], key: string | Buffer, parts: readonly (string | Uint8Array)[]): boolean {
+  const hmac = createHmac("sha256", key);
+  for (const part of parts) hmac.update(part);
+  const expected = hmac.digest();
+  return digests.some((digest) => timingSafeEqual(digest, expected));
+}
+
+/** The bytes of a digest in hex of any case, or null. */
+export const parseHex = (text: string): Buffer | null => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : null);
+
+/** A header that holds the hex of HMAC-SHA256 over the body alone. */
+export function readHexSignature(text: string | null | undefined, prefix = ""): Signature {
+  if (!text?.trim()) return "missing";
+  const trimmed = text.trim();
+  const digest = trimmed.startsWith(prefix) ? parseHex(trimmed.slice(prefix.length)) : null;
+  return digest ? { matches: (secret, body) => matchesHmac([digest], secret, [body]) } : "malformed";
+}
+
+/** The milliseconds of a time in whole seconds; NaN for any other text. */
+export const parseSeconds = (text: string): number =>
+  text.length <= MAX_SECONDS_DIGITS && /^\d+$/.test(text) ? Number(text) * 1_000 : Number.NaN;
+
+/** The Standard Webhooks scheme: Base64 signatures over `<id>.<time>.<body>`, with the name of their version before a comma. */
+export function readStandardSignature(headers: Headers): Signature {
+  const [id, time, text] = ["id", "timestamp", "signature"].map((name) => headers.get(`webhook-${name}`)?.trim() ?? "");
+  if (!id || !time || !text) return "missing";
+  const digests = text
+    .split(" ")
+    .flatMap((signature) => (signature.startsWith("v1,") ? [Buffer.from(signature.slice(3), "base64")] : []));
+  const usable = digests.filter((digest) => digest.byteLength === DIGEST_BYTES).slice(0, MAX_SIGNATURES);
+  const sent_at = parseSeconds(time);
+  if (usable.length === 0 || Number.isNaN(sent_at)) return "malformed";
+  return {
+    matches(secret, body) {
+      const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+      // Anybody could sign with an empty key.
+      return key.byteLength > 0 && matchesHmac(usable, key, [`${id}.${time}.`, body]);
+    },
+    sentAt: () => sent_at,
+  };
+}
+
+/** The Stripe scheme: `t=<seconds>,v1=<hex>` over `<seconds>.<body>`, with one `v1` for each secret of the sender. */
+export function readStripeSignature(text: string | null): Signature {
+  if (!text?.trim()) return "missing";
+  const pairs = text.split(",").map((pair) => pair.trim());
+  const time = pairs.find((pair) => pair.startsWith("t="))?.slice(2) ?? "";
+  const signatures = pairs.filter((pair) => pair.startsWith("v1=")).slice(0, MAX_SIGNATURES);
+  const digests = signatures.flatMap((signature) => parseHex(signature.slice(3)) ?? []);
+  const sent_at = parseSeconds(time);
+  if (digests.length === 0 || Number.isNaN(sent_at)) return "malformed";
+  return { matches: (secret, body) => matchesHmac(digests, secret, [`${time}.`, body]), sentAt: () => sent_at };
+}

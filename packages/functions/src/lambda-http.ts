@@ -1,0 +1,80 @@
+/**
+ * Lambda's HTTP events as web requests and responses. API Gateway's HTTP APIs and function URLs both use payload format 2.0.
+ */
+import { pipeline } from "node:stream/promises";
+import type { App } from "@board/api/runtime";
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
+
+type Fetch = App["fetch"];
+
+/** Characters that must be encoded in the path of a URL: unencoded they would end it, be dropped, or become a slash. */
+const UNSAFE_IN_PATH = /[\0- "#<>?\\^`{|}\x7f]|%(?![\da-f]{2})/gi;
+
+/**
+ * Encodes the path again, which HTTP APIs pass on decoded. An encoded slash cannot be restored, so a client that needs one
+ * inside a segment must encode it twice.
+ */
+const encodePath = (path: string) => path.replaceAll(UNSAFE_IN_PATH, encodeURIComponent);
+
+/** A header of a web request holds bytes, so what does not fit into one is percent-encoded. */
+const toHeaderValue = (value: string) => (/[^\0-\xff]/.test(value) ? encodeURIComponent(value) : value);
+
+/** Throws a TypeError for what no web request can hold, such as the method TRACE. */
+function toRequest(event: APIGatewayProxyEventV2): Request {
+  const { method } = event.requestContext.http;
+  const query = event.rawQueryString ? `?${event.rawQueryString}` : "";
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(event.headers)) if (value !== undefined) headers.set(name, toHeaderValue(value));
+  if (event.cookies) headers.set("cookie", toHeaderValue(event.cookies.join("; ")));
+  const init: RequestInit = { method, headers };
+  if (event.body && method !== "GET" && method !== "HEAD") {
+    const body = Buffer.from(event.body, event.isBase64Encoded ? "base64" : "utf8");
+    headers.set("content-length", String(body.length));
+    init.body = body;
+  }
+  return new Request(`https://${event.requestContext.domainName}${encodePath(event.rawPath)}${query}`, init);
+}
+
+/** Answers an event with `fetch`, which finds the event in its environment. */
+async function respond(fetch: Fetch, event: APIGatewayProxyEventV2): Promise<Response> {
+  let request: Request;
+  try {
+    request = toRequest(event);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return Response.json({ detail: "The request is malformed." }, { status: 400 });
+  }
+  return fetch(request, { event });
+}
+
+function toHead({ status, headers }: Response) {
+  const { "set-cookie": _cookies, ...plain } = Object.fromEntries(headers);
+  return { statusCode: status, headers: plain, cookies: headers.getSetCookie() };
+}
+
+/** Content types whose bytes are UTF-8 text, which Lambda passes on as it is. Everything else is passed in Base64. */
+const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/javascript)/i;
+
+/** An answer without a content type has no body. */
+const isText = ({ headers }: Response) => !headers.has("content-encoding") && TEXT.test(headers.get("content-type") ?? "text/");
+
+/** Creates a handler that returns complete responses. */
+export const createBufferedHandler =
+  (fetch: Fetch) =>
+  async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+    const response = await respond(fetch, event);
+    const isBase64Encoded = !isText(response);
+    const body = isBase64Encoded ? Buffer.from(await response.arrayBuffer()).toString("base64") : await response.text();
+    return { ...toHead(response), body, isBase64Encoded };
+  };
+
+/** Creates a handler that streams its responses. */
+export const createStreamingHandler = (fetch: Fetch) =>
+  awslambda.streamifyResponse<APIGatewayProxyEventV2>(async (event, output) => {
+    const response = await respond(fetch, event);
+    const stream = awslambda.HttpResponseStream.from(output, toHead(response));
+    if (response.body) return pipeline(response.body, stream);
+    // Lambda sends the head with the first write.
+    stream.write("");
+    stream.end();
+  });

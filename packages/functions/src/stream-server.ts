@@ -1,0 +1,31 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createApp } from "@board/api/app";
+import { health } from "@board/api/routes/health";
+import { streamRoutes } from "@board/api/stream-routes";
+import { createAdaptorServer } from "@hono/node-server";
+import { createServerRuntime, log, settings, withMetricFlush } from "./runtime.ts";
+
+/** Longer than the load balancer keeps an idle connection (60 s), so that it never sends a request to a closed one. */
+const KEEP_ALIVE_MS = 65_000;
+/** Time for clients to read the last frame of their streams. */
+const STOP_MS = 10_000;
+const IDLE_SWEEP_MS = 50;
+
+/** Serves all streams from one process, the container of docs/deploying.md#streams-from-a-container. */
+const stopping = new AbortController();
+const { fetch } = createApp(createServerRuntime(stopping.signal), [...health, ...streamRoutes]);
+const server = createAdaptorServer({ fetch: withMetricFlush(fetch) }) as Server;
+server.keepAliveTimeout = KEEP_ALIVE_MS;
+server.listen(settings.port, settings.host, () => {
+  const { port } = server.address() as AddressInfo;
+  log.info("streams.listening", "Streams are served", { port });
+});
+
+process.once("SIGTERM", () => {
+  stopping.abort();
+  server.close(() => process.exit(0));
+  // A connection becomes idle when its stream has ended, after which the server would wait for its client.
+  setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
+  setTimeout(() => process.exit(0), STOP_MS).unref();
+});

@@ -1,0 +1,73 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { App } from "@board/api/runtime";
+import type { Log } from "@board/core/log";
+import type { Settings } from "@board/core/settings";
+import { createAdaptorServer } from "@hono/node-server";
+import { limitConnections, serverOptions } from "./connections.ts";
+
+export interface Listener {
+  url: string;
+  /** Answers requests from now on. Before, they are asked to come back. */
+  serve(fetch: App["fetch"]): void;
+  /** Waits for open requests. It may be called twice. */
+  close(): Promise<void>;
+}
+
+/** Time for open requests and deliveries to finish. After it, connections and calls to gateways are aborted. */
+export const SHUTDOWN_GRACE_MS = 3_000;
+/** While the server closes, connections become idle after their last response and must be closed explicitly. */
+const IDLE_SWEEP_MS = 50;
+
+const answerStarting = () =>
+  Response.json(
+    { detail: "The service is starting. Send the request again in a second." },
+    { status: 503, headers: { "Retry-After": "1" } },
+  );
+
+/** Takes the port before the database is opened, so that a port in use is reported at once. */
+export async function listen(settings: Settings, log: Log): Promise<Listener> {
+  let answer: App["fetch"] = answerStarting;
+  const server = createAdaptorServer({
+    fetch: (request, env) => answer(request, env),
+    serverOptions: serverOptions(settings),
+  }) as Server;
+  limitConnections(server, settings, log);
+  const unused = trackUnusedSockets(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(settings.port, settings.host, resolve);
+  });
+  const { address, port, family } = server.address() as { address: string; port: number; family: string };
+
+  async function close(): Promise<void> {
+    const closed = new Promise((done) => server.close(done));
+    const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE_MS);
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      for (const socket of unused) socket.destroy();
+    }, IDLE_SWEEP_MS);
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(timer);
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    serve(fetch) {
+      answer = fetch;
+    },
+    close: () => (closing ??= close()),
+  };
+}
+
+/** Tracks connections without a request so far, which clients open in advance. Node does not count them as idle. */
+function trackUnusedSockets(server: Server): ReadonlySet<Socket> {
+  const unused = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", ({ socket }) => unused.delete(socket));
+  return unused;
+}

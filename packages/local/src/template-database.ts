@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { zstdCompress, zstdDecompress } from "node:zlib";
+import { migrationsFolder } from "@board/core/db/database";
+import { EMBEDDED_VERSION, openPglite } from "@board/core/db/pglite";
+import { packFolder, unpackFolder } from "./packed-folder.ts";
+
+/** Creating an embedded database takes seconds, and unpacking a packed one does not. */
+const TEMPLATES = fileURLToPath(new URL("../../../dist/database", import.meta.url));
+const DIGEST_BYTES = 32;
+
+const sha256 = (content: Uint8Array | string): Buffer => createHash("sha256").update(content).digest();
+
+/** Named after what it is made from, so that a template of other migrations is never used. It begins with its digest. */
+async function templateFile(folder: string): Promise<string> {
+  const migrations = migrationsFolder();
+  const names = (await readdir(migrations, { recursive: true })).filter((name) => name.endsWith(".sql")).toSorted();
+  const texts = await Promise.all([...names, "meta/_journal.json"].map((name) => readFile(path.join(migrations, name))));
+  const hashes = texts.map((text) => sha256(text).toString("hex"));
+  const key = sha256(JSON.stringify([EMBEDDED_VERSION, hashes])).toString("hex");
+  return path.join(folder, `${key.slice(0, 16)}.zst`);
+}
+
+/**
+ * Creates the folder of an embedded database with all migrations: from the template, or else slowly, and then makes the
+ * template. A process that is killed leaves only a draft, since the folder is renamed when it is complete.
+ */
+export async function createDatabaseFolder(target: string, templates = TEMPLATES): Promise<void> {
+  const draft = `${target}.draft`;
+  await rm(draft, { recursive: true, force: true });
+  // The files of the database are readable by every user of the machine, so their folder must not be.
+  await mkdir(draft, { recursive: true, mode: 0o700 });
+  const file = await templateFile(templates);
+  const packed = await readTemplate(file);
+  if (packed !== null) unpackFolder(await promisify(zstdDecompress)(packed), draft);
+  else {
+    const database = await openPglite({ folder: draft });
+    try {
+      await database.migrate();
+    } finally {
+      await database.close();
+    }
+    // Where the program's own folder cannot be written, every first start is slow.
+    await saveTemplate(draft, file).catch(() => {});
+  }
+  await rename(draft, target);
+}
+
+/** Makes the template of these migrations unless there is one. */
+export async function makeTemplate(templates = TEMPLATES): Promise<void> {
+  if ((await readTemplate(await templateFile(templates))) !== null) return;
+  await mkdir(templates, { recursive: true });
+  const folder = await mkdtemp(path.join(templates, "draft-"));
+  try {
+    await createDatabaseFolder(path.join(folder, "database"), templates);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The packed folder, or null when there is none or its digest differs. */
+async function readTemplate(file: string): Promise<Buffer | null> {
+  const content = await readFile(file).catch(() => Buffer.alloc(0));
+  const packed = content.subarray(DIGEST_BYTES);
+  return packed.length > 0 && sha256(packed).equals(content.subarray(0, DIGEST_BYTES)) ? packed : null;
+}
+
+/** Also removes the templates of other migrations. */
+async function saveTemplate(folder: string, file: string): Promise<void> {
+  const packed = await promisify(zstdCompress)(packFolder(folder));
+  const templates = path.dirname(file);
+  await mkdir(templates, { recursive: true });
+  const partial = `${file}.${process.pid}`;
+  await writeFile(partial, Buffer.concat([sha256(packed), packed]));
+  await rename(partial, file);
+  for (const name of await readdir(templates))
+    if (name.endsWith(".zst") && name !== path.basename(file)) await rm(path.join(templates, name), { force: true });
+}

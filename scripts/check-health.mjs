@@ -1,0 +1,7 @@
+// The health check of the container: exits with 0 when the service in it is ready.
+const address = `http://127.0.0.1:${process.env.PORT ?? 8000}/readyz`;
+const isReady = await fetch(address).then(
+  (answer) => answer.ok,
+  () => false,
+);
+process.exit(isReady ? 0 : 1);

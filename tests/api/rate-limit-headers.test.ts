@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const MINUTE_MS = 60_000;
+
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  const environment = {
+    CORS_ORIGINS: "https://app.example",
+    AUTH_FAILURES_PER_MINUTE: "2",
+    WEBHOOK_RATE_PER_MINUTE: "2",
+    WEBHOOK_REFUSALS_PER_MINUTE: "3",
+    CALLER_RUNNING_REQUESTS: "1",
+    CALLER_WAITING_REQUESTS: "1",
+    ORGANIZATION_PAYLOAD_BYTES: "2000",
+  };
+  world = await createWorld({ environment });
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+/** Each test starts at a full minute, so that no test spans two of them. */
+beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
+
+const limitsOf = ({ headers }: { headers: Headers }) => [headers.get("ratelimit-policy"), headers.get("ratelimit")];
+const left = (name: string, remaining: number) =>
+  expect.stringMatching(new RegExp(`^"${name}";r=${remaining};t=(60|[1-5]\\d?)$`));
+
+async function addWebhook(fields: object = {}): Promise<string> {
+  const path = `/api/v1/boards/${home.board_id}/webhooks`;
+  const { body } = await world.call("POST", path, { token: home.owner.token, body: { description: "Read it", ...fields } });
+  return `${path}/${body.id}`;
+}
+
+test("posts to a webhook show its rate per minute and what is left of it", async () => {
+  const path = await addWebhook();
+  const policy = '"webhook_rate_per_minute";q=2;w=60';
+  const answers = [];
+  for (const n of [1, 2, 3]) answers.push(await world.call("POST", path, { body: { n } }));
+  expect(answers.map(({ status }) => status)).toEqual([202, 202, 429]);
+  expect(answers.map(limitsOf)).toEqual([1, 0, 0].map((remaining) => [policy, left("webhook_rate_per_minute", remaining)]));
+});
+
+test("refused posts to a signed webhook show the limit of refusals", async () => {
+  const path = await addWebhook({ secret: "s3cret-of-the-webhook" });
+  const answer = await world.call("POST", path, { body: {}, headers: { "x-webhook-signature": "sha256=00" } });
+  expect(answer.status).toBe(403);
+  expect(limitsOf(answer)).toEqual(['"webhook_refusals_per_minute";q=3;w=60', left("webhook_refusals_per_minute", 2)]);
+});
+
+test("failed attempts to sign in show how many are left", async () => {
+  const answers = [];
+  for (let attempt = 1; attempt <= 3; attempt++) answers.push(await world.call("GET", "/api/v1/users/me", { token: "wrong" }));
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 429]);
+  const policy = '"auth_failures_per_minute";q=2;w=60';
+  expect(answers.map(limitsOf)).toEqual([1, 0, 0].map((remaining) => [policy, left("auth_failures_per_minute", remaining)]));
+});
+
+test("a request that is refused because others of its caller wait shows that limit, in requests at one time", async () => {
+  const read = () => world.call("GET", "/api/v1/boards", { token: home.owner.token });
+  const answers = await Promise.all(Array.from({ length: 6 }, read));
+  const refused = answers.find(({ status }) => status === 429)!;
+  expect(limitsOf(refused)).toEqual([
+    '"caller_waiting_requests";q=1;qu="concurrent-requests"',
+    '"caller_waiting_requests";r=0;t=5',
+  ]);
+});
+
+test("a post that finds no room for its payload shows the bytes that its organization may store", async () => {
+  const path = await addWebhook();
+  const statuses = [];
+  for (let n = 0; n < 2; n++) statuses.push((await world.call("POST", path, { raw: "x".repeat(1_500) })).status);
+  world.elapse(MINUTE_MS);
+  const refused = await world.call("POST", path, { raw: "x" });
+  expect([...statuses, refused.status]).toEqual([202, 202, 429]);
+  expect(limitsOf(refused)).toEqual([
+    '"organization_payload_bytes";q=2000;qu="content-bytes"',
+    '"organization_payload_bytes";r=0;t=3600',
+  ]);
+});
+
+test("answers that count toward no limit have no such header", async () => {
+  for (const path of ["/healthz", "/api/v1/boards", "/nowhere"])
+    expect([path, ...limitsOf(await world.call("GET", path, { token: home.owner.token }))]).toEqual([path, null, null]);
+});
+
+test("a page of a listed origin may read the headers", async () => {
+  const { headers } = await world.call("GET", "/healthz", { headers: { origin: "https://app.example" } });
+  const exposed = headers.get("access-control-expose-headers")?.split(", ");
+  expect(exposed).toEqual(expect.arrayContaining(["RateLimit-Policy", "RateLimit", "Preference-Applied", "Retry-After"]));
+});

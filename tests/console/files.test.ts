@@ -1,0 +1,103 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWorld, type World } from "../support/world.ts";
+
+const PACKAGE = path.resolve(import.meta.dirname, "../../packages/console");
+const BUILT = path.join(PACKAGE, "dist");
+/** Of the script that the board loads, compressed. */
+const MAX_SCRIPT_BYTES = 80 * 1024;
+
+const build = (...folder: string[]) => execFileSync(process.execPath, [path.join(PACKAGE, "build.mjs"), ...folder]);
+
+let world: World;
+beforeAll(async () => {
+  if (!existsSync(path.join(BUILT, "index.html"))) build();
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const get = (target: string, headers: Record<string, string> = {}) => world.app.request(target, { headers });
+const linksOf = (html: string) => [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1]!);
+
+test("the address of the service opens the console, under a policy that allows nothing from elsewhere", async () => {
+  const answer = await get("/");
+  expect([answer.status, answer.headers.get("content-type"), answer.headers.get("cache-control")]).toEqual([
+    200,
+    "text/html; charset=utf-8",
+    "no-cache",
+  ]);
+  const policy = answer.headers.get("content-security-policy")!;
+  expect(policy).not.toContain("unsafe");
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+  expect(policy).toContain(`connect-src 'self' ${new URL(world.identities.issuer).origin};`);
+  const html = await answer.text();
+  expect(html).not.toMatch(/<script(?![^>]* src=)|<style|style=|\son\w+=/);
+  expect(linksOf(html).length).toBeGreaterThan(1);
+});
+
+test("each file of the console is compressed already and never has to be asked for again", async () => {
+  for (const link of linksOf(await (await get("/")).text()).filter((target) => target.startsWith("/assets/"))) {
+    const plain = await get(link);
+    const [brotli, gzip] = [await get(link, { "accept-encoding": "br" }), await get(link, { "accept-encoding": "gzip" })];
+    expect([plain.status, brotli.status, gzip.status]).toEqual([200, 200, 200]);
+    expect(brotli.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect([brotli.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual(["br", "gzip"]);
+    const text = await plain.text();
+    expect(brotliDecompressSync(await brotli.arrayBuffer()).toString()).toBe(text);
+    expect(gunzipSync(await gzip.arrayBuffer()).toString()).toBe(text);
+  }
+});
+
+test("only files of the console are served, and other unknown paths stay unknown", async () => {
+  for (const target of [
+    "/assets/nothing-12345678.js",
+    "/assets/..%2f..%2fpackage.json",
+    "/assets/..%2findex.html",
+    "/assets/",
+    "/console",
+    "/boards",
+  ])
+    expect([target, (await get(target)).status]).toEqual([target, 404]);
+  expect((await world.app.request("/", { method: "DELETE" })).status).toBe(405);
+});
+
+test("the script of the board stays below 80 KB", async () => {
+  const scripts = linksOf(await (await get("/")).text()).filter((target) => target.endsWith(".js"));
+  const sizes = scripts.map((target) => readFileSync(path.join(BUILT, `${target}.gz`)).length);
+  expect(sizes.length).toBeGreaterThan(0);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_SCRIPT_BYTES);
+});
+
+test("the same sources give the same files", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "console-"));
+  const [one, other] = [path.join(folder, "one"), path.join(folder, "other")];
+  const contents = (root: string) =>
+    Object.fromEntries(
+      readdirSync(root, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.join(entry.parentPath, entry.name))
+        .map((file) => [path.relative(root, file), readFileSync(file, "base64")]),
+    );
+  try {
+    build(one);
+    build(other);
+    expect(contents(one)).toEqual(contents(other));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the page learns how people sign in, and no secret", async () => {
+  const answer = await get("/console/config.json");
+  const issuer = world.identities.issuer;
+  const scope = "openid profile email";
+  expect(await answer.json()).toEqual({ auth: { mode: "oidc", issuer, client_id: null, scope, audience: null } });
+  const local = await createWorld({ environment: { AUTH_MODE: "local", LOCAL_AUTH_TOKEN: "t".repeat(60) } });
+  const config = await (await local.app.request("/console/config.json")).text();
+  expect(config).toBe('{"auth":{"mode":"local"}}');
+  await local.close();
+});

@@ -1,0 +1,119 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Client, createClient } from "@board/client/client";
+import { expect, vi } from "vitest";
+import { type Program, startProgram } from "../../support/program.ts";
+import { serve } from "../../support/serve.ts";
+import type { BrowserContext, Page } from "./chromium.ts";
+
+/** Waits long, because the machine may be busy; what is tested is that it happens without a reload. */
+const WAIT = { timeout: 30_000, interval: 50 };
+
+export interface Service {
+  program: Program;
+  url: string;
+  token: string;
+  /** The link that the start prints. */
+  link: string;
+  api: Client;
+}
+
+/** A free port, so that the service has the same port after a restart. */
+export async function freePort(): Promise<number> {
+  const server = await serve(() => new Response());
+  await server.close();
+  return server.port;
+}
+
+export async function startService(folder: string, port: number, environment: Record<string, string> = {}): Promise<Service> {
+  const program = startProgram("main", { DATA_DIR: folder, PORT: String(port), LOG_LEVEL: "error", ...environment });
+  const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
+  const [, link] = await program.waitForOutput(/console +(\S+)/);
+  await program.waitForOutput(/data +\S+/);
+  const token = environment["LOCAL_AUTH_TOKEN"] ?? link!.split("#token=")[1] ?? "";
+  return { program, url: url!, token, link: link!, api: createClient({ url: url!, token }) };
+}
+
+export interface Console {
+  page: Page;
+  /** Errors of the page, and what the policy of the page refused. */
+  errors: string[];
+  /** Addresses outside the service that the page asked. */
+  outside: string[];
+  text(selector: string): Promise<string>;
+  /** Waits until the text of an element contains a part. */
+  sees(selector: string, part: string): Promise<void>;
+  /** Waits until the titles of the cards in a column are these, in any order. */
+  hasCards(status: string, titles: string[]): Promise<void>;
+  count(selector: string): Promise<number>;
+  click(name: string): Promise<void>;
+  go(fragment: string): Promise<void>;
+  drag(title: string, status: string): Promise<void>;
+}
+
+/** Opens a page of a service, with a watch for everything that must not happen in it. */
+export async function openConsole(context: BrowserContext, address: string, origins: string[] = []): Promise<Console> {
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const outside: string[] = [];
+  const allowed = [new URL(address).origin, ...origins];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => /Content Security Policy|TrustedType/i.test(message.text()) && errors.push(message.text()));
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (/^https?:$/.test(protocol) && !allowed.includes(origin)) outside.push(request.url());
+  });
+  await page.setViewport({ width: 1280, height: 800 });
+  await page.goto(address);
+
+  const evaluate = <T>(expression: string) => page.evaluate(expression) as Promise<T>;
+  const quote = (value: string) => JSON.stringify(value);
+  const text = (selector: string) =>
+    evaluate<string>(`[...document.querySelectorAll(${quote(selector)})].map((item) => item.textContent).join("\\n")`);
+  const cards = (status: string) =>
+    evaluate<string[]>(
+      `[...document.querySelectorAll('[data-status="${status}"] .card-title')].map((item) => item.textContent).sort()`,
+    );
+  const centerOf = (expression: string) =>
+    evaluate<{ x: number; y: number }>(
+      `(() => { const box = ${expression}.getBoundingClientRect(); return { x: box.x + box.width / 2, y: box.y + Math.min(40, box.height / 2) }; })()`,
+    );
+  return {
+    page,
+    errors,
+    outside,
+    text,
+    sees: (selector, part) => vi.waitFor(async () => expect(await text(selector)).toContain(part), WAIT),
+    hasCards: (status, titles) => vi.waitFor(async () => expect(await cards(status)).toEqual(titles.toSorted()), WAIT),
+    count: (selector) => evaluate<number>(`document.querySelectorAll(${quote(selector)}).length`),
+    click: (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click(),
+    async go(fragment) {
+      await page.evaluate(`void (location.hash = ${quote(fragment)})`);
+    },
+    async drag(title, status) {
+      const card = `[...document.querySelectorAll(".card")].find((item) => item.textContent.includes(${quote(title)}))`;
+      const from = await centerOf(card);
+      const to = await centerOf(`document.querySelector('[data-status="${status}"] .cards')`);
+      await page.mouse.move(from.x, from.y);
+      await page.mouse.down();
+      await page.mouse.move(to.x, to.y, { steps: 8 });
+      await pause(50);
+      await page.mouse.up();
+    },
+  };
+}
+
+/** Makes a board for agents that come and ask. `rules` replace its lenient ones. */
+export const makeBoard = (api: Client, name: string, rules: Record<string, boolean> = {}) =>
+  api.post("/api/v1/boards", {
+    body: {
+      name,
+      description: `The work of ${name}`,
+      gateway: "pull",
+      max_agents: 5,
+      require_approval_for_done: false,
+      ...rules,
+    },
+  });
+
+export const makeTask = (api: Client, board_id: string, title: string, more: Record<string, unknown> = {}) =>
+  api.post("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id } }, body: { title, ...more } });

@@ -1,0 +1,92 @@
+/** Copies of the project, in which packages are installed as a user does. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const folders: string[] = [];
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "board-install-"));
+  folders.push(folder);
+  return folder;
+}
+
+export const removeFolders = (): void => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+};
+
+/** Copies the files of the project that Git knows or would add. `ignored` are names at the root. */
+export function copyProject(target: string, ignored: readonly string[] = []): void {
+  const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
+  for (const file of files.trim().split("\n"))
+    if (!ignored.includes(file.split("/")[0]!)) cpSync(path.join(ROOT, file), path.join(target, file));
+}
+
+export const readProjectFile = (name: string): string => readFileSync(path.join(ROOT, name), "utf8");
+
+/** Runs a command line as the shell of a Dockerfile does. */
+export function runShell(command: string, cwd: string): void {
+  execFileSync("sh", ["-c", command], { cwd, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: process.env["HOME"] } });
+}
+
+export function sizeInMegabytes(folder: string): number {
+  let bytes = 0;
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const { size, isFile } = statOf(path.join(folder, name));
+    if (isFile) bytes += size;
+  }
+  return Math.round(bytes / 1_000_000);
+}
+
+function statOf(file: string) {
+  const stat = lstatSync(file);
+  return { size: stat.size, isFile: stat.isFile() };
+}
+
+export interface RunningProgram {
+  url: string;
+  stderr: string;
+  stop(): Promise<number | null>;
+}
+
+/** Starts the service. Root starts it as a user without rights. */
+export async function startIn(
+  folder: string,
+  command: readonly string[],
+  environment: Record<string, string>,
+): Promise<RunningProgram> {
+  const [program, ...args] = command;
+  const child = spawn(program!, args, {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
+  });
+  // Comes when everything that shares the output has ended too, also behind npm.
+  const exited = once(child, "close");
+  let output = "";
+  const running: RunningProgram = {
+    url: "",
+    stderr: "",
+    async stop() {
+      child.kill("SIGTERM");
+      const [code] = (await exited) as [number | null];
+      return code;
+    },
+  };
+  child.stderr.on("data", (text) => (running.stderr += String(text)));
+  running.url = await new Promise<string>((resolve, reject) => {
+    child.once("exit", () => reject(new Error(`The service did not start: ${output}${running.stderr}`)));
+    child.stdout.on("data", (text) => {
+      output += String(text);
+      const [, url] = /ready at (\S+)/.exec(output) ?? [];
+      if (url) resolve(url);
+    });
+  });
+  return running;
+}
+
+export const NOBODY = 65_534;

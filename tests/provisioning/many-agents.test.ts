@@ -1,0 +1,78 @@
+import { jobs } from "@board/core/db/schema";
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import {
+  addAgent,
+  addEmptyBoard,
+  callsOf,
+  deliverConcurrently,
+  getAgentRow,
+  messagesTo,
+  type NewAgent,
+  tokensOf,
+} from "../support/provisioning.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+/** What a host of that release accepts in a minute. */
+const PATCH_LIMIT = 3;
+const AGENTS = 20;
+
+let world: World;
+let home: Tenant;
+let host: FakeGateway;
+beforeAll(async () => {
+  world = await createWorld();
+  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
+  home = await world.tenant("home", host.url);
+});
+afterAll(async () => {
+  await world.close();
+  await host.close();
+});
+
+const entries = () => (host.host.config.file() as { agents: { entries: Record<string, object> } }).agents.entries;
+const idOf = ({ openclaw_session_id }: NewAgent) => openclaw_session_id.split(":")[1]!;
+
+/** Adds a board and its agents and provisions all of them at once. */
+async function provisionTogether(settings: readonly object[]): Promise<NewAgent[]> {
+  await world.db.delete(jobs);
+  host.calls.length = 0;
+  const board_id = await addEmptyBoard(world, home);
+  const made: NewAgent[] = [];
+  for (const [number, changed] of settings.entries())
+    made.push(await addAgent(world, home, board_id, { name: `Agent ${number}`, ...changed }));
+  await deliverConcurrently(world);
+  return made;
+}
+
+test("agents that are made together are provisioned within the writes that their host allows in a minute", async () => {
+  host.faults.patch_limit = PATCH_LIMIT;
+  const made = await provisionTogether(
+    Array.from({ length: AGENTS }, (_, number) => ({ heartbeat_config: { every: `${number + 5}m` } })),
+  );
+  expect(callsOf(host, "config.patch").length).toBeLessThanOrEqual(PATCH_LIMIT);
+  for (const [number, agent] of made.entries()) {
+    expect(await getAgentRow(world, agent.id)).toMatchObject({ status: "ready", last_provision_error: null });
+    expect(entries()[idOf(agent)]).toMatchObject({
+      name: `Agent ${number}`,
+      workspace: `/srv/agents/workspace-${idOf(agent)}`,
+      heartbeat: { every: `${number + 5}m` },
+    });
+    expect(tokensOf(host, agent).map(([, token]) => token)).toEqual([agent.auth_token]);
+    expect(messagesTo(host, agent)).toHaveLength(1);
+  }
+  const provisioned = await world.db
+    .select({ attempts: jobs.attempts, status: jobs.status })
+    .from(jobs)
+    .where(and(eq(jobs.kind, "agent.provision"), eq(jobs.organization_id, home.organization_id)));
+  expect(provisioned).toEqual(made.map(() => ({ attempts: 1, status: "done" })));
+});
+
+test("an agent whose heartbeat settings the host refuses takes no setting from the agents that are made with it", async () => {
+  host.faults.patch_limit = null;
+  host.faults.refused_config_keys = ["mood"];
+  const [odd, ...plain] = await provisionTogether([{ heartbeat_config: { every: "7m", mood: "fine" } }, {}, {}, {}]);
+  expect(entries()[idOf(odd!)]).toMatchObject({ heartbeat: { every: "7m" } });
+  for (const agent of plain) expect(entries()[idOf(agent)]).toMatchObject({ heartbeat: { every: "10m" } });
+});

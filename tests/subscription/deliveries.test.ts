@@ -1,0 +1,134 @@
+import { jobs, subscriptions } from "@board/core/db/schema";
+import { MAX_CRASHES } from "@board/core/job/runner";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { accept, type Receiver, reply, startReceiver } from "../support/receiver.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  receiver = await startReceiver();
+});
+beforeEach(async () => {
+  await world.db.delete(subscriptions);
+  await world.drain();
+  receiver.messages.length = 0;
+  receiver.answer = accept;
+});
+afterAll(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+const BASE = "/api/v1/subscriptions";
+const HOUR = 3_600_000;
+async function send(method: string, path: string, body?: object) {
+  const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  expect([200, 202], `${method} ${path}: ${answer.text}`).toContain(answer.status);
+  return answer.body;
+}
+const subscribe = () => send("POST", BASE, { url: receiver.url });
+const addTask = (title = "Write the notes") => send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title });
+const deliveriesOf = async ({ id }: { id: string }, query = "") => (await send("GET", `${BASE}/${id}/deliveries${query}`)).items;
+
+test("a redelivery sends an event again with its id, and recover sends all that failed", async () => {
+  const subscription = await subscribe();
+  await addTask("one");
+  await world.drain();
+  const [{ id }] = await deliveriesOf(subscription);
+  expect(await send("POST", `${BASE}/${subscription.id}/deliveries/${id}/redeliver`)).toMatchObject({ id, status: "pending" });
+  await world.drain();
+  expect(receiver.messages.map(({ headers }) => headers["webhook-id"])).toEqual(
+    Array(2).fill(receiver.messages[0]!.headers["webhook-id"]),
+  );
+  await send("PATCH", `${BASE}/${subscription.id}`, { active: true });
+  await addTask("two");
+  await addTask("three");
+  await send("PATCH", `${BASE}/${subscription.id}`, { active: false });
+  await world.drain();
+  expect(await deliveriesOf(subscription, "?status=failed")).toHaveLength(2);
+  const path = `${BASE}/${subscription.id}/recover`;
+  const body = { since: new Date(world.now().getTime() - HOUR).toISOString() };
+  expect((await world.call("POST", path, { token: home.owner.token, body })).status).toBe(409);
+  await send("PATCH", `${BASE}/${subscription.id}`, { active: true });
+  expect(await send("POST", path, body)).toEqual({ count: 2 });
+  await world.drain();
+  expect(receiver.messages).toHaveLength(4);
+  expect(await deliveriesOf(subscription, "?status=failed")).toEqual([]);
+});
+
+test("a delivery that waits hours for its next attempt is sent now when it is redelivered", async () => {
+  const subscription = await subscribe();
+  receiver.answer = reply(500, "", { "retry-after": "3600" });
+  await addTask();
+  await world.drain();
+  receiver.answer = accept;
+  const [{ id }] = await deliveriesOf(subscription);
+  await send("POST", `${BASE}/${subscription.id}/deliveries/${id}/redeliver`);
+  await world.drain();
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 2 }]);
+});
+
+test("a delivery shows its request and the last answer", async () => {
+  const subscription = await subscribe();
+  receiver.answer = reply(200, "thanks\0");
+  await addTask();
+  await world.drain();
+  const [{ id }] = await deliveriesOf(subscription);
+  const { body, headers } = receiver.messages[0]!;
+  expect(await send("GET", `${BASE}/${subscription.id}/deliveries/${id}`)).toMatchObject({
+    request: { body, headers: { "webhook-id": headers["webhook-id"], "webhook-signature": headers["webhook-signature"] } },
+    response: { status: 200, body: "thanks\uFFFD", duration_ms: expect.any(Number) },
+  });
+});
+
+test("deliveries are listed newest first, page by page", async () => {
+  const subscription = await subscribe();
+  for (const title of ["one", "two", "three"]) await addTask(title);
+  await world.drain();
+  const path = `${BASE}/${subscription.id}/deliveries?limit=2`;
+  const first = await send("GET", path);
+  const second = await send("GET", `${path}&cursor=${first.next_cursor}`);
+  expect([first.items.length, second.items.length, second.next_cursor]).toEqual([2, 1, null]);
+  expect(new Set([...first.items, ...second.items].map(({ id }: { id: string }) => id)).size).toBe(3);
+  const answer = await world.call("GET", `${path}&cursor=garbage`, { token: home.owner.token });
+  expect(answer.status).toBe(422);
+});
+
+/** Leaves a dead job, as a process does that is killed at every attempt. */
+async function addDeadDelivery(): Promise<{ subscription: { id: string }; job_id: string }> {
+  const subscription = await subscribe();
+  await addTask();
+  const isOwn = eq(jobs.subscription_id, subscription.id);
+  await world.db.update(jobs).set({ crashes: MAX_CRASHES }).where(isOwn);
+  await world.drain().catch(() => {});
+  const [job] = await world.db.select().from(jobs).where(isOwn);
+  expect(job).toMatchObject({ status: "dead" });
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "failed", attempts: 0 }]);
+  return { subscription, job_id: job!.id };
+}
+
+test("a dead job of a delivery that is redriven sends it", async () => {
+  const { subscription, job_id } = await addDeadDelivery();
+  await send("POST", `/api/v1/jobs/${job_id}/redrive`);
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "pending", next_attempt_at: expect.any(String) }]);
+  await world.drain();
+  expect(receiver.messages).toHaveLength(1);
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1 }]);
+});
+
+test("a dead job that is redriven does not send a delivery again that was redelivered meanwhile", async () => {
+  const { subscription, job_id } = await addDeadDelivery();
+  const [{ id }] = await deliveriesOf(subscription);
+  await send("POST", `${BASE}/${subscription.id}/deliveries/${id}/redeliver`);
+  await world.drain();
+  await send("POST", `/api/v1/jobs/${job_id}/redrive`);
+  await world.drain();
+  expect(receiver.messages).toHaveLength(1);
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1 }]);
+});

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+const send = (method: string, path: string, body?: object) =>
+  world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+
+test("a receiver that says nothing for 15 seconds has failed, and one that has sent its status has not", {
+  timeout: 60_000,
+}, async () => {
+  receiver.answer = (request, response) => {
+    if (request.url!.endsWith("?silent")) return;
+    response.writeHead(200, { "content-length": "100" });
+    response.write("The rest never comes");
+  };
+  const tryOut = async (url: string) => {
+    const { body } = await send("POST", "/api/v1/subscriptions", { url });
+    return (await send("POST", `/api/v1/subscriptions/${body.id}/test`)).body;
+  };
+  const [silent, unfinished] = await Promise.all(["?silent", "?unfinished"].map((query) => tryOut(receiver.url + query)));
+  expect(silent).toMatchObject({ ok: false, status_code: null, body: null, error: "127.0.0.1 took too long." });
+  expect(unfinished).toMatchObject({ ok: true, status_code: 200, body: "The rest never comes", error: null });
+});

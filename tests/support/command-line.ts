@@ -1,0 +1,59 @@
+/** Runs the installed command line on the oldest supported Node. */
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { installCommandLine, oldestNode } from "./packages.ts";
+import { temporaryFolder } from "./program.ts";
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** Standard output as JSON. */
+  json(): any;
+}
+
+export interface CommandLine {
+  /** The program, as a person finds it after the installation. */
+  readonly program: string;
+  readonly node: string;
+  /** Creates a caller with a settings folder for itself. */
+  caller(environment?: Record<string, string>): Caller;
+}
+
+export interface Caller {
+  /** The folder of the settings. */
+  readonly settings: string;
+  run(args: string[], options?: { input?: string; environment?: Record<string, string> }): Promise<CommandResult>;
+}
+
+/** Installs the command line. */
+export async function openCommandLine(): Promise<CommandLine> {
+  const [folder, node] = await Promise.all([installCommandLine(), oldestNode()]);
+  const program = path.join(folder, "node_modules/@board/cli/board.js");
+  return {
+    program,
+    node,
+    caller(environment = {}) {
+      const home = temporaryFolder();
+      const base = { PATH: process.env["PATH"], HOME: home, XDG_CONFIG_HOME: home, ...environment };
+      return {
+        settings: path.join(home, "board"),
+        run: (args, options = {}) => start(node, [program, ...args], { ...base, ...options.environment }, options.input ?? ""),
+      };
+    },
+  };
+}
+
+function start(program: string, args: string[], env: NodeJS.ProcessEnv, input: string): Promise<CommandResult> {
+  const child = spawn(program, args, { env, stdio: "pipe" });
+  const result = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
+  // A command that reads no input may have ended before it is written.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ ...result, code, json: () => JSON.parse(result.stdout) }));
+  });
+}

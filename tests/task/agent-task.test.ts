@@ -1,0 +1,62 @@
+import { beforeAll, expect, test } from "vitest";
+import { decideApproval, requestApproval } from "../support/approval.ts";
+import { addBoard } from "../support/board.ts";
+import { addTask } from "../support/task.ts";
+import { agentTaskPath, openTeamFixture, type Team, type TeamFixture } from "../support/task-rules.ts";
+import type { World } from "../support/world.ts";
+
+let fixture: TeamFixture;
+let world: World;
+let team: Team;
+
+beforeAll(async () => {
+  fixture = await openTeamFixture();
+  ({ world, team } = fixture);
+  return () => world.close();
+});
+
+const read = (id: string, agent = team.worker.token, at: { board_id: string } = team) =>
+  world.call("GET", agentTaskPath(at, id), { agent });
+
+test("an agent reads a task with its comments, dependencies and approvals in one request", async () => {
+  const as = { token: team.owner.token };
+  const create = async (body: object) =>
+    (await world.call("POST", `/api/v1/boards/${team.board_id}/tasks`, { ...as, body })).body;
+  const [first, second] = [await create({ title: "First" }), await create({ title: "Second", status: "done" })];
+  const task = await create({ title: "Third", depends_on_task_ids: [second.id, first.id] });
+  for (let number = 1; number <= 22; number++)
+    await world.call("POST", `${agentTaskPath(team, task.id)}/comments`, {
+      agent: team.lead.token,
+      body: { content: `Note ${number}` },
+    });
+  const older = await requestApproval(world, team, { action_type: "Older", task_ids: [task.id] });
+  await decideApproval(world, team, older.id, "approved");
+  const newer = await requestApproval(world, team, { action_type: "Newer", task_ids: [first.id, task.id] });
+  await requestApproval(world, team, { action_type: "Unrelated", task_ids: [second.id] });
+
+  const { status, body } = await read(task.id);
+  expect(status).toBe(200);
+  const { comments, dependencies, approvals, ...record } = body;
+  expect(record).toEqual((await world.call("GET", `/api/v1/boards/${team.board_id}/tasks/${task.id}`, as)).body);
+  expect(comments.map(({ message }: { message: string }) => message)).toEqual(
+    Array.from({ length: 20 }, (_, index) => `Note ${index + 3}`),
+  );
+  expect(dependencies).toEqual([
+    { id: second.id, title: "Second", status: "done" },
+    { id: first.id, title: "First", status: "inbox" },
+  ]);
+  expect(approvals.map(({ id }: { id: string }) => id)).toEqual([newer.id, older.id]);
+});
+
+test("the lead and the main agent of the gateway read a task as its agents do", async () => {
+  const { id } = await addTask(world, team);
+  for (const { token } of [team.lead, team.main]) expect((await read(id, token)).body).toMatchObject({ id, comments: [] });
+});
+
+test("a task is not found under another board, and its board is refused to agents of other boards", async () => {
+  const other = await addBoard(world, team, "Other");
+  const { id } = await addTask(world, other);
+  expect((await read(id)).status).toBe(404);
+  expect((await read(id, team.worker.token, other)).status).toBe(403);
+  expect((await read(crypto.randomUUID())).status).toBe(404);
+});

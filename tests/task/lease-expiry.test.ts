@@ -1,0 +1,187 @@
+import { activity_events, agents, jobs, task_transitions } from "@board/core/db/schema";
+import { runScheduled } from "@board/core/schedule";
+import { and, asc, eq } from "drizzle-orm";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addTask } from "../support/task.ts";
+import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+let world: World;
+let team: Team;
+let teams = 0;
+
+const HOUR = 3_600_000;
+const LEASE = 900_000;
+
+beforeAll(async () => {
+  world = await createWorld({ environment: { TASK_IDLE_HOURS: "4" } });
+  return () => world.close();
+});
+beforeEach(async () => {
+  team = await createTeam(world, `expiry-${++teams}`);
+});
+
+const next = (agent = team.worker.token) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
+const sweep = () => runScheduled(world.context(), "lifecycle");
+const read = async (id: string) => (await world.call("GET", taskPath(team, id), { token: team.owner.token })).body;
+const patch = (id: string, body: object, agent = team.worker.token, fence?: number) =>
+  world.call("PATCH", agentTaskPath(team, id), {
+    agent,
+    body,
+    ...(fence === undefined ? {} : { headers: { "x-task-fence": String(fence) } }),
+  });
+const comment = (id: string) =>
+  world.call("POST", `${agentTaskPath(team, id)}/comments`, { agent: team.worker.token, body: { content: "Half done" } });
+const eventsOf = (task_id: string, event_type: "task.lease_expired" | "task.status_changed") =>
+  world.db
+    .select()
+    .from(activity_events)
+    .where(and(eq(activity_events.task_id, task_id), eq(activity_events.event_type, event_type)))
+    .orderBy(asc(activity_events.seq));
+const messagesToLead = async () => {
+  const rows = await world.db.select({ kind: jobs.kind, payload: jobs.payload }).from(jobs).where(eq(jobs.kind, "notice"));
+  const notices = rows.map(({ payload }) => payload as { session_key: string; message: string });
+  return notices.filter(({ session_key }) => session_key === team.lead.session_key).map(({ message }) => message.split("\n")[0]);
+};
+
+const JUDGES = { sweep, "request of another agent for its next task": () => next(team.second.token) };
+
+describe.each(Object.entries(JUDGES))("expiry by a %s", (name, judge) => {
+  test(`a task whose lease is over is taken from its holder by a ${name}`, async () => {
+    const { id } = await addTask(world, team);
+    const { lease } = (await next()).body;
+    world.elapse(LEASE + 1_000);
+    await judge();
+    const [event, ...more] = await eventsOf(id, "task.lease_expired");
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({ agent_id: team.worker.id, user_id: null, board_id: team.board_id });
+    expect(event!.message).toContain(lease.expires_at);
+    const [worker] = await world.db.select().from(agents).where(eq(agents.id, team.worker.id));
+    expect(event!.message).toContain(worker!.name);
+    const moves = await eventsOf(id, "task.status_changed");
+    expect(moves[1]).toMatchObject({ agent_id: null, user_id: null, message: "Task moved to inbox: Task." });
+    expect((await read(id)).lease?.agent_id).not.toBe(team.worker.id);
+  });
+
+  test(`a lease that is not over yet is left alone by a ${name}`, async () => {
+    const { id } = await addTask(world, team);
+    await next();
+    world.elapse(LEASE - 60_000);
+    await judge();
+    expect(await read(id)).toMatchObject({ status: "in_progress", lease: { agent_id: team.worker.id, fence: 1 } });
+  });
+});
+
+test("an expired task is free in the inbox, the lead is notified, and metrics count the move", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  world.elapse(LEASE + 1_000);
+  await sweep();
+  expect(await read(id)).toMatchObject({ status: "inbox", assigned_agent_id: null, in_progress_at: null, lease: null });
+  expect(await messagesToLead()).toEqual(["TASK BACK IN INBOX"]);
+  const steps = await world.db
+    .select()
+    .from(task_transitions)
+    .where(eq(task_transitions.task_id, id))
+    .orderBy(asc(task_transitions.at));
+  expect(steps.map(({ from_status, to_status }) => [from_status, to_status])).toEqual([
+    ["inbox", "in_progress"],
+    ["in_progress", "inbox"],
+  ]);
+});
+
+test("a late write of an expired holder changes nothing, and the next agent finishes the task", async () => {
+  const { id } = await addTask(world, team);
+  const first = (await next()).body.lease.fence;
+  world.elapse(LEASE + 1_000);
+  const { task, lease } = (await next(team.second.token)).body;
+  expect(task.id).toBe(id);
+  expect(lease.fence).toBeGreaterThan(first);
+  const late = await patch(id, { status: "done" }, team.worker.token, first);
+  expect([late.status, late.body.detail.code]).toEqual([409, "task_lease_lost"]);
+  expect((await patch(id, { status: "blocked" }, team.second.token, lease.fence)).status).toBe(200);
+  expect(await read(id)).toMatchObject({ status: "blocked", assigned_agent_id: team.second.id });
+});
+
+describe("poison", () => {
+  const loseTimes = async (times: number) => {
+    for (let count = 0; count < times; count++) {
+      expect((await next()).body.task).not.toBeNull();
+      world.elapse(LEASE + 1_000);
+      await sweep();
+    }
+  };
+
+  test("the third expiry in a row blocks the task and tells the lead", async () => {
+    const { id } = await addTask(world, team);
+    await loseTimes(2);
+    expect((await read(id)).status).toBe("inbox");
+    await loseTimes(1);
+    expect(await read(id)).toMatchObject({ status: "blocked", assigned_agent_id: null, lease: null });
+    expect(await messagesToLead()).toEqual(["TASK BACK IN INBOX", "TASK BACK IN INBOX", "TASK BLOCKED"]);
+    expect((await next()).body.task).toBeNull();
+  });
+
+  const SIGNS_OF_WORK = { comment, "inline comment": (id: string) => patch(id, { comment: "Still at it" }) };
+  test.each(Object.entries(SIGNS_OF_WORK))("a %s of the holder begins a new row of expiries", async (_name, work) => {
+    const { id } = await addTask(world, team);
+    await loseTimes(2);
+    await next();
+    expect((await work(id)).status).toBe(200);
+    world.elapse(LEASE + 1_000);
+    await sweep();
+    await loseTimes(1);
+    expect((await read(id)).status).toBe("inbox");
+    await loseTimes(1);
+    expect((await read(id)).status).toBe("blocked");
+  });
+
+  test("a task that a person takes out of blocked is handed out again three times", async () => {
+    const { id } = await addTask(world, team);
+    await loseTimes(3);
+    await world.call("PATCH", taskPath(team, id), { token: team.owner.token, body: { status: "inbox" } });
+    await loseTimes(2);
+    expect((await read(id)).status).toBe("inbox");
+  });
+});
+
+describe("silent agents", () => {
+  const inWork = (assigned_agent_id: string) =>
+    addTask(world, team, { status: "in_progress", assigned_agent_id, in_progress_at: world.now(), updated_at: world.now() });
+
+  test("a task without a lease is taken from an agent that is silent for TASK_IDLE_HOURS", async () => {
+    const { id } = await inWork(team.worker.id);
+    await world.call("GET", "/api/v1/agent/boards", { agent: team.worker.token });
+    world.elapse(4 * HOUR - 60_000);
+    await sweep();
+    expect((await read(id)).status).toBe("in_progress");
+    world.elapse(2 * 60_000);
+    await sweep();
+    expect(await read(id)).toMatchObject({ status: "inbox", assigned_agent_id: null });
+    const [event] = await eventsOf(id, "task.lease_expired");
+    expect(event!.message).toContain("silent for 4 hours");
+  });
+
+  test("a task without a lease stays with an agent that makes requests", async () => {
+    const { id } = await inWork(team.worker.id);
+    for (let hour = 1; hour <= 6; hour++) {
+      world.elapse(HOUR);
+      await world.call("GET", "/api/v1/agent/boards", { agent: team.worker.token });
+      await sweep();
+    }
+    expect((await read(id)).status).toBe("in_progress");
+  });
+
+  test("without TASK_IDLE_HOURS a task without a lease never leaves its agent", async () => {
+    const patient = await createWorld();
+    try {
+      const crew = await createTeam(patient, "patient");
+      const { id } = await addTask(patient, crew, { status: "in_progress", assigned_agent_id: crew.worker.id });
+      patient.elapse(1_000 * HOUR);
+      await runScheduled(patient.context(), "lifecycle");
+      expect((await patient.call("GET", taskPath(crew, id), { token: crew.owner.token })).body.status).toBe("in_progress");
+    } finally {
+      await patient.close();
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { board_webhooks } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
+import type { Webhook } from "@board/core/webhook/webhook";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWebhook, post } from "../support/webhook.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { deliveryOf } from "./senders.ts";
+
+const HOUR = 3_600_000;
+const [OLD, NEW, NEWER] = ["whsec_b2xk", "whsec_bmV3", "whsec_bmV3ZXI="];
+
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  world = await createWorld({ environment: { WEBHOOK_REFUSALS_PER_MINUTE: "0" } });
+  home = await world.tenant("home");
+});
+afterAll(() => world.close());
+
+const patch = async (webhook: Webhook, body: object): Promise<Webhook> =>
+  (await world.call("PATCH", webhook.endpoint_path, { token: (await renewedOwner()).token, body })).body;
+/** Tokens end before the clock's hours do. */
+const renewedOwner = () => world.person(home.owner.subject);
+async function statusOf(webhook: Webhook, secret: string): Promise<number> {
+  const { body, headers } = await deliveryOf("stripe", world.now(), secret);
+  return (await post(world, webhook, body, headers)).status;
+}
+const rowOf = async (webhook: Webhook) =>
+  (await world.db.select().from(board_webhooks).where(eq(board_webhooks.id, webhook.id)))[0]!;
+
+test("after a change of the secret both are accepted for 24 hours, then the new one only, and the old one is erased", async () => {
+  const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
+  expect(webhook.previous_secret_until).toBeNull();
+  const before = world.now().getTime();
+  const changed = await patch(webhook, { secret: NEW });
+  const until = Date.parse(changed.previous_secret_until!);
+  expect(until >= before + 24 * HOUR && until <= world.now().getTime() + 24 * HOUR).toBe(true);
+  expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([202, 202, 403]);
+  world.elapse(23.9 * HOUR);
+  await scheduled.retention(world.context());
+  expect(await statusOf(webhook, OLD)).toBe(202);
+  world.elapse(0.2 * HOUR);
+  expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW)]).toEqual([403, 202]);
+  const { updated_at } = await rowOf(webhook);
+  await scheduled.retention(world.context());
+  expect(await rowOf(webhook)).toMatchObject({ previous_secret_sealed: null, previous_secret_until: null, updated_at });
+});
+
+test("a second change within 24 hours keeps the secret before it, and not the one before that", async () => {
+  const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
+  await patch(webhook, { secret: NEW });
+  await patch(webhook, { secret: NEWER });
+  expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([403, 202, 202]);
+});
+
+test("previous_secret null ends the overlap at once, alone or with the new secret", async () => {
+  const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
+  await patch(webhook, { secret: NEW });
+  expect((await patch(webhook, { previous_secret: null })).previous_secret_until).toBeNull();
+  expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW)]).toEqual([403, 202]);
+  expect((await patch(webhook, { secret: NEWER, previous_secret: null })).previous_secret_until).toBeNull();
+  expect([await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([403, 202]);
+});
+
+test("removing the secret and setting another one keeps no earlier secret", async () => {
+  const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
+  await patch(webhook, { secret: NEW });
+  expect(await patch(webhook, { secret: null })).toMatchObject({ has_secret: false, previous_secret_until: null });
+  expect(await patch(webhook, { secret: NEWER })).toMatchObject({ has_secret: true, previous_secret_until: null });
+  expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([403, 403, 202]);
+});
+
+test("sending the stored secret or a previous_secret of null without an earlier one changes nothing", async () => {
+  const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
+  expect(await patch(webhook, { secret: OLD, previous_secret: null })).toEqual(webhook);
+  const refused = await world.call("PATCH", webhook.endpoint_path, {
+    token: (await renewedOwner()).token,
+    body: { previous_secret: "another" },
+  });
+  expect(refused.status).toBe(422);
+});
