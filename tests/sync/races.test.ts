@@ -125,6 +125,27 @@ test("several workers that claim the same jobs share them, one of a lane at a ti
   expect([running.length, new Set(running.map(({ lane }) => lane)).size]).toEqual([20, 20]);
 });
 
+test("workers that claim jobs of the same lanes in different orders do not deadlock", async () => {
+  const organization_id = (await start()).home.organization_id;
+  const values = { kind: "notice", payload: {}, organization_id, run_at: world.now(), max_attempts: 1 };
+  for (let round = 0; round < 10; round++) {
+    const lists = await Promise.all(
+      Array.from({ length: 8 }, async (_, worker) => {
+        const step = worker % 2 === 0 ? 7 : 1;
+        const lanes = Array.from({ length: 20 }, (_, n) => `round ${round} lane ${(n * step + worker) % 20}`);
+        const made = await world.db
+          .insert(jobs)
+          .values(lanes.map((lane) => ({ ...values, lane })))
+          .returning({ id: jobs.id });
+        return made.map(({ id }) => id);
+      }),
+    );
+    const taken = (await Promise.all(lists.map((ids) => claimJobs(world.context(), ids)))).flat();
+    expect(taken.length).toBeGreaterThan(0);
+    expect(taken.length).toBeLessThanOrEqual(20);
+  }
+});
+
 test("several schedule runs at once sync a gateway that is due only once", async () => {
   const { home } = await start();
   const due = { sync_interval_minutes: 60, sync_due_at: new Date(0) };
