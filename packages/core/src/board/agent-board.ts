@@ -1,12 +1,13 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgent } from "../access.ts";
+import { type BoardRow, boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { newestFirst, toOrderBy } from "../keyset.ts";
 import { isPaused } from "../memory/paused.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { Board, boardsWithWords, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
+import { readSearchPage } from "../search-page.ts";
+import { Board, LARGE_BOARD_FIELDS, searchedBoards, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -23,21 +24,27 @@ interface AgentBoardQuery extends PageQuery {
   q?: string | undefined;
 }
 
+const toAgentBoard = ({ paused, ...row }: BoardRow & { paused: boolean }): AgentBoard => ({
+  ...toBoard(row),
+  status: paused ? "paused" : "active",
+});
+
 /** The boards that the agent works on, newest first, with their state. */
 export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
   const { organization_id } = ctx.actor;
-  const matches = query.q === undefined ? undefined : boardsWithWords(organization_id, query.q);
-  const condition = and(boardsOfAgent(ctx.actor), matches);
+  const condition = boardsOfAgent(ctx.actor);
+  const columns = { ...getTableColumns(boards), paused: isPaused };
+  const list = { name: "boards of an agent", owner: ctx.actor.agent_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
+  if (query.q !== undefined) {
+    const search = { ...searchedBoards, owners: [organization_id], text: query.q };
+    return readSearchPage(ctx, query, { ...list, where: condition, search }, toAgentBoard);
+  }
   const total = ctx.db.$count(boards, condition);
   return readShortenedPage(
     ctx,
     query,
     {
-      name: "boards of an agent",
-      owner: ctx.actor.agent_id,
-      order: boardOrder,
-      columns: { ...getTableColumns(boards), paused: isPaused },
-      large: LARGE_BOARD_FIELDS,
+      ...list,
       total,
       select: (columns, { after, limit, offset }) =>
         ctx.db
@@ -48,7 +55,7 @@ export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Pr
           .limit(limit)
           .offset(offset),
     },
-    ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
+    toAgentBoard,
   );
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
@@ -13,7 +13,7 @@ import { grantBoardAccess } from "../organization/member.ts";
 import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { matchesWords } from "../text-search.ts";
+import { readSearchPage } from "../search-page.ts";
 import {
   TextOrNull,
   Id,
@@ -151,8 +151,7 @@ export interface BoardQuery extends PageQuery {
   q?: string | undefined;
 }
 
-export const boardsWithWords = (organization_id: string, text: string): SQL =>
-  matchesWords({ table: boards, id: boards.id, vector: boardWords(boards) }, [organization_id], text);
+export const searchedBoards = { table: boards, id: boards.id, vector: boardWords(boards) };
 
 const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) => name), ...newestFirst(boards)];
 
@@ -161,20 +160,21 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
   const { organization_id } = ctx.actor.active;
   const condition = and(
     readableBoards(ctx.actor),
-    query.q === undefined ? undefined : boardsWithWords(organization_id, query.q),
     query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
     query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
   );
+  const columns = getTableColumns(boards);
+  const list = { name: "boards", owner: organization_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
+  if (query.q !== undefined) {
+    const search = { ...searchedBoards, owners: [organization_id], text: query.q };
+    return readSearchPage(ctx, query, { ...list, where: condition, search }, toBoard);
+  }
   const total = ctx.db.$count(boards, condition);
   return readShortenedPage(
     ctx,
     query,
     {
-      name: "boards",
-      owner: organization_id,
-      order: boardOrder,
-      columns: getTableColumns(boards),
-      large: LARGE_BOARD_FIELDS,
+      ...list,
       total,
       select: (columns, { after, limit, offset }) =>
         ctx.db

@@ -5,8 +5,9 @@ import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, pageQuery, readShortenedPage } from "../page.ts";
+import { readSearchPage } from "../search-page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
-import { matchesWords, SearchText } from "../text-search.ts";
+import { SearchText } from "../text-search.ts";
 import { Id, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
 import { taskWords, tasks } from "./task.sql.ts";
@@ -35,8 +36,7 @@ export interface TaskQuery extends PageQuery {
   sort?: TaskSort | undefined;
 }
 
-/** The tasks as `matchesWords` searches them. */
-export const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
+const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
 
 /** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
@@ -49,8 +49,12 @@ export async function listTasks(ctx: CallerContext, board_id: string, query: Tas
     status === undefined ? undefined : statusCondition(toStatuses(status)),
     assigned_agent_id === undefined ? undefined : eq(tasks.assigned_agent_id, assigned_agent_id),
     unassigned ? isNull(tasks.assigned_agent_id) : undefined,
-    q === undefined ? undefined : matchesWords(searchedTasks, [board.id], q),
   );
+  const list = { name: "tasks", owner: board.id, order, columns: taskColumns, large: LARGE_TASK_FIELDS };
+  if (q !== undefined) {
+    const search = { ...searchedTasks, owners: [board.id], text: q };
+    return readSearchPage(ctx, query, { ...list, where, search }, toTask);
+  }
   const keys = sql.join(
     order.map(({ by }) => sql`${by}`),
     sql`, `,
@@ -65,11 +69,7 @@ export async function listTasks(ctx: CallerContext, board_id: string, query: Tas
     ctx,
     query,
     {
-      name: "tasks",
-      owner: board.id,
-      order,
-      columns: taskColumns,
-      large: LARGE_TASK_FIELDS,
+      ...list,
       total,
       select: (columns, { after, limit, offset }) =>
         ctx.db
