@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type Browser, openBrowser } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, type Service, startService } from "./console-fixture.ts";
-
-const WAIT = { timeout: 30_000, interval: 50 };
+import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
 
 let browser: Browser;
 let service: Service;
