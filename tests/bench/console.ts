@@ -100,9 +100,9 @@ async function measureSize(api: Client, link: string, size: number): Promise<voi
     await page.mouse.up();
   });
   const scrolling = await longestTask(page, () => page.evaluate(SCROLL));
-  console.log(
-    `${size} tasks: cards after ${first} ms; longest task at start ${atStart}, moving ${moving}, scrolling ${scrolling}`,
-  );
+  const following = await longestTask(page, () => inParallel(BURST, changer(api, board_id, ids)));
+  console.log(`${size} tasks: cards after ${first} ms; longest task at start ${atStart}, moving a card ${moving},`);
+  console.log(`  scrolling ${scrolling}, following ${BURST} changes at once ${following}`);
   await browser.close();
 }
 

@@ -29,6 +29,8 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
   const isReady = board.value?.id === board_id;
   useEffect(() => {
     if (!isReady || !container.current) return;
+    // On a phone the first columns fill the screen, also when they are empty.
+    container.current.querySelector(".column:not(.is-empty)")?.scrollIntoView({ inline: "start", block: "nearest" });
     return enableDragging(container.current, (id, status) => {
       const task = tasks.value.get(id);
       if (task) void moveTask(task, status);
