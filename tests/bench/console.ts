@@ -4,18 +4,168 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { createClient } from "@board/client/client";
-import { openBrowser, type Page } from "../proofs/browser/chromium.ts";
+import { type Client, createClient } from "@board/client/client";
+import { type Browser, openBrowser, type Page, setHidden } from "../proofs/browser/chromium.ts";
 import install from "../proofs/browser/install.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SIZES = [200, 1_000, 2_000];
+const BUSY_SIZE = 200;
+/** An hour of a board on which something happens every second. */
+const CHANGES = 3_600;
+const WARM_UP = 400;
+const PARALLEL = 8;
+/** So many that the page reads the whole board. */
+const BURST = 40;
 const START_MS = 180_000;
-const OBSERVE_MS = 30_000;
-const STATUSES = ["inbox", "in_progress", "review", "blocked"];
-const OBSERVER = `window.longest = 0; new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
-}).observe({ type: "longtask", buffered: true });`;
+const OBSERVE_MS = 20_000;
+const SETTLE_MS = 2_000;
+const STATUSES = ["inbox", "in_progress", "review", "blocked"] as const;
+const SCROLL = `(async () => {
+  const list = document.querySelector(".cards");
+  for (let step = 0; step < 60; step++) {
+    list.scrollTop += 400;
+    await new Promise(requestAnimationFrame);
+  }
+})()`;
+
+interface TraceEvent {
+  name: string;
+  pid: number;
+  tid: number;
+  dur?: number;
+  tdur?: number;
+  args: { name?: string };
+}
+
+/** The longest task of the page's main thread while something happens: by the clock, and in processor time of the thread. */
+async function longestTask(page: Page, act: () => Promise<unknown>): Promise<string> {
+  await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
+  await act();
+  await pause(SETTLE_MS);
+  const { traceEvents } = JSON.parse(new TextDecoder().decode(await page.tracing.stop())) as { traceEvents: TraceEvent[] };
+  const toThread = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
+  const main = traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(toThread);
+  const tasks = traceEvents.filter((event) => event.name === "RunTask" && main.includes(toThread(event)));
+  const longest = (times: (number | undefined)[]) => (Math.max(0, ...times.map((time) => time ?? 0)) / 1000).toFixed(0);
+  return `${longest(tasks.map(({ dur }) => dur))} ms (${longest(tasks.map(({ tdur }) => tdur))} ms of processor)`;
+}
+
+/** Runs many requests, some of them at a time. */
+async function inParallel(count: number, act: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const work = async () => {
+    while (next < count) await act(next++);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+}
+
+async function makeBoard(api: Client, size: number) {
+  const { id: board_id } = await api.post("/api/v1/boards", {
+    body: { name: `Board of ${size}`, description: "Many tasks", gateway: "pull", require_approval_for_done: false },
+  });
+  const ids: string[] = [];
+  await inParallel(size, async (index) => {
+    const body = { title: `Task ${index} of many`, status: STATUSES[index % STATUSES.length]! };
+    const { id } = await api.post("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id } }, body });
+    ids.push(id);
+  });
+  return { board_id, ids };
+}
+
+async function openBoard(browser: Browser, link: string, board_id: string): Promise<Page> {
+  const page = await browser.newPage();
+  await page.setViewport({ width: 1280, height: 800 });
+  await page.goto(link);
+  await page.evaluate(`void (location.hash = "#/boards/${board_id}")`);
+  await page.locator(".card").wait();
+  return page;
+}
+
+async function measureSize(api: Client, link: string, size: number): Promise<void> {
+  const { board_id, ids } = await makeBoard(api, size);
+  const browser = await openBrowser();
+  const page = await openBoard(browser, link, board_id);
+  await page.reload();
+  await page.locator(".card").wait();
+  const first = Math.round((await page.evaluate("performance.now()")) as number);
+  const atStart = await longestTask(page, async () => {
+    await page.reload();
+    await page.locator(".card").wait();
+  });
+  const moving = await longestTask(page, async () => {
+    await page.mouse.move(340, 150);
+    await page.mouse.down();
+    await page.mouse.move(1_000, 300, { steps: 30 });
+    await page.mouse.up();
+  });
+  const scrolling = await longestTask(page, () => page.evaluate(SCROLL));
+  const following = await longestTask(page, () => inParallel(BURST, changer(api, board_id, ids)));
+  console.log(`${size} tasks: cards after ${first} ms; longest task at start ${atStart}, moving a card ${moving},`);
+  console.log(`  scrolling ${scrolling}, following ${BURST} changes at once ${following}`);
+  await browser.close();
+}
+
+/** Changes one task after the other, as agents do that move their work. */
+function changer(api: Client, board_id: string, ids: readonly string[]) {
+  let done = 0;
+  return () => {
+    const at = done++;
+    const task_id = ids[at % ids.length]!;
+    const status = STATUSES[(at + Math.floor(at / ids.length)) % STATUSES.length]!;
+    const body = { status, title: `Task ${at % ids.length} of many, change ${at}` };
+    return api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } }, body });
+  };
+}
+
+async function requestsAMinute(page: Page, act: () => Promise<unknown>): Promise<number> {
+  let requests = 0;
+  page.on("request", () => (requests += 1));
+  const end = Date.now() + OBSERVE_MS;
+  while (Date.now() < end) await Promise.all([act(), pause(1_000)]);
+  return Math.round((requests * 60_000) / OBSERVE_MS);
+}
+
+async function memoryOf(page: Page): Promise<{ heap: number; nodes: number; listeners: number }> {
+  const tools = await page.createCDPSession();
+  for (let round = 0; round < 3; round++) await tools.send("HeapProfiler.collectGarbage");
+  await tools.send("Performance.enable");
+  const { metrics } = (await tools.send("Performance.getMetrics")) as { metrics: { name: string; value: number }[] };
+  await tools.detach();
+  const valueOf = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0;
+  return { heap: valueOf("JSHeapUsedSize"), nodes: valueOf("Nodes"), listeners: valueOf("JSEventListeners") };
+}
+
+async function measureBusy(api: Client, link: string): Promise<void> {
+  const { board_id, ids } = await makeBoard(api, BUSY_SIZE);
+  const browser = await openBrowser();
+  const page = await openBoard(browser, link, board_id);
+  const change = changer(api, board_id, ids);
+  for (const isHidden of [false, true]) {
+    await setHidden(page, isHidden);
+    await pause(SETTLE_MS);
+    const name = isHidden ? "hidden" : "open";
+    console.log(`${name} page, quiet board: ${await requestsAMinute(page, async () => {})} requests a minute`);
+    console.log(`${name} page, a change a second: ${await requestsAMinute(page, change)} requests a minute`);
+  }
+  await setHidden(page, false);
+  const settled = async (count: number) => {
+    const started = Date.now();
+    await inParallel(count, change);
+    await page.evaluate("void document.querySelector('.cards').scrollTo(0, 0)");
+    await pause(SETTLE_MS * 2);
+    return { ...(await memoryOf(page)), seconds: Math.round((Date.now() - started) / 1000) };
+  };
+  const before = await settled(WARM_UP);
+  let requests = 0;
+  page.on("request", () => (requests += 1));
+  const after = await settled(CHANGES);
+  const toText = ({ heap, nodes, listeners }: typeof before) =>
+    `${(heap / 1024 ** 2).toFixed(2)} MB, ${nodes} nodes, ${listeners} listeners`;
+  console.log(`memory before: ${toText(before)}`);
+  console.log(`memory after ${CHANGES} changes in ${after.seconds} s, ${requests} requests: ${toText(after)}`);
+  await browser.close();
+}
 
 await install();
 const folder = mkdtempSync(path.join(tmpdir(), "console-bench-"));
@@ -34,66 +184,15 @@ async function waitForLink(): Promise<string> {
   throw new Error(`The service did not start:\n${output}`);
 }
 
-const longest = async (page: Page) => Math.round((await page.evaluate("window.longest")) as number);
-const reset = (page: Page) => page.evaluate("void (window.longest = 0)");
-
 try {
+  const link = await waitForLink();
   const assets = path.join(ROOT, "packages/console/dist/assets");
   for (const name of readdirSync(assets).filter((file) => file.endsWith(".js.gz")))
     console.log(`${name.padEnd(32)} ${(readFileSync(path.join(assets, name)).length / 1024).toFixed(1)} KB`);
-  const link = await waitForLink();
   const [url, token] = link.split("/#token=") as [string, string];
   const api = createClient({ url, token });
-  for (const size of SIZES) {
-    const browser = await openBrowser();
-    const { id: board_id } = await api.post("/api/v1/boards", {
-      body: { name: `Board of ${size}`, description: "Many tasks", gateway: "pull", require_approval_for_done: false },
-    });
-    const params = { path: { board_id } };
-    for (let at = 0; at < size; at += 8)
-      await Promise.all(
-        Array.from({ length: Math.min(8, size - at) }, (_, index) => {
-          const body = { title: `Task ${at + index} of many`, status: STATUSES[(at + index) % 4] as "inbox" };
-          return api.post("/api/v1/boards/{board_id}/tasks", { params, body });
-        }),
-      );
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1280, height: 800 });
-    await page.evaluateOnNewDocument(OBSERVER);
-    let requests = 0;
-    page.on("request", () => (requests += 1));
-    await page.goto(link);
-    await page.evaluate(`void (location.hash = "#/boards/${board_id}")`);
-    await page.locator(".card").wait();
-    await page.reload();
-    await page.locator(".card").wait();
-    const first = Math.round((await page.evaluate("performance.now()")) as number);
-    const atStart = await longest(page);
-    await pause(2_000);
-    await reset(page);
-    await page.mouse.move(340, 150);
-    await page.mouse.down();
-    await page.mouse.move(1_000, 300, { steps: 30 });
-    await page.mouse.up();
-    await pause(2_000);
-    const moving = await longest(page);
-    await reset(page);
-    await page.evaluate(`(async () => {
-      const list = document.querySelector(".cards");
-      for (let step = 0; step < 60; step++) {
-        list.scrollTop += 400;
-        await new Promise(requestAnimationFrame);
-      }
-    })()`);
-    await pause(1_000);
-    const scrolling = await longest(page);
-    requests = 0;
-    await pause(OBSERVE_MS);
-    console.log(
-      `${size} tasks: cards after ${first} ms; longest task at start ${atStart} ms, moving ${moving} ms, scrolling ${scrolling} ms; ${requests * 2} requests a minute`,
-    );
-    await browser.close();
-  }
+  await measureBusy(api, link);
+  for (const size of SIZES) await measureSize(api, link, size);
 } finally {
   service.kill();
   service.once("exit", () => rmSync(folder, { recursive: true, force: true }));

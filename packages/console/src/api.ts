@@ -1,5 +1,5 @@
 import { createClient } from "@board/client/client";
-import { ApiError } from "@board/client/error";
+import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
 
 /** The only thing about a person that the browser keeps. */
@@ -80,7 +80,8 @@ export function messageOf(error: unknown): string {
     if (error.status === 429 && error.retry_after_seconds) return `${error.message} Try again in ${error.retry_after_seconds} s.`;
     return error.message;
   }
-  if (error instanceof TypeError) return "The service does not answer. Try again when it runs.";
+  if (error instanceof ConnectionError || error instanceof TypeError)
+    return "The service does not answer. Try again when it runs.";
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -1,13 +1,14 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { messageOf, reachable, refused, signedIn, signOut } from "./api.ts";
+import { messageOf, reachable, refused, signedIn } from "./api.ts";
 import { BoardView } from "./board/board.tsx";
+import { isHelpOpen, LINKS, Navigation } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
-import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
-import { boards, isAdmin, loadSession, member, organizations, switchOrganization } from "./session.ts";
-import { nextTheme, theme } from "./theme.ts";
+import { go, replace, route, toBoard, toView } from "./route.ts";
+import { boards, loadSession, member } from "./session.ts";
+import { nextTheme } from "./theme.ts";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
-import { attempt, Notices } from "./ui/toast.tsx";
+import { Notices } from "./ui/toast.tsx";
 import { Activity } from "./views/activity.tsx";
 import { Agents } from "./views/agents.tsx";
 import { FirstUse } from "./views/first-use.tsx";
@@ -16,17 +17,9 @@ import { NeedsYou } from "./views/needs-you.tsx";
 import { SignInForm, SignInPage } from "./views/sign-in.tsx";
 import { Webhooks } from "./views/webhooks.tsx";
 
-const isHelpOpen = signal(false);
 const startError = signal<string | null>(null);
 /** The board that was shown last, for the way back. */
 const lastBoard = signal<string | null>(sessionStorage.getItem("board.last"));
-
-const LINKS: { view: ViewName; label: string; key: string }[] = [
-  { view: "needs-you", label: "Needs you", key: "n" },
-  { view: "activity", label: "Activity", key: "a" },
-  { view: "agents", label: "Agents", key: "t" },
-  { view: "webhooks", label: "Webhooks", key: "w" },
-];
 
 async function start(): Promise<void> {
   startError.value = null;
@@ -135,65 +128,4 @@ function View() {
   if (view === "webhooks") return <Webhooks board_id={board_id ?? homeBoard()} />;
   if (view === "start") return <FirstUse />;
   return null;
-}
-
-function Navigation() {
-  const { view, board_id } = route.value;
-  const current = (isCurrent: boolean) => (isCurrent ? ("page" as const) : undefined);
-  return (
-    <nav class="nav" aria-label="Main">
-      <div class="brand">Board</div>
-      {organizations.value.length > 1 && (
-        <select
-          aria-label="Organization"
-          value={organizations.value.find((item) => item.is_active)?.id ?? ""}
-          onChange={(event) => attempt("The organization was not changed", () => switchOrganization(event.currentTarget.value))}
-        >
-          {organizations.value.map((item) => (
-            <option key={item.id} value={item.id}>
-              {item.name}
-            </option>
-          ))}
-        </select>
-      )}
-      <div class="nav-links">
-        {LINKS.map((link) => (
-          <a key={link.view} href={toView(link.view)} aria-current={current(view === link.view)}>
-            {link.label}
-          </a>
-        ))}
-      </div>
-      <h2 class="nav-heading" id="boards-heading">
-        Boards
-      </h2>
-      <ul class="nav-boards" aria-labelledby="boards-heading">
-        {boards.value?.map((board) => (
-          <li key={board.id}>
-            <a href={toBoard(board.id)} aria-current={current(view === "board" && board_id === board.id)} dir="auto">
-              {board.name}
-            </a>
-          </li>
-        ))}
-        {isAdmin.value && (
-          <li>
-            <a class="muted" href={toView("start")} aria-current={current(view === "start")}>
-              New board
-            </a>
-          </li>
-        )}
-      </ul>
-      <div class="nav-foot">
-        <button type="button" class="plain" onClick={nextTheme} title="Light, dark or as the system">
-          Theme: {theme.value}
-        </button>
-        <button type="button" class="plain" onClick={() => (isHelpOpen.value = true)}>
-          Keyboard <kbd>?</kbd>
-        </button>
-        <a href="/docs">API reference</a>
-        <button type="button" class="plain" onClick={signOut}>
-          Sign out
-        </button>
-      </div>
-    </nav>
-  );
 }

@@ -17,13 +17,13 @@ export function onChanges(listener: Listener): () => void {
 
 const emit = (changes: readonly Change[] | "reset") => listeners.forEach((listener) => listener(changes));
 
-const HIDDEN_POLL_MS = 60_000;
 const RETRY_MS = 1_000;
-const VISIBLE_POLL_MS = 2_000;
+const POLL_MS = 2_000;
 /** Older browsers cannot read an answer part by part with `for await`; they poll. */
 const canStream = Symbol.asyncIterator in ReadableStream.prototype;
 
-const visible = signal(document.visibilityState === "visible");
+/** Whether somebody can see the page. A hidden one asks nothing. */
+export const visible = signal(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", () => (visible.value = document.visibilityState === "visible"));
 
 let cursor: string | null = null;
@@ -32,16 +32,15 @@ let reached: () => void;
 /** Resolved once the feed has a position: what is read after that misses nothing. */
 export const isFollowing = new Promise<void>((resolve) => (reached = resolve));
 
-/** Reads what happened since the last call. */
+/** Reads what happened since the last call. After a long time everything is read again, which is less than all entries. */
 async function poll(signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const query = cursor === null ? {} : { cursor };
-    const page = await api.get("/api/v1/changes", { params: { query }, signal });
-    cursor = page.cursor;
-    reached();
-    if (page.changes.length > 0) emit(page.changes);
-    if (!page.has_more) return;
-  }
+  const read = (query: { cursor?: string }) => api.get("/api/v1/changes", { params: { query }, signal });
+  const page = await read(cursor === null ? {} : { cursor });
+  const isFarBehind = page.has_more;
+  cursor = isFarBehind ? (await read({})).cursor : page.cursor;
+  reached();
+  if (isFarBehind) emit("reset");
+  else if (page.changes.length > 0) emit(page.changes);
 }
 
 async function stream(signal: AbortSignal): Promise<void> {
@@ -52,12 +51,13 @@ async function stream(signal: AbortSignal): Promise<void> {
   }
 }
 
-async function follow(signal: AbortSignal, isVisible: boolean): Promise<void> {
+async function follow(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await poll(signal);
-      if (isVisible && canStream) await stream(signal);
-      else await pause(isVisible ? VISIBLE_POLL_MS : HIDDEN_POLL_MS, signal);
+      if (!visible.value) return;
+      if (canStream) await stream(signal);
+      else await pause(POLL_MS, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (isStatus(error, 404)) {
@@ -86,12 +86,12 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Follows what happens while somebody is signed in: as a stream while the page is visible, else a request a minute. */
+/** Follows what happens while somebody is signed in and sees the page. A page that opens hidden finds its position first. */
 export function startLive(): void {
   effect(() => {
-    if (!signedIn.value || refused.value) return;
+    if (!signedIn.value || refused.value || (!visible.value && cursor !== null)) return;
     const stop = new AbortController();
-    void follow(stop.signal, visible.value);
+    void follow(stop.signal);
     return () => stop.abort();
   });
 }

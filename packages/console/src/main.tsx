@@ -7,6 +7,7 @@ import "./theme.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/board.css";
+import "./styles/card.css";
 import "./styles/story.css";
 import "./styles/views.css";
 

@@ -1,6 +1,7 @@
+import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "./api.ts";
-import { type Change, onChanges } from "./live.ts";
+import { type Change, onChanges, visible } from "./live.ts";
 
 export interface Resource<T> {
   data: T | null;
@@ -11,14 +12,20 @@ export interface Resource<T> {
 
 /** Changes that come together are read once. */
 const GATHER_MS = 400;
+/** The least time between two readings while changes keep coming. */
+const SPACING_MS = 2_000;
 /** For what the feed does not report, such as jobs and gateways. */
 const REFRESH_MS = 15_000;
 
-/** Reads something for a view, and again when a change concerns it. */
+/**
+ * Reads something for a view, and again when a change concerns it. `isReported` tells that the feed has all its changes,
+ * so that no time needs to be asked for.
+ */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
   keys: readonly unknown[],
   concerns: (change: Change) => boolean,
+  isReported = false,
 ): Resource<T> {
   const [data, setData] = useState<T | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -27,8 +34,10 @@ export function useResource<T>(
   useEffect(() => {
     const stop = new AbortController();
     let waiting: ReturnType<typeof setTimeout> | undefined;
+    let earliest = 0;
     setData(null);
     reload.current = async () => {
+      earliest = Date.now() + SPACING_MS;
       try {
         const result = await load(stop.signal);
         if (stop.signal.aborted) return;
@@ -38,23 +47,42 @@ export function useResource<T>(
         if (!stop.signal.aborted) setError(messageOf(reason));
       }
     };
-    const soon = () =>
-      (waiting ??= setTimeout(() => {
-        waiting = undefined;
-        void reload.current();
-      }, GATHER_MS));
+    const soon = () => {
+      waiting ??= setTimeout(
+        () => {
+          waiting = undefined;
+          void reload.current();
+        },
+        Math.max(GATHER_MS, earliest - Date.now()),
+      );
+    };
     void reload.current();
     const unsubscribe = onChanges((changes) => {
       if (changes === "reset" || changes.some(concerns)) soon();
     });
-    const timer = setInterval(() => document.visibilityState === "visible" && soon(), REFRESH_MS);
+    const stopRefreshing = isReported ? undefined : refreshWhileVisible(soon);
     return () => {
       stop.abort();
       unsubscribe();
-      clearInterval(timer);
+      stopRefreshing?.();
       clearTimeout(waiting);
     };
   }, keys);
 
   return { data, error, reload: () => reload.current() };
+}
+
+/** Calls back from time to time, and at once when a page that was hidden for longer is shown again. */
+function refreshWhileVisible(refresh: () => void): () => void {
+  let last = Date.now();
+  return effect(() => {
+    if (!visible.value) return;
+    const act = () => {
+      last = Date.now();
+      refresh();
+    };
+    if (Date.now() - last >= REFRESH_MS) act();
+    const timer = setInterval(act, REFRESH_MS);
+    return () => clearInterval(timer);
+  });
 }

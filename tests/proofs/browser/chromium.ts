@@ -22,9 +22,17 @@ export interface Page {
   setViewport(size: { width: number; height: number; isMobile?: boolean; hasTouch?: boolean }): Promise<void>;
   emulateMediaFeatures(features: { name: string; value: string }[]): Promise<void>;
   screenshot(options: { path: string }): Promise<unknown>;
+  tracing: { start(options: { categories: string[] }): Promise<void>; stop(): Promise<Uint8Array | undefined> };
+  createCDPSession(): Promise<DevTools>;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string; method(): string }) => void): void;
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
+}
+
+/** A connection to the tools of the browser for one page. */
+export interface DevTools {
+  send(method: string, params?: object): Promise<unknown>;
+  detach(): Promise<void>;
 }
 
 export interface BrowserContext {
@@ -37,9 +45,14 @@ export interface Browser extends BrowserContext {
   createBrowserContext(): Promise<BrowserContext>;
 }
 
+/** A browser starts slowly on a busy machine. */
+const START_MS = 90_000;
+
 interface Packages {
   chromium: { args: string[]; executablePath(): Promise<string> };
-  puppeteer: { launch(options: { args: string[]; executablePath: string; headless: "shell" }): Promise<Browser> };
+  puppeteer: {
+    launch(options: { args: string[]; executablePath: string; headless: "shell"; timeout: number }): Promise<Browser>;
+  };
 }
 
 /** Starts a headless browser from the packages that `install.ts` installed. */
@@ -49,5 +62,13 @@ export async function openBrowser(): Promise<Browser> {
   const puppeteer = (await load("puppeteer-core")) as Packages["puppeteer"];
   // With all pages in one process, a second storage or a page that closes ends the browser.
   const args = chromium.args.filter((arg) => arg !== "--single-process");
-  return puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: "shell" });
+  return puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: "shell", timeout: START_MS });
+}
+
+/** Minimizes the window of a page, which then is hidden, or shows it again. */
+export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  const tools = await page.createCDPSession();
+  const { windowId } = (await tools.send("Browser.getWindowForTarget")) as { windowId: number };
+  await tools.send("Browser.setWindowBounds", { windowId, bounds: { windowState: isHidden ? "minimized" : "normal" } });
+  await tools.detach();
 }

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type Browser, openBrowser } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, type Service, startService } from "./console-fixture.ts";
-
-const WAIT = { timeout: 30_000, interval: 50 };
+import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
 
 let browser: Browser;
 let service: Service;
@@ -88,7 +86,10 @@ test("a whole life of a task needs only the keyboard", async () => {
   for (const key of ["Tab", "Tab", "Tab", "Enter"]) await keyboard.press(key);
   await view.hasCards("inbox", ["Here before", "Typed by keys"]);
   const isFocused = (title: string) =>
-    vi.waitFor(async () => expect(await page.evaluate("document.activeElement.textContent")).toContain(title), WAIT);
+    vi.waitFor(
+      async () => expect(await page.evaluate("document.activeElement.closest('.card')?.textContent")).toContain(title),
+      WAIT,
+    );
   await isFocused("Typed by keys");
   await keyboard.press("ArrowUp");
   await isFocused("Here before");
@@ -119,6 +120,7 @@ test("a whole life of a task needs only the keyboard", async () => {
   await isFocused("Typed by keys");
   await keyboard.press("4");
   await view.hasCards("review", ["Typed by keys"]);
+  await isFocused("Typed by keys");
   await keyboard.press("5");
   await view.hasCards("done", ["Typed by keys"]);
   expect(view.errors).toEqual([]);

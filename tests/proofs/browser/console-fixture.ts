@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { type Client, createClient } from "@board/client/client";
 import { expect, vi } from "vitest";
 import { type Program, startProgram } from "../../support/program.ts";
@@ -6,7 +5,7 @@ import { serve } from "../../support/serve.ts";
 import type { BrowserContext, Page } from "./chromium.ts";
 
 /** Waits long, because the machine may be busy; what is tested is that it happens without a reload. */
-const WAIT = { timeout: 30_000, interval: 50 };
+export const WAIT = { timeout: 60_000, interval: 50 };
 
 export interface Service {
   program: Program;
@@ -96,7 +95,9 @@ export async function openConsole(context: BrowserContext, address: string, orig
       await page.mouse.move(from.x, from.y);
       await page.mouse.down();
       await page.mouse.move(to.x, to.y, { steps: 8 });
-      await pause(50);
+      // The target is marked in the next frame. A board that may only be read has none.
+      const isOver = `document.querySelector('[data-status="${status}"].target, .board[data-readonly]') !== null`;
+      await vi.waitFor(async () => expect(await evaluate(isOver), `the card is over ${status}`).toBe(true), WAIT);
       await page.mouse.up();
     },
   };

@@ -1,13 +1,8 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createClient } from "@board/client/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type Browser, openBrowser } from "./chromium.ts";
-import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService } from "./console-fixture.ts";
-
-const WAIT = { timeout: 30_000, interval: 100 };
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
 
 let browser: Browser;
 let service: Service;
@@ -130,59 +125,4 @@ test("the feed shows what happens, by board", async () => {
   await view.page.select(".filters select", board_id);
   await vi.waitFor(async () => expect(await view.text(".feed")).not.toContain("Refund"), WAIT);
   await view.sees(".feed", "Task created: Whisper.");
-});
-
-test("no view has a finding of axe, in light and in dark, on a desktop and on a phone", async () => {
-  const [board] = (await service.api.get("/api/v1/boards")).items.filter(({ name }) => name === "Decisions");
-  const { id: task_id } = await makeTask(service.api, board!.id, "Seen by axe", {
-    priority: "high",
-    due_at: "2030-01-01T00:00:00Z",
-    description: "Text",
-  });
-  const views = [
-    "needs-you",
-    "activity",
-    "agents",
-    "webhooks",
-    "start",
-    `boards/${board!.id}`,
-    `boards/${board!.id}/tasks/${task_id}`,
-  ];
-  const findings: string[] = [];
-  const check = async (what: string) => {
-    await view.page.evaluate(AXE);
-    const found = (await view.page.evaluate(
-      `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) =>
-        violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`,
-    )) as string[];
-    findings.push(...found.map((text) => `${what}: ${text}`));
-  };
-  for (const scheme of ["light", "dark"])
-    for (const width of [1280, 390]) {
-      await view.page.emulateMediaFeatures([
-        { name: "prefers-color-scheme", value: scheme },
-        { name: "prefers-reduced-motion", value: "reduce" },
-      ]);
-      await view.page.setViewport({ width, height: 800 });
-      for (const name of views) {
-        await view.go(`#/${name}`);
-        await view.sees(name.includes("tasks") ? ".story" : "h1", name.includes("tasks") ? "Seen by axe" : "");
-        await vi.waitFor(async () => expect(await view.count(".loading")).toBe(0), WAIT);
-        await check(`${name} ${scheme} ${width}`);
-      }
-    }
-  await view.page.setViewport({ width: 1280, height: 800 });
-  await view.go(`#/boards/${board!.id}`);
-  await view.sees("h1", "Decisions");
-  await view.page.keyboard.press("?");
-  await view.sees("dialog", "Keyboard");
-  await check("help");
-  await view.page.keyboard.press("Escape");
-  await view.click("New task");
-  await check("new task");
-  await view.page.keyboard.press("Escape");
-  const outside = await openConsole(await browser.createBrowserContext(), `${service.url}/`);
-  await outside.sees("main", "Sign in");
-  expect(findings).toEqual([]);
-  expect([view.errors, view.outside]).toEqual([[], []]);
 });

@@ -75,6 +75,7 @@ try {
         await page.setViewport(size);
         await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
         await page.evaluate(`void (location.hash = "#/${fragment}")`);
+        await page.reload();
         await pause(DRAWING_MS);
         const file = path.join(FOLDER, `${view}-${name}-${scheme}.png`);
         await page.screenshot({ path: file });

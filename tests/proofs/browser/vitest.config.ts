@@ -6,7 +6,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.ts"],
     globalSetup: ["./install.ts", "../../support/database-template.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
   },
 });

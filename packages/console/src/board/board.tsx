@@ -7,9 +7,10 @@ import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { Story } from "../task/story.tsx";
 import { Column } from "./column.tsx";
 import { enableDragging } from "./drag.ts";
+import { closeBoard, openBoard } from "./follow.ts";
 import { focusCard, focusFirstCard, handleCardKey } from "./keys.ts";
 import { NewTask } from "./new-task.tsx";
-import { board, columns, filter, isShortened, moveTask, openBoard, problem, tasks } from "./store.ts";
+import { board, columns, filter, isShortened, moveTask, problem, tasks } from "./store.ts";
 
 export const isCreating = signal(false);
 
@@ -20,11 +21,16 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
   const container = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const mayWrite = canWrite(board_id);
-  useEffect(() => void openBoard(board_id), [board_id]);
+  useEffect(() => {
+    void openBoard(board_id);
+    return closeBoard;
+  }, [board_id]);
 
   const isReady = board.value?.id === board_id;
   useEffect(() => {
     if (!isReady || !container.current) return;
+    // On a phone the first columns fill the screen, also when they are empty.
+    container.current.querySelector(".column:not(.is-empty)")?.scrollIntoView({ inline: "start", block: "nearest" });
     return enableDragging(container.current, (id, status) => {
       const task = tasks.value.get(id);
       if (task) void moveTask(task, status);

@@ -37,25 +37,27 @@ export const Card = memo(function Card({ task, agent, blockers, isNew }: Props) 
       <span class="card-title" dir="auto">
         {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
       </span>
-      {tags.length > 0 && (
-        <span class="badges">
-          {tags.map((tag) => (
-            <span key={tag.id} class="tag">
-              <svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
-                <circle cx="4" cy="4" r="4" fill={`#${tag.color}`} />
-              </svg>
-              {tag.name}
-            </span>
-          ))}
-        </span>
-      )}
-      {(assignee || isShown || (isOpen && (due_at || blockers > 0 || lease || approvals > 0))) && (
+      {isOpen && (isShown || due_at || blockers > 0 || lease || approvals > 0) && (
         <span class="badges">
           {isShown && <span class={`badge priority ${priority === "high" ? "danger" : ""}`}>{priority}</span>}
-          {isOpen && blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
+          {blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
           {approvals > 0 && <span class="badge accent">needs approval</span>}
-          {isOpen && due_at && <Due at={due_at} />}
-          {isOpen && lease && <Lease at={lease.expires_at} />}
+          {due_at && <Due at={due_at} />}
+          {lease && <Lease at={lease.expires_at} />}
+        </span>
+      )}
+      {(tags.length > 0 || assignee) && (
+        <span class="card-foot">
+          <span class="badges">
+            {tags.map((tag) => (
+              <span key={tag.id} class="tag">
+                <svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
+                  <circle cx="4" cy="4" r="4" fill={`#${tag.color}`} />
+                </svg>
+                {tag.name}
+              </span>
+            ))}
+          </span>
           {assignee && (
             <span class="assignee">
               <Avatar name={assignee} agent={agent} />

@@ -29,7 +29,11 @@ export function Column({ status, tasks }: { status: Status; tasks: readonly Task
   }, [hasMore, shown]);
 
   return (
-    <section class="column" data-status={status} aria-label={`${STATUS_NAMES[status]}, ${tasks.length} tasks`}>
+    <section
+      class={tasks.length > 0 ? "column" : "column is-empty"}
+      data-status={status}
+      aria-label={`${STATUS_NAMES[status]}, ${tasks.length} tasks`}
+    >
       <h2 class="column-head">
         <span class={`status-dot ${status}`} aria-hidden="true" />
         {STATUS_NAMES[status]}

@@ -62,6 +62,7 @@ export function Approvals({ board_id, task_id, mayWrite }: { board_id: string; t
     read,
     [task_id],
     (change) => change.type === "approval" && change.board_id === board_id,
+    true,
   );
   if (!error && !data?.length) return null;
   return (

@@ -38,7 +38,7 @@ function authorOf({ agent_id, user_id }: Comment): string {
 export function Comments(props: Props) {
   const { board_id, task_id, mayWrite } = props;
   const concerns = (change: { type: string; task_id: string | null }) => change.type === "comment" && change.task_id === task_id;
-  const { data, error, reload } = useResource((signal) => readComments(props, signal), [task_id], concerns);
+  const { data, error, reload } = useResource((signal) => readComments(props, signal), [task_id], concerns, true);
   const [text, setText] = useDraft(`comment.${task_id}`);
   const [isSending, setSending] = useState(false);
 

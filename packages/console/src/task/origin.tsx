@@ -31,7 +31,7 @@ export function Origin({ board_id, text, mayWrite }: { board_id: string; text: s
   const payload_id = PAYLOAD_ID.exec(text)?.[1];
   // The list of webhooks shows where to post, so it is only for those who may write.
   const read = async (signal: AbortSignal) => (payload_id && mayWrite ? findPayload(board_id, payload_id, signal) : null);
-  const { data } = useResource(read, [payload_id, mayWrite], () => false);
+  const { data } = useResource(read, [payload_id, mayWrite], () => false, true);
   if (!data) return null;
   return (
     <section>

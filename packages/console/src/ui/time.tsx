@@ -1,8 +1,15 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
+import { visible } from "../live.ts";
 
 const TICK_MS = 20_000;
 const now = signal(Date.now());
-setInterval(() => (now.value = Date.now()), TICK_MS);
+effect(() => {
+  if (!visible.value) return;
+  const tick = () => void (now.value = Date.now());
+  tick();
+  const timer = setInterval(tick, TICK_MS);
+  return () => clearInterval(timer);
+});
 
 const UNITS = [
   ["year", 31_536_000],

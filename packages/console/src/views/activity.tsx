@@ -90,16 +90,14 @@ export function Activity() {
               <span class="muted">
                 <Time at={entry.at} />
               </span>
-              <div>
-                <p class={entry.isFailure ? "text danger-text" : "text"} dir="auto">
-                  {entry.text}
-                </p>
-                {entry.board_id && (
-                  <a href={entry.task_id ? toTask(entry.board_id, entry.task_id) : toBoard(entry.board_id)} dir="auto">
-                    {boardName(entry.board_id)}
-                  </a>
-                )}
-              </div>
+              <p class={entry.isFailure ? "text danger-text" : "text"} dir="auto">
+                {entry.text}
+              </p>
+              {entry.board_id && (
+                <a href={entry.task_id ? toTask(entry.board_id, entry.task_id) : toBoard(entry.board_id)} dir="auto">
+                  {boardName(entry.board_id)}
+                </a>
+              )}
             </li>
           ))}
         </ol>

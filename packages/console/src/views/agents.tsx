@@ -68,21 +68,26 @@ function Row({ agent, roster }: { agent: Agent; roster: Roster }) {
           <span class="muted">{agent.last_seen_at ? <Time at={agent.last_seen_at} /> : "never seen"}</span>
         </span>
         <span class="muted">
-          {agent.board_id && <a href={toBoard(agent.board_id)}>{boardName(agent.board_id)}</a>}
+          {agent.board_id && (
+            <>
+              <a href={toBoard(agent.board_id)}>{boardName(agent.board_id)}</a>
+              {" · "}
+            </>
+          )}
           {task ? (
             <>
-              {" works on "}
+              {"works on "}
               <a href={toTask(task.board_id, task.id)} dir="auto">
                 {task.title}
               </a>
             </>
           ) : (
-            " has no task in progress"
+            "no task in progress"
           )}
         </span>
         {told && (
           <span class="muted" dir="auto">
-            Last: {told.message} <Time at={told.created_at} />
+            Told <Time at={told.created_at} />: {told.message}
           </span>
         )}
         {agent.last_provision_error && (

@@ -1,0 +1,79 @@
+import { signal } from "@preact/signals";
+import { signOut } from "./api.ts";
+import { route, toBoard, toView, type ViewName } from "./route.ts";
+import { boards, isAdmin, organizations, switchOrganization } from "./session.ts";
+import { nextTheme, theme } from "./theme.ts";
+import { attempt } from "./ui/toast.tsx";
+
+export const isHelpOpen = signal(false);
+
+/** The views of every organization, with the key that follows `g`. */
+export const LINKS: { view: ViewName; label: string; key: string }[] = [
+  { view: "needs-you", label: "Needs you", key: "n" },
+  { view: "activity", label: "Activity", key: "a" },
+  { view: "agents", label: "Agents", key: "t" },
+  { view: "webhooks", label: "Webhooks", key: "w" },
+];
+
+export function Navigation() {
+  const { view, board_id } = route.value;
+  const current = (isCurrent: boolean) => (isCurrent ? ("page" as const) : undefined);
+  return (
+    <nav class="nav" aria-label="Main">
+      <div class="brand">Board</div>
+      {organizations.value.length > 1 && (
+        <select
+          aria-label="Organization"
+          value={organizations.value.find((item) => item.is_active)?.id ?? ""}
+          onChange={(event) => attempt("The organization was not changed", () => switchOrganization(event.currentTarget.value))}
+        >
+          {organizations.value.map((item) => (
+            <option key={item.id} value={item.id}>
+              {item.name}
+            </option>
+          ))}
+        </select>
+      )}
+      <div class="nav-links">
+        {LINKS.map((link) => (
+          <a key={link.view} href={toView(link.view)} aria-current={current(view === link.view)}>
+            {link.label}
+          </a>
+        ))}
+      </div>
+      <div class="nav-more">
+        <h2 class="nav-heading" id="boards-heading">
+          Boards
+        </h2>
+        <ul class="nav-boards" aria-labelledby="boards-heading">
+          {boards.value?.map((board) => (
+            <li key={board.id}>
+              <a href={toBoard(board.id)} aria-current={current(view === "board" && board_id === board.id)} dir="auto">
+                {board.name}
+              </a>
+            </li>
+          ))}
+          {isAdmin.value && (
+            <li>
+              <a class="muted" href={toView("start")} aria-current={current(view === "start")}>
+                New board
+              </a>
+            </li>
+          )}
+        </ul>
+        <div class="nav-foot">
+          <button type="button" class="plain" onClick={nextTheme} title="Light, dark or as the system">
+            Theme: {theme.value}
+          </button>
+          <button type="button" class="plain" onClick={() => (isHelpOpen.value = true)}>
+            Keyboard <kbd>?</kbd>
+          </button>
+          <a href="/docs">API reference</a>
+          <button type="button" class="plain" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
+      </div>
+    </nav>
+  );
+}

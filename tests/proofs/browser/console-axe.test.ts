@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
+import { type Browser, openBrowser, type Page } from "./chromium.ts";
+import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const SCHEMES = ["light", "dark"];
+const WIDTHS = [1280, 390];
+
+let browser: Browser;
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService(dataFolder(), await freePort());
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await cleanUpPrograms();
+});
+
+/** What axe finds on the page as it is, as text. */
+async function findings(page: Page, what: string): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`,
+  )) as string[];
+  return found.map((text) => `${what}: ${text}`);
+}
+
+/** Runs a check in light and in dark, on a desktop and on a phone. */
+async function inEveryLook(page: Page, check: (look: string) => Promise<void>): Promise<void> {
+  for (const scheme of SCHEMES)
+    for (const width of WIDTHS) {
+      await page.emulateMediaFeatures([
+        { name: "prefers-color-scheme", value: scheme },
+        { name: "prefers-reduced-motion", value: "reduce" },
+      ]);
+      await page.setViewport({ width, height: 800 });
+      await check(`${scheme} ${width}`);
+    }
+}
+
+/** A board with something to see in every view. */
+async function fill() {
+  const { api } = service;
+  const { id: board_id } = await makeBoard(api, "Decisions", { require_approval_for_done: true });
+  const params = { path: { board_id } };
+  const agent = await api.post("/api/v1/agents", { body: { name: "Milo", board_id } });
+  const { id: first } = await makeTask(api, board_id, "Comes first", { assigned_agent_id: agent.id });
+  const { id: task_id } = await makeTask(api, board_id, "Seen by axe", {
+    priority: "high",
+    due_at: "2030-01-01T00:00:00Z",
+    description: "Text",
+    depends_on_task_ids: [first],
+  });
+  await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", {
+    params: { path: { board_id, task_id } },
+    body: { content: "Looks good" },
+  });
+  await api.post("/api/v1/boards/{board_id}/approvals", {
+    params,
+    body: { action_type: "refund.pay", task_id, description: "Asked by the customer" },
+  });
+  await api.post("/api/v1/boards/{board_id}/webhooks", { params, body: { description: "Read the orders" } });
+  return { board_id, task_id };
+}
+
+test("no view has a finding of axe, in light and in dark, on a desktop and on a phone", async () => {
+  const { board_id, task_id } = await fill();
+  const view = await openConsole(await browser.createBrowserContext(), service.link);
+  const views: [fragment: string, selector: string, text: string][] = [
+    ["needs-you", "main", "refund.pay"],
+    ["activity", ".feed", "Seen by axe"],
+    ["agents", ".rows", "Milo"],
+    ["webhooks", ".rows", "Read the orders"],
+    ["start", "h1", "Begin with a board"],
+    [`boards/${board_id}`, "h1", "Decisions"],
+    [`boards/${board_id}/tasks/${task_id}`, ".story .comments", "Looks good"],
+  ];
+  const found: string[] = [];
+  await inEveryLook(view.page, async (look) => {
+    for (const [fragment, selector, text] of views) {
+      await view.go(`#/${fragment}`);
+      await view.sees(selector, text);
+      await vi.waitFor(async () => expect(await view.count(".loading")).toBe(0), WAIT);
+      found.push(...(await findings(view.page, `${fragment} ${look}`)));
+    }
+  });
+  expect(found).toEqual([]);
+  expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+test("the dialogs have no finding of axe", async () => {
+  const { page, ...view } = await openConsole(await browser.createBrowserContext(), service.link);
+  const found: string[] = [];
+  await view.sees("h1", "Decisions");
+  await inEveryLook(page, async (look) => {
+    for (const [key, title] of [
+      ["?", "Keyboard"],
+      ["c", "New task"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await view.sees("dialog", title);
+      found.push(...(await findings(page, `${title} ${look}`)));
+      await page.keyboard.press("Escape");
+      await vi.waitFor(async () => expect(await view.count("dialog")).toBe(0), WAIT);
+    }
+  });
+  expect(found).toEqual([]);
+});
+
+test("the page to sign in has no finding of axe, also after a refusal", async () => {
+  const { page, ...view } = await openConsole(await browser.createBrowserContext(), `${service.url}/`);
+  const found: string[] = [];
+  await inEveryLook(page, async (look) => {
+    await page.reload();
+    await view.sees("form", "Token");
+    found.push(...(await findings(page, `sign in ${look}`)));
+    await page.locator('input[type="password"]').fill("wrong");
+    await view.click("Sign in");
+    await view.sees('[role="alert"]', "The service does not accept this token.");
+    found.push(...(await findings(page, `refused ${look}`)));
+  });
+  expect(found).toEqual([]);
+  expect([view.errors, view.outside]).toEqual([[], []]);
+});
