@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
-import { preparedQuery } from "./db/statement-cache.ts";
+import { preparedQuery } from "./db/prepared.ts";
 import { rowsOf } from "./db/database.ts";
 import { boardAccessDenied, notFound } from "./errors.ts";
 import { organization_members } from "./organization/organization.sql.ts";

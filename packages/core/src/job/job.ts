@@ -4,6 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
 import { errorText } from "../log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
+import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
@@ -45,13 +46,13 @@ export async function enqueue<K extends JobKind>(
   options: EnqueueOptions,
 ): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
-  await insertJob(ctx, kind, payload, options);
+  await runWrite(ctx, insertJob(ctx, kind, payload, options));
 }
 
 /** Enqueues several jobs in one statement. Within a lane they run in this order. */
 export async function enqueueAll(ctx: Context, new_jobs: readonly NewJob[]): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error("enqueueAll outside a transaction");
-  if (new_jobs.length > 0) await insertJobs(ctx, new_jobs);
+  if (new_jobs.length > 0) await runWrite(ctx, insertJobs(ctx, new_jobs));
 }
 
 /** A job that is not stored yet. */
@@ -66,16 +67,37 @@ export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: Job
   insertJobs(ctx, [{ kind, payload, options }]);
 
 /**
- * Builds the insert of several jobs, to be awaited or run in a batch. Within a lane they run in this order. Building it
- * already adds their wake-ups to `ctx.pendingWakeups`.
+ * The insert of several jobs, for `runWrite` or `runBatch`. Within a lane they run in this order. Building it already adds
+ * their wake-ups to `ctx.pendingWakeups`.
  */
-export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]) =>
-  ctx.db
-    .insert(jobs)
-    .values(new_jobs.map((job) => toJobRow(ctx, job)))
-    .onConflictDoNothing();
+export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
+  insertRows(new_jobs.map((job) => toJobRow(ctx, job)));
 
-function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
+const insertRows = prepareRowsInsert(
+  "jobs",
+  jobs,
+  [
+    "id",
+    "kind",
+    "payload",
+    "lane",
+    "organization_id",
+    "gateway_id",
+    "subscription_id",
+    "dedupe_key",
+    "secret_sealed",
+    "run_at",
+    "trace_id",
+    "max_attempts",
+  ],
+  {
+    types: { secret_sealed: "text" },
+    expressions: { secret_sealed: sql`decode(given.secret_sealed, 'base64')` },
+    onConflict: sql`on conflict do nothing`,
+  },
+);
+
+function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
   const { id = crypto.randomUUID() } = options;
   addPendingWakeup(ctx.pendingWakeups, { id, lane: options.lane ?? null });
   return {
@@ -87,12 +109,14 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs
     gateway_id: options.gateway_id ?? null,
     subscription_id: options.subscription_id ?? null,
     dedupe_key: options.dedupe_key ?? null,
-    secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
+    secret_sealed: options.secret === undefined ? null : toBase64(seal(ctx.settings.encryption_key, options.secret)),
     run_at: options.run_at ?? ctx.now(),
     trace_id: ctx.trace_id,
     max_attempts: RETRY_POLICIES[kind].attempts,
   };
 }
+
+const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
 /** Sets the secret of a gateway's queued and running jobs of a kind, because the gateway's row is about to be deleted. */
 export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {

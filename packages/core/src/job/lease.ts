@@ -3,7 +3,7 @@ import { and, eq, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";

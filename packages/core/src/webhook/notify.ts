@@ -14,6 +14,7 @@ import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+import { runWrite } from "../db/prepared-write.ts";
 
 type Notification = JobPayloads["webhook.notify"];
 
@@ -29,7 +30,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const result = { agent_id: target.id };
     // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
     if (found.gateway.kind === "pull")
-      return { result, write: async (ctx) => void (await insertInboxMessages(ctx, [toInbox(found, target)])) };
+      return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target)])) };
     if (!target.openclaw_session_id) return { result: { agent_id: null } };
     const { payload, gateway } = found;
     const { payload_id, redelivery } = notification;
@@ -51,7 +52,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const target = await findTarget(ctx, notification);
-    if (target) await insertInboxMessages(ctx, [toInbox(found, target)]);
+    if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target)]));
     await recordEvent(ctx, "webhook.notify_failed", {
       organization_id: found.board.organization_id,
       board_id: found.board.id,
