@@ -1,12 +1,13 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgent } from "../access.ts";
+import { boardFor, preparedBoardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
+import { newestFirst } from "../keyset.ts";
 import { isPaused } from "../memory/paused.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { Board, boardsWithWords, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
+import { Board, boardsWithWords, LARGE_BOARD_FIELDS, selectBoards, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -25,11 +26,9 @@ interface AgentBoardQuery extends PageQuery {
 
 /** The boards that the agent works on, newest first, with their state. */
 export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
-  const { organization_id } = ctx.actor;
-  const matches = query.q === undefined ? undefined : boardsWithWords(organization_id, query.q);
-  const condition = and(boardsOfAgent(ctx.actor), matches);
-  const total = ctx.db.$count(boards, condition);
-  return readShortenedPage(
+  const { q } = query;
+  const { key, values, condition } = preparedBoardsOfAgent(ctx.actor);
+  return readPreparedPage(
     ctx,
     query,
     {
@@ -38,15 +37,15 @@ export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Pr
       order: boardOrder,
       columns: { ...getTableColumns(boards), paused: isPaused },
       large: LARGE_BOARD_FIELDS,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(boards)
-          .where(and(condition, after))
-          .orderBy(...toOrderBy(boardOrder))
-          .limit(limit)
-          .offset(offset),
+      key: q === undefined ? key : null,
+      values,
+      build: ({ after }) => {
+        const where = and(condition(), q === undefined ? undefined : boardsWithWords(values.organization_id, q));
+        return {
+          total: ctx.db.$count(boards, where),
+          select: (columns) => selectBoards(ctx.db, columns, and(where, after), boardOrder),
+        };
+      },
     },
     ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
   );

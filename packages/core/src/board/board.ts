@@ -1,18 +1,19 @@
-import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards } from "../access.ts";
+import { type BoardRow, boardFor, preparedReadableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import { type Context, type Db, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
 import { ensurePullGateway } from "../gateway/pull.ts";
 import { grantBoardAccess } from "../organization/member.ts";
 import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
-import { largeObject, largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import { largeObject, largeText, type PageColumns, truncatable } from "../large-fields.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { matchesWords } from "../text-search.ts";
 import {
   TextOrNull,
@@ -158,15 +159,11 @@ const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) =>
 
 /** The boards that the caller may read, by name. A filter without matches gives an empty page. */
 export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
-  const { organization_id } = ctx.actor.active;
-  const condition = and(
-    readableBoards(ctx.actor),
-    query.q === undefined ? undefined : boardsWithWords(organization_id, query.q),
-    query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
-    query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
-  );
-  const total = ctx.db.$count(boards, condition);
-  return readShortenedPage(
+  const { q, board_group_id = "", gateway_id = "" } = query;
+  const readable = preparedReadableBoards(ctx.actor);
+  const { organization_id } = readable.values;
+  const filters = { board_group_id, gateway_id };
+  return readPreparedPage(
     ctx,
     query,
     {
@@ -175,19 +172,34 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
       order: boardOrder,
       columns: getTableColumns(boards),
       large: LARGE_BOARD_FIELDS,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(boards)
-          .where(and(condition, after))
-          .orderBy(...toOrderBy(boardOrder))
-          .limit(limit)
-          .offset(offset),
+      key: q === undefined ? `${readable.key}/${board_group_id !== ""}/${gateway_id !== ""}` : null,
+      values: { ...readable.values, ...filters },
+      build: ({ after }) => {
+        const condition = and(
+          readable.condition(),
+          q === undefined ? undefined : boardsWithWords(organization_id, q),
+          board_group_id ? eq(boards.board_group_id, sql.placeholder("board_group_id")) : undefined,
+          gateway_id ? eq(boards.gateway_id, sql.placeholder("gateway_id")) : undefined,
+        );
+        return {
+          total: ctx.db.$count(boards, condition),
+          select: (columns) => selectBoards(ctx.db, columns, and(condition, after), boardOrder),
+        };
+      },
     },
     toBoard,
   );
 }
+
+/** A page of boards, with the placeholders `limit` and `offset`. */
+export const selectBoards = (db: Db, columns: PageColumns, where: SQL | undefined, order: SortOrder<never>) =>
+  db
+    .select(columns)
+    .from(boards)
+    .where(where)
+    .orderBy(...toOrderBy(order))
+    .limit(sql.placeholder("limit"))
+    .offset(sql.placeholder("offset"));
 
 export async function getBoard(ctx: Context<User | Agent>, board_id: string): Promise<Board> {
   return toBoard(await boardFor(ctx, board_id, "read"));

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, type SQLWrapper, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, type Placeholder, type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
@@ -13,7 +13,8 @@ import { readBoardAgents } from "../notification/board-agents.ts";
 import { insertNotifications } from "../notification/notification.ts";
 import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
 import { needsRenewal, renewalByComment } from "./lease.ts";
@@ -59,7 +60,7 @@ export const CreateComment = z
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
-const commentCondition = (board_id: string, task_id: string) =>
+const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
     eq(activity_events.task_id, task_id),
     eq(activity_events.board_id, board_id),
@@ -81,9 +82,7 @@ export async function listComments(
   query: PageQuery,
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
-  const where = commentCondition(board.id, task_id);
-  const total = ctx.db.$count(activity_events, where);
-  const page = await readShortenedPage(
+  const page = await readPreparedPage(
     ctx,
     query,
     {
@@ -92,15 +91,22 @@ export async function listComments(
       order: commentOrder,
       columns: getTableColumns(activity_events),
       large: LARGE_COMMENT_FIELDS,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(activity_events)
-          .where(and(where, after))
-          .orderBy(...toOrderBy(commentOrder))
-          .limit(limit)
-          .offset(offset),
+      key: "",
+      values: { board_id: board.id, task_id },
+      build: ({ after }) => {
+        const where = commentCondition(sql.placeholder("board_id"), sql.placeholder("task_id"));
+        return {
+          total: ctx.db.$count(activity_events, where),
+          select: (columns) =>
+            ctx.db
+              .select(columns)
+              .from(activity_events)
+              .where(and(where, after))
+              .orderBy(...toOrderBy(commentOrder))
+              .limit(sql.placeholder("limit"))
+              .offset(sql.placeholder("offset")),
+        };
+      },
     },
     toComment,
   );

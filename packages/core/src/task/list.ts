@@ -3,8 +3,9 @@ import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { toOrderBy } from "../keyset.ts";
-import { type Page, type PageQuery, pageQuery, readShortenedPage } from "../page.ts";
+import { type SortOrder, toOrderBy } from "../keyset.ts";
+import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { matchesWords, SearchText } from "../text-search.ts";
 import { Id, QueryBoolean } from "../wire.ts";
@@ -41,27 +42,12 @@ export const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tas
 /** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
-  const { status, assigned_agent_id, unassigned, q, sort = "-created_at" } = query;
+  const { assigned_agent_id, unassigned = false, q, sort = "-created_at" } = query;
+  const statuses = query.status === undefined ? [] : [...new Set(toStatuses(query.status))].toSorted();
+  const isAssigned = assigned_agent_id !== undefined;
   const order = TASK_ORDERS[sort];
-  const orderBy = toOrderBy(order);
-  const where = and(
-    eq(tasks.board_id, board.id),
-    status === undefined ? undefined : statusCondition(toStatuses(status)),
-    assigned_agent_id === undefined ? undefined : eq(tasks.assigned_agent_id, assigned_agent_id),
-    unassigned ? isNull(tasks.assigned_agent_id) : undefined,
-    q === undefined ? undefined : matchesWords(searchedTasks, [board.id], q),
-  );
-  const keys = sql.join(
-    order.map(({ by }) => sql`${by}`),
-    sql`, `,
-  );
-  // The offset is applied to an index-only query; the expensive columns are then read for the page alone.
-  const startsAt = (offset: number) => {
-    const start = sql`select ${keys} from ${tasks} where ${where} order by ${sql.join(orderBy, sql`, `)} limit 1 offset ${offset}`;
-    return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
-  };
-  const total = ctx.db.$count(tasks, where);
-  return readShortenedPage(
+  const shape = [sort, statuses.join("+"), isAssigned, unassigned, query.limit];
+  return readPreparedPage(
     ctx,
     query,
     {
@@ -70,17 +56,40 @@ export async function listTasks(ctx: CallerContext, board_id: string, query: Tas
       order,
       columns: taskColumns,
       large: LARGE_TASK_FIELDS,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(tasks)
-          .where(and(where, offset === 0 ? after : startsAt(offset)))
-          .orderBy(...orderBy)
-          .limit(inlineLimit(limit)),
+      key: q === undefined ? shape.join() : null,
+      values: { board_id: board.id, assigned_agent_id },
+      build: ({ after, limit, from_start }) => {
+        const where = and(
+          eq(tasks.board_id, sql.placeholder("board_id")),
+          statuses.length === 0 ? undefined : statusCondition(statuses),
+          isAssigned ? eq(tasks.assigned_agent_id, sql.placeholder("assigned_agent_id")) : undefined,
+          unassigned ? isNull(tasks.assigned_agent_id) : undefined,
+          q === undefined ? undefined : matchesWords(searchedTasks, [board.id], q),
+        );
+        return {
+          total: ctx.db.$count(tasks, where),
+          select: (columns) =>
+            ctx.db
+              .select(columns)
+              .from(tasks)
+              .where(and(where, from_start ? after : startsAtOffset(order, where)))
+              .orderBy(...toOrderBy(order))
+              .limit(inlineLimit(limit)),
+        };
+      },
     },
     toTask,
   );
+}
+
+/** The offset is applied to an index-only query; the expensive columns are then read for the page alone. */
+function startsAtOffset(order: SortOrder<never>, where: SQL | undefined): SQL {
+  const keys = sql.join(
+    order.map(({ by }) => sql`${by}`),
+    sql`, `,
+  );
+  const start = sql`select ${keys} from ${tasks} where ${where} order by ${sql.join(toOrderBy(order), sql`, `)} limit 1 offset ${sql.placeholder("offset")}`;
+  return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
 }
 
 export async function getTask(
