@@ -5,7 +5,7 @@ import type { Context, Db } from "../context.ts";
 import { organizations, users } from "../organization/organization.sql.ts";
 import { tasks } from "../task/task.sql.ts";
 import { activity_events } from "./activity.sql.ts";
-import { preparedQuery } from "../db/prepared.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
 import type { EventFields, EventType, NewActivityEvent } from "./event-type.ts";
 
@@ -14,11 +14,7 @@ export type EventRow = typeof activity_events.$inferSelect;
 const EVENT_COLUMNS = ["event_type", "organization_id", "message", "board_id", "task_id", "agent_id", "user_id", "tags"] as const;
 
 /** The insert of one event, for a prepared query whose values are `eventValues`. */
-export const insertEventRow = (db: Db) =>
-  db
-    .insert(activity_events)
-    .values(Object.fromEntries(EVENT_COLUMNS.map((name) => [name, sql.placeholder(name)])) as never)
-    .returning();
+export const insertEventRow = (db: Db) => db.insert(activity_events).values(placeholders(EVENT_COLUMNS)).returning();
 
 export const eventValues = (event: NewActivityEvent) => ({ ...NO_REFERENCES, ...event });
 const NO_REFERENCES = { board_id: null, task_id: null, agent_id: null, user_id: null, tags: null };

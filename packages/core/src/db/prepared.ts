@@ -112,5 +112,6 @@ function valueOf(values: Values, { name }: Placeholder): unknown {
   return value;
 }
 
-/** A placeholder with a type that PostgreSQL cannot infer. */
-export const placeholder = (name: string, type: string): SQL => sql`${sql.placeholder(name)}::${sql.raw(type)}`;
+/** Placeholders as the values of columns. Drizzle takes them in every write, although the type of an update does not. */
+export const placeholders = <Name extends string>(names: readonly Name[]): Record<Name, never> =>
+  Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as Record<Name, never>;

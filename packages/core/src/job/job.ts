@@ -4,6 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
 import { errorText } from "../log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
@@ -187,20 +188,19 @@ export async function relayAll(
  */
 export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
   const now = ctx.now();
-  const take = sql`
-    update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
-    where id in (
-      select id from ${jobs}
-      where status in ('queued', 'running')
-        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString()}::timestamptz)
-        and ${dueAt} <= ${new Date(now.getTime() + MAX_DELAY_MS).toISOString()}::timestamptz
-        and ${scope.everything ? isLaneHead : inScope(scope)}
-      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
-    returning id, kind, organization_id, subscription_id,
-      greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`;
+  const ids = [...scope.ids];
+  const values = {
+    now: now.toISOString(),
+    lost_before: new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString(),
+    due_until: new Date(now.getTime() + MAX_DELAY_MS).toISOString(),
+    id: ids[0] ?? null,
+    ids,
+    lanes: [...scope.lanes],
+  };
+  const take = takeUnsent(ctx.db, toRelayScope(scope));
   // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
   const result = await undoIfLost(
-    () => ctx.db.execute(take),
+    () => take.execute(values),
     () => markUnsent(ctx, eq(jobs.sent_at, now)),
   );
   const rows = rowsOf<Omit<WakeUp, "queue" | "subscription_id"> & { kind: string; subscription_id: string | null }>(result);
@@ -225,14 +225,36 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
   return wakeUps.length - failed.length;
 }
 
-/** The jobs of the scope: those with the given ids, and the head of each lane. */
-const inScope = ({ ids, lanes }: PendingWakeups) =>
-  ids.size === 1 && lanes.size === 0
-    ? sql`id = ${[...ids][0]}`
-    : sql`id in (
-  select unnest(${sql.param([...ids])}::uuid[])
-  union all
-  select ${laneHead(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
+type RelayScope = "everything" | "one job" | "listed";
+
+const toRelayScope = ({ everything, ids, lanes }: PendingWakeups): RelayScope =>
+  everything ? "everything" : ids.size === 1 && lanes.size === 0 ? "one job" : "listed";
+
+const inScope: Record<RelayScope, SQL> = {
+  everything: isLaneHead,
+  "one job": sql`id = ${sql.placeholder("id")}`,
+  /** The jobs with the given ids, and the head of each lane. */
+  listed: sql`id in (
+    select unnest(${sql.placeholder("ids")}::uuid[])
+    union all
+    select ${laneHead(sql`wanted.lane`)} from unnest(${sql.placeholder("lanes")}::text[]) as wanted(lane))`,
+};
+
+const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
+
+const takeUnsent = preparedQuery(
+  (_db, scope: RelayScope) => sql`
+    update ${jobs} set sent_at = ${timeOf("now")}
+    where id in (
+      select id from ${jobs}
+      where status in ('queued', 'running')
+        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
+        and ${dueAt} <= ${timeOf("due_until")}
+        and ${inScope[scope]}
+      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
+    returning id, kind, organization_id, subscription_id,
+      greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
+);
 
 /** Clears `sent_at` of the matching queued and running jobs, so that the next relay sends them a new wake-up. */
 export async function markUnsent(ctx: Context, which: SQL): Promise<void> {

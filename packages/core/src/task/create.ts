@@ -3,7 +3,7 @@ import { type BoardRow, boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { actingValue, preparedActor } from "../db/acting-as.ts";
-import { preparedQuery } from "../db/prepared.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";
 import { assignTags, findMissingTagIds } from "../tag/assignment.ts";
@@ -93,11 +93,6 @@ const TASK_COLUMNS = [
 const insertTask = preparedQuery((db, ...times: (typeof TASK_TIMES)[number][]) =>
   db
     .insert(tasks)
-    .values(
-      Object.fromEntries([
-        ...TASK_COLUMNS.map((name) => [name, sql.placeholder(name)] as const),
-        ...times.map((name) => [name, sql`now()`] as const),
-      ]) as never,
-    )
+    .values({ ...placeholders(TASK_COLUMNS), ...Object.fromEntries(times.map((name) => [name, sql`now()`])) })
     .returning({ ...getTableColumns(tasks), acting: preparedActor }),
 );

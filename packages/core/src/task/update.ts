@@ -3,7 +3,7 @@ import { type BoardRow, boardFor } from "../access.ts";
 import { type Agent, agentIdOf } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type CallerContext, type Context, isInTransaction } from "../context.ts";
-import { preparedQuery } from "../db/prepared.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { findMissingTagIds, replaceTags } from "../tag/assignment.ts";
@@ -201,12 +201,11 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
   // The current time, not the transaction's start: an approval decided while this transaction waited for the lock is older.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)
-    .set({ ...values, ...left_done_at, updated_at: is_changed ? sql`now()` : sql`${tasks.updated_at}` })
+    .set({ ...placeholders(names), ...left_done_at, updated_at: is_changed ? sql`now()` : sql`${tasks.updated_at}` })
     .where(isTask)
     .returning(taskColumns);
 });
