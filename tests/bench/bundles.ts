@@ -10,7 +10,8 @@ import { promisify } from "node:util";
 import { groups } from "@board/functions/manifest";
 import { type Bundle, bundleFunctions } from "../support/bundle.ts";
 
-const RUNS = 15;
+/** Processes per function; the first argument sets another number. */
+const RUNS = Number(process.argv[2] ?? 15);
 const BUDGET_MS = 50;
 const ENV = {
   AWS_LAMBDA_FUNCTION_NAME: "bench",

@@ -88,6 +88,26 @@ test("a run and requests for the same agents at once leave each agent with the t
   for (const agent of all) expect(await works(tokenOnHost(agent)!)).toBe(true);
 });
 
+test("a sync that waits for an agent does not hold the agents that are done, for which others may wait", async () => {
+  const { sync, lead, worker, home } = await start();
+  await sync("", ASYNC);
+  for (const { id } of await queued("sync.start")) await deliver(world.context(), id);
+  const jobOf = async ({ entry_id }: SyncAgent) =>
+    (await queued("sync.agent")).find(({ lane }) => lane === `${home.gateway_id}/${entry_id}`)!.id;
+  const [held, other] = [await jobOf(worker), await jobOf(lead)];
+  expect(await claimJobs(world.context(), [held])).toEqual([held]);
+  const answer = sync();
+  const started = () => world.db.$count(jobs, and(eq(jobs.lane, `${home.gateway_id}/${lead.entry_id}`), eq(jobs.attempts, 1)));
+  await expect.poll(started, { timeout: 15_000 }).toBe(1);
+  const isDone = async () => {
+    await deliver(world.context(), other);
+    return !(await queued("sync.agent")).some(({ id }) => id === other);
+  };
+  await expect.poll(isDone, { timeout: 15_000 }).toBe(true);
+  await world.db.update(jobs).set({ status: "queued", lease_until: null }).where(eq(jobs.id, held));
+  expect((await answer).body).toMatchObject({ total_synced: 3, errors: [] });
+});
+
 test("agents that are removed during a sync do not stop it and are not created again", async () => {
   const { sync, all, fake, home, run } = await start(10);
   fake.faults.delays_ms = { "agents.files.set": 30 };
@@ -123,6 +143,27 @@ test("several workers that claim the same jobs share them, one of a lane at a ti
   while ((await claimJobs(world.context(), ids)).length > 0);
   const running = (await world.db.select().from(jobs)).filter(({ status }) => status === "running");
   expect([running.length, new Set(running.map(({ lane }) => lane)).size]).toEqual([20, 20]);
+});
+
+test("workers that claim jobs of the same lanes in different orders do not deadlock", async () => {
+  const organization_id = (await start()).home.organization_id;
+  const values = { kind: "notice", payload: {}, organization_id, run_at: world.now(), max_attempts: 1 };
+  for (let round = 0; round < 10; round++) {
+    const lists = await Promise.all(
+      Array.from({ length: 8 }, async (_, worker) => {
+        const step = worker % 2 === 0 ? 7 : 1;
+        const lanes = Array.from({ length: 20 }, (_, n) => `round ${round} lane ${(n * step + worker) % 20}`);
+        const made = await world.db
+          .insert(jobs)
+          .values(lanes.map((lane) => ({ ...values, lane })))
+          .returning({ id: jobs.id });
+        return made.map(({ id }) => id);
+      }),
+    );
+    const taken = (await Promise.all(lists.map((ids) => claimJobs(world.context(), ids)))).flat();
+    expect(taken.length).toBeGreaterThan(0);
+    expect(taken.length).toBeLessThanOrEqual(20);
+  }
 });
 
 test("several schedule runs at once sync a gateway that is due only once", async () => {

@@ -143,7 +143,8 @@ interface CountedRow<Row> {
   total: number;
 }
 
-type Total = SQL<number> & PromiseLike<number>;
+/** The total of a list, by itself or as a column of its page. `column` is for a page that has counted already. */
+export type Total = SQL<number> & PromiseLike<number> & { column?: SQL<number> };
 
 /** What a page by cursor selects instead of the total, which would cost as much as reading the whole list. */
 export const NOT_COUNTED = sql<number>`-1`.mapWith(Number);
@@ -160,7 +161,7 @@ export async function readPage<Keys, Row extends Keys, T>(
   rows: (window: PageWindow & { total: SQL<number> }) => PromiseLike<CountedRow<Row>[]>,
   toItem: (row: Row) => T,
 ): Promise<Page<T>> {
-  const selected = query.cursor === undefined ? total : NOT_COUNTED;
+  const selected = query.cursor === undefined ? (total.column ?? total) : NOT_COUNTED;
   const page = await rows({ ...toWindow(ctx, query, list), total: selected });
   return toPage(ctx, query, list, {
     rows: page.map(({ item }) => item),

@@ -32,8 +32,8 @@ interface PageOf {
 }
 
 interface PreparedPage<F extends Columns> extends Omit<ShortenedPage<F>, "total" | "select"> {
-  /** Names the text of the query among those of the list; null when values are written into it. */
-  key: string | null;
+  /** Names the text of the query among those of the list. */
+  key: string;
   values: Values;
   /** The query with placeholders for `values`. It is kept for other requests. */
   build: (window: Window) => PageOf;
@@ -62,11 +62,8 @@ export async function readPreparedPage<F extends Columns, T extends object>(
   const page = toBuiltPage(list as unknown as PreparedPage<Columns>, { isByCursor, position, limit, offset });
   const values = { ...list.values, ...toValues(position), limit, offset };
   const run: RunSelect = (key, build) => {
-    const isKept = key !== null && list.key !== null;
-    return (isKept ? page.statements.get(key, build) : createStatement<Record<string, unknown>[]>(build())).execute(
-      ctx.db,
-      values,
-    );
+    const statement = key === null ? createStatement<Record<string, unknown>[]>(build()) : page.statements.get(key, build);
+    return statement.execute(ctx.db, values);
   };
   const large = { fields: page.fields, large: list.large as LargeFields, max_rows: query.limit, run };
   const rows = (await readShortened(ctx, large, page.select)) as unknown as Row[];
@@ -88,7 +85,7 @@ interface PageShape {
 function toBuiltPage(list: PreparedPage<Columns>, { isByCursor, position, limit, offset }: PageShape): BuiltPage {
   const from_start = offset === 0;
   const key = `${list.name}/${list.key}/${isByCursor}/${position !== null}/${from_start}`;
-  const existing = list.key === null ? undefined : builtPages.get(key);
+  const existing = builtPages.get(key);
   if (existing) return existing;
   const after = position
     ? isAfterPosition(
@@ -100,7 +97,7 @@ function toBuiltPage(list: PreparedPage<Columns>, { isByCursor, position, limit,
   const fields = { ...list.columns, total: isByCursor ? NOT_COUNTED : page.total };
   const built = { ...page, fields, statements: createStatementCache<Record<string, unknown>[]>() };
   if (builtPages.size >= MAX_PAGES) builtPages.clear();
-  if (list.key !== null) builtPages.set(key, built);
+  builtPages.set(key, built);
   return built;
 }
 

@@ -17,19 +17,29 @@ export const SearchText = z
   .optional()
   .describe("Only items in which each of these words begins a word, in any case.");
 
+/** A table that has an index of `vector`. */
+interface SearchedTable {
+  table: PgTable;
+  id: AnyColumn;
+  vector: SQL;
+}
+
+/** A search for rows that belong to one of the owners and have a word that begins with each word of `text`. */
+export interface Search extends SearchedTable {
+  owners: readonly string[];
+  text: string;
+}
+
 /**
- * Condition for rows that belong to one of the owners and have a word that begins with each word of `text`. The subquery is
- * planned by itself, because only the index finds words quickly: testing row by row would read every text.
+ * A subquery of the rows that a search finds. It is planned by itself (`offset 0`) and without knowledge of the words, which
+ * are a subquery: for common words PostgreSQL would read the whole table, and compute the words of each row again.
  */
-export function matchesWords(
-  { table, id, vector }: { table: PgTable; id: AnyColumn; vector: SQL },
-  owners: readonly string[],
-  text: string,
-): SQL {
+export function rowsWithWords({ table, vector, owners, text }: Search): SQL {
   const words = toWords(text);
-  if (words.length === 0 || owners.length === 0) return sql`false`;
   const query = words.map((word) => `(${owners.map((owner) => `'${owner}/${word}':*`).join(" | ")})`).join(" & ");
-  return sql`${id} in (select ${id} from ${table} where ${vector} @@ lower(${query}::text)::tsquery offset 0)`;
+  const hasWords =
+    words.length === 0 || owners.length === 0 ? sql`false` : sql`${vector} @@ (select lower(${query}::text)::tsquery)`;
+  return sql`(select * from ${table} where ${hasWords} offset 0)`;
 }
 
 /** The words contain nothing that a tsquery gives a meaning to. */

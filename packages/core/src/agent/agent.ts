@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoards } from "../access.ts";
 import type { Admin, Lead } from "../actor.ts";
@@ -13,7 +13,7 @@ import { requireUsableGateway } from "../gateway/target.ts";
 import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { matchesWords } from "../text-search.ts";
+import { readSearchPage } from "../search-page.ts";
 import { TextOrNull, Id, Instant, Integer, JsonObject, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
 import { AgentStatus } from "./agent-status.ts";
 import { agents, agentWords } from "./agent.sql.ts";
@@ -181,6 +181,7 @@ const leadTaken = () => new DomainError("conflict", "Board already has a lead ag
 
 /** The order of all lists of agents. */
 export const agentOrder = newestFirst(agents);
+export const agentList = { order: agentOrder, columns: getTableColumns(agents), large: LARGE_AGENT_FIELDS };
 
 /** Agents of readable boards and main agents of the organization's gateways, newest first. */
 export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promise<Page<AgentRead>> {
@@ -192,19 +193,20 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
   const ofGateway = query.gateway_id
     ? or(eq(boards.gateway_id, query.gateway_id), and(isNull(agents.board_id), eq(agents.gateway_id, query.gateway_id)))
     : undefined;
-  const matches = query.q === undefined ? undefined : agentsWithWords(await listGatewayIds(ctx), query.q);
-  const where = and(visible, ofBoard, ofGateway, matches);
-  const from = sql`${agents} join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
-  const total = ctx.db.$count(from, where);
+  const where = and(visible, ofBoard, ofGateway);
+  const joins = sql`join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
+  const list = { name: "agents", owner: organization_id, ...agentList };
+  const toItem = (row: AgentRow) => toAgent(row, ctx.now());
+  if (query.q !== undefined) {
+    const search = { ...searchedAgents, owners: await listGatewayIds(ctx), text: query.q };
+    return readSearchPage(ctx, query, { ...list, joins, where, search }, toItem);
+  }
+  const total = ctx.db.$count(sql`${agents} ${joins}`, where);
   return readShortenedPage(
     ctx,
     query,
     {
-      name: "agents",
-      owner: organization_id,
-      order: agentOrder,
-      columns: getTableColumns(agents),
-      large: LARGE_AGENT_FIELDS,
+      ...list,
       total,
       select: (columns, { after, limit, offset }) =>
         ctx.db
@@ -217,12 +219,11 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
           .limit(limit)
           .offset(offset),
     },
-    (row) => toAgent(row, ctx.now()),
+    toItem,
   );
 }
 
-export const agentsWithWords = (gateway_ids: readonly string[], text: string): SQL =>
-  matchesWords({ table: agents, id: agents.id, vector: agentWords(agents) }, gateway_ids, text);
+export const searchedAgents = { table: agents, id: agents.id, vector: agentWords(agents) };
 
 async function listGatewayIds(ctx: Context<Admin>): Promise<string[]> {
   const { organization_id } = ctx.actor.active;

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, or, sql } from "drizzle-orm";
+import { and, eq, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent } from "../access.ts";
 import type { Agent as AgentActor } from "../actor.ts";
@@ -9,15 +9,16 @@ import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../errors.ts";
 import { toOrderBy } from "../keyset.ts";
 import { type Page, readShortenedPage } from "../page.ts";
+import { readSearchPage } from "../search-page.ts";
 import { Id } from "../wire.ts";
 import {
+  agentList,
   agentOrder,
-  agentsWithWords,
   type AgentQuery,
   type AgentRead,
   type AgentRow,
   agentShape,
-  LARGE_AGENT_FIELDS,
+  searchedAgents,
   toAgent,
 } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
@@ -40,18 +41,20 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
   const where = and(
     or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
     query.board_id ? eq(agents.board_id, query.board_id) : undefined,
-    query.q === undefined ? undefined : agentsWithWords([ctx.actor.gateway_id], query.q),
   );
-  const total = ctx.db.$count(sql`${agents} left join ${boards} on ${boards}.id = ${agents}.board_id`, where);
+  const joins = sql`left join ${boards} on ${boards}.id = ${agents}.board_id`;
+  const list = { name: "peer agents", owner: ctx.actor.agent_id, ...agentList };
+  const toItem = (row: AgentRow) => toAgent(row, ctx.now());
+  if (query.q !== undefined) {
+    const search = { ...searchedAgents, owners: [ctx.actor.gateway_id], text: query.q };
+    return readSearchPage(ctx, query, { ...list, joins, where, search }, toItem);
+  }
+  const total = ctx.db.$count(sql`${agents} ${joins}`, where);
   return readShortenedPage(
     ctx,
     query,
     {
-      name: "peer agents",
-      owner: ctx.actor.agent_id,
-      order: agentOrder,
-      columns: getTableColumns(agents),
-      large: LARGE_AGENT_FIELDS,
+      ...list,
       total,
       select: (columns, { after, limit, offset }) =>
         ctx.db
@@ -63,7 +66,7 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
           .limit(limit)
           .offset(offset),
     },
-    (row) => toAgent(row, ctx.now()),
+    toItem,
   );
 }
 

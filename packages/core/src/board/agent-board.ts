@@ -1,13 +1,14 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, preparedBoardsOfAgent } from "../access.ts";
+import { type BoardRow, boardFor, boardsOfAgent, preparedBoardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { newestFirst } from "../keyset.ts";
 import { isPaused } from "../memory/paused.ts";
 import type { Page, PageQuery } from "../page.ts";
 import { readPreparedPage } from "../prepared-page.ts";
-import { Board, boardsWithWords, LARGE_BOARD_FIELDS, selectBoards, toBoard } from "./board.ts";
+import { readSearchPage } from "../search-page.ts";
+import { Board, LARGE_BOARD_FIELDS, searchedBoards, selectBoards, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -24,30 +25,32 @@ interface AgentBoardQuery extends PageQuery {
   q?: string | undefined;
 }
 
+const toAgentBoard = ({ paused, ...row }: BoardRow & { paused: boolean }): AgentBoard => ({
+  ...toBoard(row),
+  status: paused ? "paused" : "active",
+});
+
 /** The boards that the agent works on, newest first, with their state. */
 export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
-  const { q } = query;
-  const { key, values, condition } = preparedBoardsOfAgent(ctx.actor);
+  const columns = { ...getTableColumns(boards), paused: isPaused };
+  const list = { name: "boards of an agent", owner: ctx.actor.agent_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
+  if (query.q !== undefined) {
+    const search = { ...searchedBoards, owners: [ctx.actor.organization_id], text: query.q };
+    return readSearchPage(ctx, query, { ...list, where: boardsOfAgent(ctx.actor), search }, toAgentBoard);
+  }
+  const { condition, ...prepared } = preparedBoardsOfAgent(ctx.actor);
   return readPreparedPage(
     ctx,
     query,
     {
-      name: "boards of an agent",
-      owner: ctx.actor.agent_id,
-      order: boardOrder,
-      columns: { ...getTableColumns(boards), paused: isPaused },
-      large: LARGE_BOARD_FIELDS,
-      key: q === undefined ? key : null,
-      values,
-      build: ({ after }) => {
-        const where = and(condition(), q === undefined ? undefined : boardsWithWords(values.organization_id, q));
-        return {
-          total: ctx.db.$count(boards, where),
-          select: (columns) => selectBoards(ctx.db, columns, and(where, after), boardOrder),
-        };
-      },
+      ...list,
+      ...prepared,
+      build: ({ after }) => ({
+        total: ctx.db.$count(boards, condition()),
+        select: (columns) => selectBoards(ctx.db, columns, and(condition(), after), boardOrder),
+      }),
     },
-    ({ paused, ...row }) => ({ ...toBoard(row), status: paused ? "paused" : "active" }),
+    toAgentBoard,
   );
 }
 

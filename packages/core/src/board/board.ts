@@ -1,6 +1,6 @@
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, preparedReadableBoards } from "../access.ts";
+import { type BoardRow, boardFor, preparedReadableBoards, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
@@ -14,7 +14,7 @@ import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.
 import { largeObject, largeText, type PageColumns, truncatable } from "../large-fields.ts";
 import type { Page, PageQuery } from "../page.ts";
 import { readPreparedPage } from "../prepared-page.ts";
-import { matchesWords } from "../text-search.ts";
+import { readSearchPage } from "../search-page.ts";
 import {
   TextOrNull,
   Id,
@@ -152,38 +152,42 @@ export interface BoardQuery extends PageQuery {
   q?: string | undefined;
 }
 
-export const boardsWithWords = (organization_id: string, text: string): SQL =>
-  matchesWords({ table: boards, id: boards.id, vector: boardWords(boards) }, [organization_id], text);
+export const searchedBoards = { table: boards, id: boards.id, vector: boardWords(boards) };
 
 const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) => name), ...newestFirst(boards)];
 
 /** The boards that the caller may read, by name. A filter without matches gives an empty page. */
 export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
-  const { q, board_group_id = "", gateway_id = "" } = query;
-  const readable = preparedReadableBoards(ctx.actor);
-  const { organization_id } = readable.values;
-  const filters = { board_group_id, gateway_id };
+  const { q, board_group_id, gateway_id } = query;
+  const { organization_id } = ctx.actor.active;
+  const columns = getTableColumns(boards);
+  const list = { name: "boards", owner: organization_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
+  const filter = (values: { board_group_id?: string | Placeholder | undefined; gateway_id?: string | Placeholder | undefined }) =>
+    and(
+      values.board_group_id ? eq(boards.board_group_id, values.board_group_id) : undefined,
+      values.gateway_id ? eq(boards.gateway_id, values.gateway_id) : undefined,
+    );
+  if (q !== undefined) {
+    const search = { ...searchedBoards, owners: [organization_id], text: q };
+    return readSearchPage(ctx, query, { ...list, where: and(readableBoards(ctx.actor), filter(query)), search }, toBoard);
+  }
+  const { key, values, condition } = preparedReadableBoards(ctx.actor);
+  const filters = {
+    ...(board_group_id ? { board_group_id: sql.placeholder("board_group_id") } : {}),
+    ...(gateway_id ? { gateway_id: sql.placeholder("gateway_id") } : {}),
+  };
   return readPreparedPage(
     ctx,
     query,
     {
-      name: "boards",
-      owner: organization_id,
-      order: boardOrder,
-      columns: getTableColumns(boards),
-      large: LARGE_BOARD_FIELDS,
-      key: q === undefined ? `${readable.key}/${board_group_id !== ""}/${gateway_id !== ""}` : null,
-      values: { ...readable.values, ...filters },
+      ...list,
+      key: [key, ...Object.keys(filters)].join(),
+      values: { ...values, board_group_id, gateway_id },
       build: ({ after }) => {
-        const condition = and(
-          readable.condition(),
-          q === undefined ? undefined : boardsWithWords(organization_id, q),
-          board_group_id ? eq(boards.board_group_id, sql.placeholder("board_group_id")) : undefined,
-          gateway_id ? eq(boards.gateway_id, sql.placeholder("gateway_id")) : undefined,
-        );
+        const where = and(condition(), filter(filters));
         return {
-          total: ctx.db.$count(boards, condition),
-          select: (columns) => selectBoards(ctx.db, columns, and(condition, after), boardOrder),
+          total: ctx.db.$count(boards, where),
+          select: (columns) => selectBoards(ctx.db, columns, and(where, after), boardOrder),
         };
       },
     },

@@ -25,7 +25,13 @@ class MarkingPool extends pg.Pool {
  */
 export function openPostgres(
   url: string,
-  options: { max?: number; prepare?: boolean; timeouts?: DatabaseTimeouts; log: Log; onQuery?: (query: string) => void },
+  options: {
+    max?: number;
+    prepare?: boolean;
+    timeouts?: DatabaseTimeouts;
+    log: Log;
+    onQuery?: (query: string, values: unknown[]) => void;
+  },
 ): Database {
   const timeouts = options.timeouts ?? NO_SESSION_TIMEOUTS;
   const pool = new MarkingPool({

@@ -48,17 +48,20 @@ export async function createJobs<K extends JobKind>(
 
 /**
  * Claims jobs to run them in this process without the queue: in each lane without a running job, the first due one of the
- * given ids, even when older jobs wait there. A lease is not renewed, because it outlives any request; after a crash,
- * consumers take the jobs over. Returns the claimed ids.
+ * given ids, even when older jobs wait there. Returns the claimed ids: none of several while others of the same gateway are
+ * being claimed. A lease is not renewed, because it outlives any request; after a crash, consumers take the jobs over.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const now = ctx.now();
   const isFree = sql`not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')`;
+  // Two claims that each hold a lane and wait for the other's would deadlock. Lanes are shared within one gateway at most.
+  const owner = sql`(select coalesce(gateway_id, organization_id)::text from ${jobs} where ${eq(jobs.id, ids[0]!)})`;
+  const isOnlyClaim = sql`(select pg_try_advisory_xact_lock(hashtextextended('claims of ' || coalesce(${owner}, ''), 0)))`;
   const first_of_each_lane = ctx.db
     .selectDistinctOn([jobs.lane], { id: jobs.id })
     .from(jobs)
-    .where(and(inArray(jobs.id, [...ids]), isQueued, lte(jobs.run_at, now), isFree))
+    .where(and(inArray(jobs.id, [...ids]), isQueued, lte(jobs.run_at, now), isFree, ids.length > 1 ? isOnlyClaim : undefined))
     .orderBy(asc(jobs.lane), asc(jobs.seq));
   try {
     const claimed = await ctx.db

@@ -6,9 +6,9 @@ import { newestFirst, toOrderBy } from "../keyset.ts";
 import { actingActor } from "../db/acting-as.ts";
 import type { LargeFields } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import { readSearchPage } from "../search-page.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
-import { matchesWords } from "../text-search.ts";
 import { MAX_NAME, QueryBoolean } from "../wire.ts";
 import type { board_group_memory } from "./group-memory.sql.ts";
 import type { board_memory } from "./memory.sql.ts";
@@ -65,19 +65,18 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
     /** The entries of an owner, newest first. */
     list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
       const { is_chat, q } = query;
-      const searched = { table, id: shared.id, vector: words };
-      const matches = q === undefined ? undefined : matchesWords(searched, [owner_id], q);
-      const where = and(eq(owner, owner_id), ofKind(is_chat), matches, condition);
+      const where = and(eq(owner, owner_id), ofKind(is_chat), condition);
+      const list = { name: key, owner: owner_id, order: listOrder, columns: getTableColumns(shared), large };
+      if (q !== undefined) {
+        const search = { table, id: shared.id, vector: words, owners: [owner_id], text: q };
+        return readSearchPage(ctx, query, { ...list, where, search }, fromRow);
+      }
       const total = ctx.db.$count(shared, where);
       return readShortenedPage(
         ctx,
         query,
         {
-          name: key,
-          owner: owner_id,
-          order: listOrder,
-          columns: getTableColumns(shared),
-          large,
+          ...list,
           total,
           select: (columns, { after, limit, offset }) =>
             ctx.db

@@ -11,7 +11,7 @@ import { createDeadline } from "../host/deadline.ts";
 import { untilAborted } from "../concurrency.ts";
 import { type PreparedSync, prepareSync } from "./prepare.ts";
 import { addRunAgents, endRun, type Findings, findRun, createRun, listRunAgents, type RunOptions, type RunRow } from "./run.ts";
-import { recordAgentResults, abortRun } from "./agent-results.ts";
+import { type AgentResult, recordAgentResults, abortRun } from "./agent-results.ts";
 import { type TemplateSyncResult, type TemplateSyncRun, toSyncError } from "./result.ts";
 import { toResult, toRun } from "./run-result.ts";
 import { POLL_MS, type WorkProgress, processTargets } from "./worker.ts";
@@ -54,8 +54,11 @@ export async function syncInline(
   });
   const work = { gateway, run, prepared: { ...prepared, targets }, finish_job_id: crypto.randomUUID() };
   try {
-    const progress = await processTargets(ctx, work, signal);
-    const is_last = await recordProgress(ctx, work, progress);
+    let recorded = Promise.resolve(false);
+    const record = (results: readonly AgentResult[]) =>
+      (recorded = Promise.all([recorded, recordResults(ctx, work, results)]).then((list) => list.includes(true)));
+    const progress = await processTargets(ctx, work, { signal, record });
+    const is_last = [await recorded, await recordProgress(ctx, work, progress)].includes(true);
     const is_unfinished = is_last
       ? !(await finalizeInline(ctx, work, signal))
       : progress.not_started.length + progress.in_progress.length > 0;
@@ -73,30 +76,32 @@ interface InlineRun {
   finish_job_id: string;
 }
 
-/**
- * Records the results and hands unfinished jobs over to the queue; an unreachable host ends the run instead. Returns true
- * when all agents have an outcome, so that the caller must finish the run.
- */
-async function recordProgress(
-  ctx: Context,
-  { gateway, run, prepared, finish_job_id }: InlineRun,
-  progress: WorkProgress,
-): Promise<boolean> {
-  const { results, in_progress, not_started, unreachable } = progress;
+/** Ends the jobs of the results' agents, and records the results. Returns true when the caller must finish the run. */
+function recordResults(ctx: Context, work: InlineRun, results: readonly AgentResult[]): Promise<boolean> {
+  const { gateway, run, prepared, finish_job_id } = work;
   const ended = new Set(results.map(({ run_agent_id }) => run_agent_id));
-  const done_targets = prepared.targets.filter(({ run_agent_id }) => ended.has(run_agent_id));
+  const job_ids = prepared.targets.filter(({ run_agent_id }) => ended.has(run_agent_id)).map(({ job_id }) => job_id);
   const owner = { run_id: run.id, gateway_id: gateway.id, organization_id: gateway.organization_id };
+  return transaction(ctx, async (ctx) => {
+    await endJobs(ctx, job_ids);
+    return recordAgentResults(ctx, owner, results, finish_job_id);
+  });
+}
+
+/** Records the last results and hands unfinished jobs over to the queue; an unreachable host ends the run instead. */
+async function recordProgress(ctx: Context, work: InlineRun, progress: WorkProgress): Promise<boolean> {
+  const { gateway, run, prepared, finish_job_id } = work;
+  const { results, in_progress, not_started, unreachable } = progress;
   const jobsOf = (targets: readonly { job_id: string }[]) => targets.map(({ job_id }) => job_id);
   if (unreachable) await recordConnectivity(ctx, { ...gateway, connected: true }, unreachable);
   return transaction(ctx, async (ctx) => {
-    await endJobs(ctx, jobsOf(unreachable ? prepared.targets : done_targets));
     if (!unreachable) {
       await releaseJobs(ctx, jobsOf(not_started));
       await abandonJobs(ctx, jobsOf(in_progress), new Date(ctx.now().getTime() + IN_FLIGHT_CALL_MS));
+      return recordResults(ctx, work, results);
     }
-    const is_last = await recordAgentResults(ctx, owner, results, finish_job_id);
-    if (!unreachable) return is_last;
-    if (is_last) await endJobs(ctx, [finish_job_id]);
+    await endJobs(ctx, jobsOf(prepared.targets));
+    if (await recordResults(ctx, work, results)) await endJobs(ctx, [finish_job_id]);
     await abortRun(ctx, run.id);
     return false;
   });

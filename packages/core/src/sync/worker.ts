@@ -28,8 +28,9 @@ const AGENT_CONCURRENCY = 32;
 /** Interval between checks whether another process has finished an agent or the run. */
 export const POLL_MS = 200;
 
-/** The results of a worker, and the targets that it did not finish. */
+/** What a worker leaves to its caller: results to record, and the targets that it did not finish. */
 export interface WorkProgress {
+  /** The results that are not recorded yet. */
   results: AgentResult[];
   /** Targets that were started; their calls may still arrive at the host. */
   in_progress: SyncTarget[];
@@ -41,12 +42,13 @@ export interface WorkProgress {
 
 /**
  * Processes the agents of a run in this process, over one socket, until all have an outcome, the signal aborts or the host
- * stays unreachable. It waits for agents whose lanes are occupied by other jobs.
+ * stays unreachable. It waits for agents whose lanes are occupied by other jobs; before it waits, `record` frees the lanes
+ * that it holds itself, since the worker that holds the others may wait for these.
  */
 export async function processTargets(
   ctx: Context,
   { gateway, run, prepared }: { gateway: GatewayRow; run: RunRow; prepared: PreparedSync },
-  signal: AbortSignal,
+  { signal, record }: { signal: AbortSignal; record: (results: readonly AgentResult[]) => Promise<unknown> },
 ): Promise<WorkProgress> {
   const { host, entries, below_minimum, targets } = prepared;
   const remaining = new Set(targets);
@@ -107,6 +109,7 @@ export async function processTargets(
     } else await pause(POLL_MS);
     const others = pending.filter(({ job_id }) => !ids.has(job_id));
     if (others.length === 0) return [];
+    if (results.length > 0 && !shouldStop()) await record(results.splice(0));
     const waiting = await listWaitingAgentIds(ctx, run.id);
     for (const target of others) if (!waiting.has(target.run_agent_id)) remaining.delete(target);
     return others.filter((target) => remaining.has(target));

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
@@ -6,8 +6,9 @@ import { DomainError, notFound } from "../errors.ts";
 import { type SortOrder, toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import { readPreparedPage } from "../prepared-page.ts";
+import { readSearchPage } from "../search-page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
-import { matchesWords, SearchText } from "../text-search.ts";
+import { SearchText } from "../text-search.ts";
 import { Id, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
 import { taskWords, tasks } from "./task.sql.ts";
@@ -36,8 +37,7 @@ export interface TaskQuery extends PageQuery {
   sort?: TaskSort | undefined;
 }
 
-/** The tasks as `matchesWords` searches them. */
-export const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
+const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
 
 /** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
@@ -46,26 +46,27 @@ export async function listTasks(ctx: CallerContext, board_id: string, query: Tas
   const statuses = query.status === undefined ? [] : [...new Set(toStatuses(query.status))].toSorted();
   const isAssigned = assigned_agent_id !== undefined;
   const order = TASK_ORDERS[sort];
-  const shape = [sort, statuses.join("+"), isAssigned, unassigned, query.limit];
+  const list = { name: "tasks", owner: board.id, order, columns: taskColumns, large: LARGE_TASK_FIELDS };
+  const filter = (board_id: string | Placeholder, assignee: string | Placeholder | undefined) =>
+    and(
+      eq(tasks.board_id, board_id),
+      statuses.length === 0 ? undefined : statusCondition(statuses),
+      assignee === undefined ? undefined : eq(tasks.assigned_agent_id, assignee),
+      unassigned ? isNull(tasks.assigned_agent_id) : undefined,
+    );
+  if (q !== undefined) {
+    const search = { ...searchedTasks, owners: [board.id], text: q };
+    return readSearchPage(ctx, query, { ...list, where: filter(board.id, assigned_agent_id), search }, toTask);
+  }
   return readPreparedPage(
     ctx,
     query,
     {
-      name: "tasks",
-      owner: board.id,
-      order,
-      columns: taskColumns,
-      large: LARGE_TASK_FIELDS,
-      key: q === undefined ? shape.join() : null,
+      ...list,
+      key: [sort, statuses.join("+"), isAssigned, unassigned, query.limit].join(),
       values: { board_id: board.id, assigned_agent_id },
       build: ({ after, limit, from_start }) => {
-        const where = and(
-          eq(tasks.board_id, sql.placeholder("board_id")),
-          statuses.length === 0 ? undefined : statusCondition(statuses),
-          isAssigned ? eq(tasks.assigned_agent_id, sql.placeholder("assigned_agent_id")) : undefined,
-          unassigned ? isNull(tasks.assigned_agent_id) : undefined,
-          q === undefined ? undefined : matchesWords(searchedTasks, [board.id], q),
-        );
+        const where = filter(sql.placeholder("board_id"), isAssigned ? sql.placeholder("assigned_agent_id") : undefined);
         return {
           total: ctx.db.$count(tasks, where),
           select: (columns) =>

@@ -9,7 +9,8 @@ import { jobs } from "../job/job.sql.ts";
 import { descending, idKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { truncatable } from "../large-fields.ts";
 import { type Page, pageQuery, readPage } from "../page.ts";
-import { matchesWords, SearchText } from "../text-search.ts";
+import { createSearchQuery } from "../search-page.ts";
+import { SearchText } from "../text-search.ts";
 import { truncate, snippet } from "../text.ts";
 import { Id, Instant, MAX_NAME } from "../wire.ts";
 import {
@@ -135,27 +136,36 @@ export async function listPayloads(
     eq(board_webhook_payloads.board_id, board.id),
     event_type === undefined ? undefined : eq(board_webhook_payloads.event_type, event_type),
     delivery_status && eq(deliveryStatus, delivery_status),
-    q === undefined ? undefined : matchesWords(searched, [webhook_id], q),
   );
   // The count needs no jobs unless their states are asked for.
-  const counted = delivery_status
-    ? sql`${board_webhook_payloads} left join ${jobs} on ${isNotifyJob}`
-    : sql`${board_webhook_payloads}`;
-  const total = ctx.db.$count(counted, where);
+  const joins = delivery_status ? sql`left join ${jobs} on ${isNotifyJob}` : sql``;
+  const found =
+    q === undefined
+      ? null
+      : createSearchQuery(ctx, query, {
+          search: { ...searched, owners: [webhook_id], text: q },
+          joins,
+          where,
+          order: payloadOrder,
+        });
+  const total = found ? found.total : ctx.db.$count(sql`${board_webhook_payloads} ${joins}`, where);
   const page = await readPage(
     ctx,
     query,
     { name: "payloads", owner: webhook_id, order: payloadOrder },
     total,
-    ({ after, limit, offset, total }) =>
-      ctx.db
+    ({ total, ...window }) => {
+      const page = found?.page(window) ?? { ctes: [], where: and(where, window.after) };
+      return ctx.db
+        .with(...page.ctes)
         .select({ item: { ...payloadColumns, ...listedBody(ctx, query.limit) }, total })
         .from(board_webhook_payloads)
         .leftJoin(jobs, isNotifyJob)
-        .where(and(where, after))
+        .where(page.where)
         .orderBy(...toOrderBy(payloadOrder))
-        .limit(limit)
-        .offset(offset),
+        .limit(window.limit)
+        .offset(found ? 0 : window.offset);
+    },
     ({ is_truncated, ...row }) => (is_truncated ? toPreview(row) : toPayload(row)),
   );
   // A payload proves that its webhook exists; only for an empty list it must be checked.

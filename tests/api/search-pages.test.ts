@@ -1,0 +1,152 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { onLambda } from "../support/target.ts";
+import { copyTemplate } from "../support/test-database.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const COUNT = 2_000;
+const OTHER_COUNT = 20_000;
+
+let world: World;
+let database: Database;
+let copy: Awaited<ReturnType<typeof copyTemplate>>;
+/** The statements that searched, with their values. */
+const sent: [text: string, values: unknown[]][] = [];
+/** A board with few of all tasks, as most boards have. */
+let home: Tenant;
+/** A board of another organization with most of the tasks, which have the same texts. */
+let abroad: Tenant;
+
+beforeAll(async () => {
+  copy = await copyTemplate();
+  const onQuery = (text: string, values: unknown[]) => text.includes("tsquery") && sent.push([text, values]);
+  database = openPostgres(copy.url, { log: silentLog, onQuery });
+  world = await createWorld({ database });
+  home = await world.tenant("home");
+  abroad = await world.tenant("abroad");
+  for (const [{ board_id }, count] of [
+    [home, COUNT],
+    [abroad, OTHER_COUNT],
+  ] as const)
+    await world.db.execute(sql`
+      insert into tasks (board_id, title, description, priority, due_at, created_at, updated_at)
+      select ${board_id}, 'Task ' || n, 'common word' || (n % 100) || ' unique' || md5(n::text),
+        (array['high', 'medium', 'low', 'other'])[n % 4 + 1],
+        case n % 3 when 0 then timestamptz '2026-01-01Z' + n % 7 * interval '1 day' end,
+        timestamptz '2026-01-01Z' + n % 11 * interval '1 hour', timestamptz '2026-01-02Z' + n % 13 * interval '1 hour'
+      from generate_series(1, ${count}::int) as n`);
+  await world.db.execute(sql`vacuum analyze tasks`);
+});
+afterAll(async () => {
+  await world.close();
+  await database.close();
+  await copy.drop();
+});
+
+async function listTasks(query: Record<string, string>, tenant = home) {
+  const path = `/api/v1/boards/${tenant.board_id}/tasks?${new URLSearchParams(query)}`;
+  const { status, body, headers } = await world.call("GET", path, { token: tenant.owner.token });
+  expect(status).toBe(200);
+  const next = /[?&]cursor=([^&>]*)/.exec(headers.get("link") ?? "")?.[1];
+  return { ids: body.items.map(({ id }: { id: string }) => id) as string[], total: body.total as number, next };
+}
+
+describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
+  interface PlanNode {
+    "Node Type": string;
+    "Relation Name"?: string;
+    "Index Name"?: string;
+    "Actual Rows": number;
+    "Actual Loops": number;
+    "Rows Removed by Index Recheck"?: number;
+    "Rows Removed by Filter"?: number;
+    Plans?: PlanNode[];
+  }
+  const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+  /** Runs the request, and returns the plan of the statement that reads its page. */
+  async function explainList(query: Record<string, string>, tenant: Tenant): Promise<PlanNode[]> {
+    sent.length = 0;
+    await listTasks(query, tenant);
+    const [text, values] = sent[0]!;
+    const parts = text
+      .split(/\$(\d+)/)
+      .map((part, index) => (index % 2 === 0 ? sql.raw(part) : sql`${values[Number(part) - 1]}`));
+    const result = await world.db.execute(sql`explain (analyze, format json) ${sql.join(parts)}`);
+    const [row] = rowsOf<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(result);
+    return nodesOf(row!["QUERY PLAN"][0].Plan);
+  }
+
+  const PAGES = [
+    { query: {}, shown: (total: number) => Math.min(10, total) },
+    { query: { cursor: "" }, shown: (total: number) => Math.min(11, total) },
+    { query: { sort: "priority", offset: "20" }, shown: (total: number) => Math.min(10, Math.max(0, total - 20)) },
+  ];
+
+  test.each(["word17", "wor", "uni", "common", "common word99", "unique1", "abc", "task 12"])(
+    "a search for %j uses the index once, and reads what it finds and the tasks of the page, but no other row",
+    async (q) => {
+      for (const tenant of [home, abroad])
+        for (const { query, shown } of PAGES) {
+          const { total } = await listTasks({ q }, tenant);
+          const nodes = await explainList({ ...query, q, limit: "10" }, tenant);
+          expect(nodes.filter((node) => node["Index Name"] === "tasks_by_word")).toHaveLength(1);
+          const scans = nodes.filter((node) => node["Relation Name"] === "tasks");
+          expect(scans.filter((node) => node["Node Type"] === "Seq Scan")).toEqual([]);
+          expect(sum(scans.map((node) => node["Actual Rows"] * node["Actual Loops"]))).toBe(total + shown(total));
+          const removed = scans.flatMap((node) => [node["Rows Removed by Index Recheck"], node["Rows Removed by Filter"]]);
+          expect(sum(removed.map((count = 0) => count))).toBe(0);
+        }
+    },
+  );
+});
+
+const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0);
+
+const SORTS = ["created_at", "updated_at", "due_at", "priority"].flatMap((key) => [key, `-${key}`]);
+
+test.each(SORTS)("the pages of a search by %s are the tasks with its words in the order of the whole list", async (sort) => {
+  const all = await readByOffset({ sort });
+  const titles = await world.db.execute(
+    sql`select id from tasks where board_id = ${home.board_id} and (description like '%word1 %' or description like '%word1_ %')`,
+  );
+  const matching = new Set(rowsOf<{ id: string }>(titles).map(({ id }) => id));
+  const expected = all.filter((id) => matching.has(id));
+  expect(expected).toHaveLength(COUNT * 0.11);
+  expect(await readByOffset({ sort, q: "word1" })).toEqual(expected);
+  expect(await readByCursor({ sort, q: "word1" })).toEqual(expected);
+});
+
+test("a search is counted on every page by offset, also past its end", async () => {
+  const q = "common word5";
+  const expected = COUNT * 0.11;
+  for (const offset of [0, 20, expected - 1, expected, 1_000_000, 2_147_483_647]) {
+    const { ids, total } = await listTasks({ q, limit: "7", offset: String(offset) });
+    expect([ids.length, total], `offset ${offset}`).toEqual([Math.max(0, Math.min(7, expected - offset)), expected]);
+  }
+  expect(await listTasks({ q, limit: "7", cursor: "" })).toMatchObject({ total: -1 });
+  expect(await listTasks({ q: "absent" })).toEqual({ ids: [], total: 0, next: undefined });
+  expect(await listTasks({ q, status: "done" })).toMatchObject({ ids: [], total: 0 });
+});
+
+async function readByOffset(query: Record<string, string>): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const page = await listTasks({ ...query, limit: "200", offset: String(ids.length) });
+    ids.push(...page.ids);
+    if (page.ids.length < 200) return ids;
+  }
+}
+
+async function readByCursor(query: Record<string, string>): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+    const page = await listTasks({ ...query, limit: "50", cursor });
+    ids.push(...page.ids);
+    cursor = page.next;
+  }
+  return ids;
+}
