@@ -1,8 +1,8 @@
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
-import { preparedQuery } from "./db/statement-cache.ts";
+import { preparedQuery } from "./db/prepared.ts";
 import { rowsOf } from "./db/database.ts";
 import { boardAccessDenied, notFound } from "./errors.ts";
 import { organization_members } from "./organization/organization.sql.ts";
@@ -77,9 +77,26 @@ const boardOfOrganizationQuery = preparedQuery((db) =>
 
 /** Condition on `boards`: boards of the active organization that the member may read. */
 export function readableBoards(actor: Member): SQL {
-  const { organization_id, member_id, all_boards_read, all_boards_write } = actor.active;
+  const { organization_id, member_id } = actor.active;
+  return isReadable(readsAllBoards(actor), { organization_id, member_id });
+}
+
+const readsAllBoards = ({ active }: Member) => active.all_boards_read || active.all_boards_write;
+
+/** The same for a prepared query, as its values, the key of its text, and the condition. */
+export function preparedReadableBoards(actor: Member) {
+  const { organization_id, member_id } = actor.active;
+  const all = readsAllBoards(actor);
+  const placeholders = { organization_id: sql.placeholder("organization_id"), member_id: sql.placeholder("member_id") };
+  return { key: all ? "all" : "granted", values: { organization_id, member_id }, condition: () => isReadable(all, placeholders) };
+}
+
+function isReadable(
+  all: boolean,
+  { organization_id, member_id }: Record<"organization_id" | "member_id", string | Placeholder>,
+): SQL {
   const inOrganization = eq(boards.organization_id, organization_id);
-  if (all_boards_read || all_boards_write) return inOrganization;
+  if (all) return inOrganization;
   return and(
     inOrganization,
     sql`exists (select 1 from ${organization_board_access} as access where access.organization_member_id = ${member_id}
@@ -130,10 +147,22 @@ export function readableBoardsOfUser(actor: User): SQL {
 }
 
 /** Condition on `boards`: the board of an agent, or all boards of its gateway for a main agent. */
-export function boardsOfAgent(actor: Agent): SQL {
-  const inOrganization = eq(boards.organization_id, actor.organization_id);
-  const assignedBoards = actor.board_id === null ? eq(boards.gateway_id, actor.gateway_id) : eq(boards.id, actor.board_id);
-  return and(inOrganization, assignedBoards)!;
+export const boardsOfAgent = (actor: Agent): SQL => isOfAgent(actor.board_id === null, actor as AgentPlaceholders);
+
+type AgentPlaceholders = Record<"organization_id" | "gateway_id" | "board_id", string | Placeholder>;
+
+/** The same for a prepared query, as its values, the key of its text, and the condition. */
+export function preparedBoardsOfAgent({ organization_id, gateway_id, board_id }: Agent) {
+  const isMain = board_id === null;
+  const names = ["organization_id", "gateway_id", "board_id"] as const;
+  const placeholders = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as AgentPlaceholders;
+  const values = { organization_id, gateway_id, board_id };
+  return { key: isMain ? "main" : "board", values, condition: () => isOfAgent(isMain, placeholders) };
+}
+
+function isOfAgent(isMain: boolean, { organization_id, gateway_id, board_id }: AgentPlaceholders): SQL {
+  const inOrganization = eq(boards.organization_id, organization_id);
+  return and(inOrganization, isMain ? eq(boards.gateway_id, gateway_id) : eq(boards.id, board_id))!;
 }
 
 /**

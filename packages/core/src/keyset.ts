@@ -1,4 +1,4 @@
-import { and, asc, desc, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, asc, desc, or, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
 /**
  * One key of the order of a list, which is never null. The last key is an id, so that no two rows are at the same place and a
@@ -8,8 +8,8 @@ export interface SortKey<Row> {
   by: SQLWrapper;
   /** The row's value, which a cursor holds as text. */
   of: (row: Row) => Date | string | bigint | boolean;
-  /** The text of a cursor as a value to compare `by` with. */
-  toValue: (text: string) => SQL;
+  /** The text of a cursor, or its placeholder, as a value to compare `by` with. */
+  toValue: (text: string | Placeholder) => SQL;
   descending?: boolean;
 }
 
@@ -61,7 +61,7 @@ export const positionOf = <Row>(order: SortOrder<Row>, row: Row): string[] =>
  * Condition for the rows after a position. Keys of one direction are compared as one row, which an index on them answers
  * without reading the rows before.
  */
-export function isAfterPosition(order: SortOrder<never>, position: readonly string[]): SQL {
+export function isAfterPosition(order: SortOrder<never>, position: readonly (string | Placeholder)[]): SQL {
   const isDescending = order[0]!.descending ?? false;
   const length = order.findIndex(({ descending = false }) => descending !== isDescending);
   const end = length === -1 ? order.length : length;

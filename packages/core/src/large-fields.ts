@@ -88,12 +88,17 @@ export type PageColumns = Record<string, PgColumn | SQL | SQL.Aliased>;
 /** The query of a page. */
 export interface PageSelect extends PromiseLike<Record<string, unknown>[]> {
   as(alias: string): Subquery;
+  prepare(name: string): unknown;
 }
 interface LargeRows<F extends Fields> {
   fields: F;
   large: LargeFields<Extract<keyof F, string>>;
   max_rows: number;
+  run?: RunSelect;
 }
+
+/** Runs a query. `key` names its text among the texts of one page; null for one that is seldom needed. */
+export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
 
 /** A row may always have this much in each field, also in a list of thousands of rows. */
 const MIN_FIELD_BYTES = 4_096;
@@ -105,21 +110,25 @@ const MIN_FIELD_BYTES = 4_096;
  */
 export async function readShortened<F extends Fields>(
   ctx: Context,
-  { fields, large, max_rows }: LargeRows<F>,
+  { fields, large, max_rows, run = (_key, build) => build() }: LargeRows<F>,
   select: (columns: PageColumns) => PageSelect,
 ): Promise<ShortenedRow<SelectResultFields<F>>[]> {
   const field_bytes = Math.max(MIN_FIELD_BYTES, Math.floor(ctx.settings.budgets.answer_max_bytes / max_rows));
-  const rows = await select({ ...fields, ...withoutLargeValues(fields, large, field_bytes) });
+  // In few sizes, so that there are few texts.
+  const max_bytes = 2 ** Math.floor(Math.log2(field_bytes));
+  const rows = await run(`${max_bytes}`, () => select({ ...fields, ...withoutLargeValues(fields, large, max_bytes) }));
   const computed = Object.keys(large).filter((name) => (large as LargeFields)[name]!.within);
   const isLarge = rows.some((row) => row["truncated_fields"] === true || computed.some((name) => row[name] === null));
-  return (isLarge ? await readMeasured(ctx, fields, large, select) : rows) as ShortenedRow<SelectResultFields<F>>[];
+  return (isLarge ? await run(null, () => selectMeasured(ctx, fields, large, select)) : rows) as ShortenedRow<
+    SelectResultFields<F>
+  >[];
 }
 
-/** The large fields of a row as null when they have more than `field_bytes`, and whether a stored one has. */
-function withoutLargeValues(fields: Fields, large: LargeFields, field_bytes: number): Fields {
+/** The large fields of a row as null when they have more than `max_bytes`, and whether a stored one has. */
+function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: number): Fields {
   const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
-  // A literal in few sizes, because a plan for a parameter is not kept.
-  const max = sql.raw(String(2 ** Math.floor(Math.log2(field_bytes))));
+  // A literal, because a plan for a parameter is not kept.
+  const max = sql.raw(String(max_bytes));
   const values = measured.map(({ name, column, bytes, within }) => {
     const value = within ? within(max) : sql`case when ${bytes(column)} <= ${max} then ${column} end`;
     return [name, value.mapWith(decoderOf(fields[name]!))] as const;
@@ -129,13 +138,13 @@ function withoutLargeValues(fields: Fields, large: LargeFields, field_bytes: num
   return { ...Object.fromEntries(values), truncated_fields: isAnyLarge };
 }
 
-/** Reads a page with a measure of all its rows. When it is too large, every large field of every row has an equal part. */
-async function readMeasured(
+/** The query of a page with a measure of all its rows. When it is too large, every large field of every row has an equal part. */
+function selectMeasured(
   ctx: Context,
   fields: Fields,
   large: LargeFields,
   select: (columns: PageColumns) => PageSelect,
-): Promise<Record<string, unknown>[]> {
+): PageSelect {
   const page = select(mapFields(fields, toNamedColumn)).as("page");
   const columnOf = (name: string) => (page as unknown as Record<string, SQL>)[name]!;
   const measured = Object.entries(large).map(([name, field]) => ({

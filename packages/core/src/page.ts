@@ -105,14 +105,19 @@ const scopeOf = ({ name, owner }: List<never>, { limit, offset, cursor, ...filte
   filters,
 });
 
+/** The position of a page's cursor; null for a page that starts at the beginning or at an offset. */
+export function toPosition(ctx: Context, query: PageQuery, list: List<never>): string[] | null {
+  return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
+}
+
 function toWindow(ctx: Context, query: PageQuery, list: List<never>): PageWindow {
   const { limit, offset, cursor } = query;
   if (cursor === undefined) return { after: undefined, limit, offset };
-  const position = cursor === "" ? null : parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), cursor);
+  const position = toPosition(ctx, query, list);
   return { after: position ? isAfterPosition(list.order, position) : undefined, limit: limit + 1, offset: 0 };
 }
 
-async function toPage<Row, T>(
+export async function toPage<Row, T>(
   ctx: Context,
   query: PageQuery,
   list: List<Row>,
@@ -142,7 +147,7 @@ interface CountedRow<Row> {
 export type Total = SQL<number> & PromiseLike<number> & { column?: SQL<number> };
 
 /** What a page by cursor selects instead of the total, which would cost as much as reading the whole list. */
-const NOT_COUNTED = sql<number>`-1`.mapWith(Number);
+export const NOT_COUNTED = sql<number>`-1`.mapWith(Number);
 
 /**
  * Reads a page and the total in one statement: `rows` selects `total` next to each item, and PostgreSQL evaluates it once

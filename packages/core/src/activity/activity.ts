@@ -1,23 +1,38 @@
 import { sql } from "drizzle-orm";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import type { Context, Db } from "../context.ts";
 import { organizations, users } from "../organization/organization.sql.ts";
 import { tasks } from "../task/task.sql.ts";
 import { activity_events } from "./activity.sql.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
+import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
 import type { EventFields, EventType, NewActivityEvent } from "./event-type.ts";
 
 export type EventRow = typeof activity_events.$inferSelect;
 
+const EVENT_COLUMNS = ["event_type", "organization_id", "message", "board_id", "task_id", "agent_id", "user_id", "tags"] as const;
+
+/** The insert of one event, for a prepared query whose values are `eventValues`. */
+export const insertEventRow = (db: Db) => db.insert(activity_events).values(placeholders(EVENT_COLUMNS)).returning();
+
+export const eventValues = (event: NewActivityEvent) => ({ ...NO_REFERENCES, ...event });
+const NO_REFERENCES = { board_id: null, task_id: null, agent_id: null, user_id: null, tags: null };
+
+const insertOne = preparedQuery(insertEventRow);
+
 /** Writes an event to the activity log. Call it in the transaction of the change that caused the event. */
 export async function recordEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<EventRow> {
-  const [row] = await insertEvents(ctx, [{ event_type, ...event }]).returning();
+  const [row] = await insertOne(ctx.db).execute(eventValues({ ...event, event_type }));
   return row!;
 }
 
 /** The insert of one or more events, for `runBatch`. Streams show the events in this order. */
-export const insertEvents = (ctx: Context, events: readonly NewActivityEvent[]) =>
-  ctx.db.insert(activity_events).values([...events]);
+export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrite = prepareRowsInsert(
+  "events",
+  activity_events,
+  EVENT_COLUMNS,
+);
 
 /**
  * Writes the event of a job that has ended, when rows that it names may have been removed. The event of a removed board or

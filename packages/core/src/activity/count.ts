@@ -1,7 +1,10 @@
-import { is, SQL, sql } from "drizzle-orm";
+import { is, type Placeholder, SQL, sql } from "drizzle-orm";
+import { preparedReadableBoards } from "../access.ts";
+import type { Member } from "../actor.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { createStatementCache } from "../db/prepared.ts";
 import { customPlan } from "../db/statement-cache.ts";
 import { toTimestamp, toTimestampArray } from "../db/timestamp.ts";
 import { HOUR_MS, startOfHour } from "../time.ts";
@@ -88,19 +91,36 @@ export async function countEvents(ctx: Context, selection: BoardSelection, edges
 }
 
 /** Counts the comments of boards. */
-export const countComments = (ctx: Context, selection: BoardSelection): Promise<number> =>
-  readTotal(ctx, sql`${boardTotal(selection, sql`counts.comments`, sql`event.event_type = 'task.comment'`)}`);
+export async function countComments(ctx: Context, selection: BoardSelection): Promise<number> {
+  const total = boardTotal(selection, sql`counts.comments`, sql`event.event_type = 'task.comment'`);
+  return toTotal(await ctx.db.execute(selectTotal(total)));
+}
 
 /** Counts the events of boards, and with an organization also its events without a board. */
-export const countActivity = (
+export async function countActivity(
   ctx: Context,
   selection: BoardSelection,
   boardless_organization_id: string | null,
-): Promise<number> => {
+): Promise<number> {
+  return toTotal(await ctx.db.execute(selectActivityTotal(selection, boardless_organization_id)));
+}
+
+const statements = createStatementCache<unknown>();
+
+/** The same for the boards that a member may read, and with `boardless` also for the organization's events without a board. */
+export async function countReadableActivity(ctx: Context, actor: Member, { boardless }: { boardless: boolean }): Promise<number> {
+  const { key, values, condition } = preparedReadableBoards(actor);
+  const statement = statements.get(`${key}/${boardless}`, () =>
+    selectActivityTotal(condition(), boardless ? sql.placeholder("organization_id") : null),
+  );
+  return toTotal(await statement.execute(ctx.db, values));
+}
+
+function selectActivityTotal(selection: BoardSelection, boardless_organization_id: string | Placeholder | null): SQL {
   const boardCount = boardTotal(selection, sql`counts.events`, sql`true`);
   const boardlessCount = sql`(select count(*) from ${activity_events} where organization_id = ${boardless_organization_id} and board_id is null)`;
-  return readTotal(ctx, boardless_organization_id === null ? boardCount : sql`${boardCount} + ${boardlessCount}`);
-};
+  return selectTotal(boardless_organization_id === null ? boardCount : sql`${boardCount} + ${boardlessCount}`);
+}
 
 const boardTotal = (selection: BoardSelection, counted: SQL, condition: SQL) => sql`(
   select coalesce(sum((
@@ -108,7 +128,5 @@ const boardTotal = (selection: BoardSelection, counted: SQL, condition: SQL) => 
   from ${boardSource(selection)}) + (
   select count(*) from ${boardSource(selection)} cross join lateral ${boardEvents(isUncounted)} where ${condition})`;
 
-async function readTotal(ctx: Context, total: SQL): Promise<number> {
-  const result = await ctx.db.execute(sql`select (${total})::int as total`);
-  return rowsOf<{ total: number }>(result)[0]!.total;
-}
+const selectTotal = (total: SQL) => sql`select (${total})::int as total`;
+const toTotal = (result: unknown) => rowsOf<{ total: number }>(result)[0]!.total;

@@ -1,14 +1,34 @@
-import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, type SQLWrapper } from "drizzle-orm";
+import {
+  and,
+  eq,
+  getTableColumns,
+  inArray,
+  isNotNull,
+  isNull,
+  type Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from "drizzle-orm";
 import * as z from "zod";
 import { readableBoards } from "../access.ts";
 import type { Agent, Member } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { createStatement, createStatementCache } from "../db/prepared.ts";
 import { newestFirst, toOrderBy } from "../keyset.ts";
-import { largeText, readShortened, type ShortenedRow, toShortened, truncatable } from "../large-fields.ts";
+import {
+  largeText,
+  type PageColumns,
+  readShortened,
+  type RunSelect,
+  type ShortenedRow,
+  toShortened,
+  truncatable,
+} from "../large-fields.ts";
 import { type Page, type PageQuery, type PageWindow, readPageAndCount } from "../page.ts";
 import { Id, Instant } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
-import { countActivity } from "./count.ts";
+import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 
 export const Activity = z
@@ -57,30 +77,54 @@ function createReader(ctx: Context<Member | Agent>): ActivityReader {
   const { actor } = ctx;
   // All events of an agent belong to its organization, so the condition names no organization.
   if (actor.type === "agent") {
-    const byAgent = eq(agent_id, actor.agent_id);
-    return { rows: createRowReader(ctx, byAgent), count: () => ctx.db.$count(activity_events, byAgent) };
+    const byAgent = (owner: string | Placeholder) => eq(agent_id, owner);
+    return {
+      rows: createRowReader(ctx, "agent", actor.agent_id, byAgent),
+      count: () => ctx.db.$count(activity_events, byAgent(actor.agent_id)),
+    };
   }
   const { organization_id, role, all_boards_read, all_boards_write } = actor.active;
   const boardless_organization_id = role === "member" ? null : organization_id;
-  const count = () => countActivity(ctx, readableBoards(actor), boardless_organization_id);
-  const inOrganization = eq(activity_events.organization_id, organization_id);
-  if (all_boards_read || all_boards_write)
-    return {
-      rows: createRowReader(ctx, boardless_organization_id === null ? and(inOrganization, isNotNull(board_id))! : inOrganization),
-      count,
-    };
-  const boardlessEvents = boardless_organization_id === null ? undefined : and(inOrganization, isNull(board_id));
+  const count = () => countReadableActivity(ctx, actor, { boardless: boardless_organization_id !== null });
+  const inOrganization = (owner: string | Placeholder) => eq(activity_events.organization_id, owner);
+  const onBoard = (owner: string | Placeholder) => and(inOrganization(owner), isNotNull(board_id))!;
+  if (all_boards_read || all_boards_write) {
+    const [kind, condition] =
+      boardless_organization_id === null ? (["boards", onBoard] as const) : (["all", inOrganization] as const);
+    return { rows: createRowReader(ctx, kind, organization_id, condition), count };
+  }
+  const boardlessEvents = boardless_organization_id === null ? undefined : and(inOrganization(organization_id), isNull(board_id));
   const rows = (window: PageWindow) =>
     readRows(ctx, selectNewestByBoard({ boards: readableBoards(actor), otherEvents: boardlessEvents, ...window }), window.limit);
   return { rows, count };
 }
 
-/** Reads events by a condition whose index also has the order. With an offset it skips ids in that index, not whole events. */
+const firstPages = createStatementCache<Record<string, unknown>[]>();
+
+/**
+ * Reads events by a condition whose index also has the order. With an offset it skips ids in that index, not whole events. The
+ * query of a first page is built once for each kind of condition.
+ */
 const createRowReader =
-  (ctx: Context, condition: SQL) =>
+  (ctx: Context, kind: string, owner: string, condition: (owner: string | Placeholder) => SQL) =>
   ({ after, limit, offset }: PageWindow) => {
     const { db } = ctx;
-    const where = and(condition, after);
+    if (after === undefined && offset === 0) {
+      const run: RunSelect = (key, build) => {
+        const statement =
+          key === null ? createStatement<Record<string, unknown>[]>(build()) : firstPages.get(`${kind}/${key}`, build);
+        return statement.execute(db, { owner, limit });
+      };
+      const select = (columns: PageColumns) => {
+        const first = db
+          .select(columns)
+          .from(activity_events)
+          .where(condition(sql.placeholder("owner")));
+        return first.orderBy(...activityOrderBy).limit(sql.placeholder("limit"));
+      };
+      return selectRows(ctx, limit, select, run);
+    }
+    const where = and(condition(owner), after);
     if (offset === 0)
       return selectRows(ctx, limit, (columns) => {
         const first = db.select(columns).from(activity_events).where(where);
@@ -100,8 +144,13 @@ const readRows = (ctx: Context, ids: SQLWrapper, limit: number) =>
       .orderBy(...activityOrderBy),
   );
 
-const selectRows = (ctx: Context, max_rows: number, select: Parameters<typeof readShortened>[2]): Promise<ShortenedRow<Row>[]> =>
-  readShortened(ctx, { fields: columns, large: LARGE_ACTIVITY_FIELDS, max_rows }, select);
+const selectRows = (
+  ctx: Context,
+  max_rows: number,
+  select: Parameters<typeof readShortened>[2],
+  run?: RunSelect,
+): Promise<ShortenedRow<Row>[]> =>
+  readShortened(ctx, { fields: columns, large: LARGE_ACTIVITY_FIELDS, max_rows, ...(run ? { run } : {}) }, select);
 
 function toActivity(row: Row): Activity {
   const { created_at, ...rest } = row;

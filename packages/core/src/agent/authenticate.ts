@@ -2,7 +2,7 @@ import { and, asc, eq, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
 import type { Agent } from "../actor.ts";
 import { memoPerApp } from "../app-memo.ts";
 import type { Context } from "../context.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { agents } from "./agent.sql.ts";
 import { touchPresence } from "./presence.ts";

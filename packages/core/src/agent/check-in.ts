@@ -14,7 +14,8 @@ import { AgentCreated, type AgentRead, agentShape, CreateAgent, createAgent, toA
 import { agents } from "./agent.sql.ts";
 import { agentFor } from "./lookup.ts";
 import { PRESENCE_EXEMPT_STATUSES, isSeenStale } from "./presence.ts";
-import { type AgentWithOrganization, lockAgent } from "./lifecycle.ts";
+import { type AgentWithOrganization, lockAgentById } from "./lifecycle.ts";
+import { runWrite } from "../db/prepared-write.ts";
 
 /** Null means online. */
 const Status = z.enum(["online", "active", "ready", "offline"]).nullable().default(null);
@@ -99,7 +100,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
   const { actor } = ctx;
   const organization_id = actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
   return transaction(ctx, async (ctx) => {
-    const before = await lockAgent(ctx, and(eq(agents.id, agent_id), eq(gateways.organization_id, organization_id)));
+    const before = await lockAgentById(ctx, agent_id, organization_id);
     if (!before) throw notFound();
     const now = ctx.now();
     const seen = isSeenStale(before, now);
@@ -110,7 +111,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
       checkin_deadline_at: null,
     });
     const events = toCheckInEvents(ctx, before, changes.status, seen);
-    if (events.length > 0) await insertEvents(ctx, events);
+    if (events.length > 0) await runWrite(ctx, insertEvents(events));
     if (isEmpty(changes)) return toAgent(before, now);
     // Clients do not see the end of a wake cycle.
     const isVisible = changes.status !== undefined || seen;

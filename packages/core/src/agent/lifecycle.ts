@@ -2,8 +2,9 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { recordLateEvent } from "../activity/activity.ts";
 import type { EventType } from "../activity/event-type.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { type Context, type Db, transaction } from "../context.ts";
+import { actingAs, actingValue, preparedActingAs } from "../db/acting-as.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { jobs } from "../job/job.sql.ts";
@@ -20,14 +21,38 @@ const CLEARED_WAKE = { wake_attempts: 0, checkin_deadline_at: null };
 
 /** Locks the agent that matches the condition until the transaction ends. */
 export async function lockAgent(ctx: Context, condition: SQL | undefined): Promise<AgentWithOrganization | null> {
-  const [row] = await ctx.db
+  const [row] = await selectLocked(ctx.db, and(condition, actingAs(ctx)));
+  return row ?? null;
+}
+
+/** The same for an agent of an organization. */
+export async function lockAgentById(
+  ctx: Context,
+  agent_id: string,
+  organization_id: string,
+): Promise<AgentWithOrganization | null> {
+  const [row] = await selectLockedById(ctx.db).execute({ agent_id, organization_id, ...actingValue(ctx) });
+  return row ?? null;
+}
+
+const selectLocked = (db: Db, condition: SQL | undefined) =>
+  db
     .select({ ...getTableColumns(agents), organization_id: gateways.organization_id })
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-    .where(and(condition, actingAs(ctx)))
+    .where(condition)
     .for("no key update", { of: agents });
-  return row ?? null;
-}
+
+const selectLockedById = preparedQuery((db) =>
+  selectLocked(
+    db,
+    and(
+      eq(agents.id, sql.placeholder("agent_id")),
+      eq(gateways.organization_id, sql.placeholder("organization_id")),
+      preparedActingAs,
+    ),
+  ),
+);
 
 /** Matches the agent while it has the generation that a job was created for. */
 export const isGeneration = (id: string, generation: number) =>

@@ -61,7 +61,7 @@ function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promis
     const { organization_id } = gateway;
     await unassignAgent(ctx, { id: agent.id, organization_id });
     await runBatch(ctx, [
-      insertEvents(ctx, [
+      insertEvents([
         { event_type: "agent.delete.direct", organization_id, board_id: agent.board_id, ...toDeletionEvent(ctx, agent) },
       ]),
       ctx.db.delete(agents).where(and(eq(agents.id, agent.id), eq(agents.gateway_id, gateway.id))),

@@ -5,6 +5,7 @@ import type { Agent as AgentActor } from "../actor.ts";
 import { recordEvent } from "../activity/activity.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../errors.ts";
 import { toOrderBy } from "../keyset.ts";
 import { type Page, readShortenedPage } from "../page.ts";
@@ -91,8 +92,15 @@ export async function recordHeartbeat(ctx: Context<AgentActor>): Promise<AgentRe
   return toAgent(row, ctx.now());
 }
 
+const selectAgent = preparedQuery((db) =>
+  db
+    .select()
+    .from(agents)
+    .where(eq(agents.id, sql.placeholder("agent_id"))),
+);
+
 async function getOwnRow(ctx: Context<AgentActor>): Promise<AgentRow> {
-  const [row] = await ctx.db.select().from(agents).where(eq(agents.id, ctx.actor.agent_id));
+  const [row] = await selectAgent(ctx.db).execute({ agent_id: ctx.actor.agent_id });
   if (!row) throw unauthenticated();
   return row;
 }

@@ -99,7 +99,7 @@ async function storeSoul(ctx: Context<Lead>, target: HostedAgent, soul: UpdateSo
     const about = { organization_id, board_id: agent.board_id, agent_id };
     await runBatch(ctx, [
       ...(isEmpty(changes) ? [] : [update]),
-      insertEvents(ctx, [{ event_type: "agent.soul.updated", ...about, message: updatedMessage(agent.name, soul) }]),
+      insertEvents([{ event_type: "agent.soul.updated", ...about, message: updatedMessage(agent.name, soul) }]),
       ...insertBoardEvents(ctx, agentUpdatedEvents(organization_id, { before: agent, after: agent, changes })),
     ]);
   });

@@ -6,6 +6,7 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { jobs } from "../job/job.sql.ts";
 import { agents } from "./agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
+import { runWrite } from "../db/prepared-write.ts";
 
 /** A provisioning or updating agent is marked offline when no job has worked on it for this long. */
 export const STRANDED_AFTER_MS = 15 * 60_000;
@@ -56,10 +57,7 @@ async function markOffline(ctx: Context, condition: SQL, values: Partial<typeof 
           organization_id: gateways.organization_id,
         });
       if (updated.length > 0)
-        await insertEvents(
-          ctx,
-          updated.map(({ name, ...agent }) => toDisconnectedEvent(name, agent)),
-        );
+        await runWrite(ctx, insertEvents(updated.map(({ name, ...agent }) => toDisconnectedEvent(name, agent))));
       return updated.length;
     });
   } while (count === BATCH_SIZE);

@@ -84,7 +84,7 @@ async function storeApproval(
       task_id,
     }),
     ...(links.length > 0 ? [ctx.db.insert(approval_task_links).values(links)] : []),
-    insertEvents(ctx, [
+    insertEvents([
       { event_type: "approval.created", message: `Approval created: ${action}.`, ...event },
       { event_type: "approval.requested", message: `Approval requested: ${action}.`, ...event },
     ]),

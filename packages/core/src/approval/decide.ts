@@ -51,7 +51,7 @@ async function reopen(ctx: Context<User>, board: BoardRow, approval: Approval): 
   const message = `Approval reopened: ${oneLine(approval.action_type)}.`;
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status: "pending", resolved_at: null, resolved_by_user_id: null }),
-    insertEvents(ctx, [{ event_type: "approval.reviewed", ...eventFields(ctx, board, approval), message }]),
+    insertEvents([{ event_type: "approval.reviewed", ...eventFields(ctx, board, approval), message }]),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, { ...approval, status: "pending" })),
   ]);
 }
@@ -66,7 +66,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   ];
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
-    insertEvents(ctx, events),
+    insertEvents(events),
     ...(await insertDecisionNotifications(ctx, board, approval)),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);

@@ -1,13 +1,14 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgent } from "../access.ts";
+import { type BoardRow, boardFor, boardsOfAgent, preparedBoardsOfAgent } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
+import { newestFirst } from "../keyset.ts";
 import { isPaused } from "../memory/paused.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
-import { Board, LARGE_BOARD_FIELDS, searchedBoards, toBoard } from "./board.ts";
+import { Board, LARGE_BOARD_FIELDS, searchedBoards, selectBoards, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
 
 export const AgentBoard = z
@@ -31,29 +32,23 @@ const toAgentBoard = ({ paused, ...row }: BoardRow & { paused: boolean }): Agent
 
 /** The boards that the agent works on, newest first, with their state. */
 export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
-  const { organization_id } = ctx.actor;
-  const condition = boardsOfAgent(ctx.actor);
   const columns = { ...getTableColumns(boards), paused: isPaused };
   const list = { name: "boards of an agent", owner: ctx.actor.agent_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
   if (query.q !== undefined) {
-    const search = { ...searchedBoards, owners: [organization_id], text: query.q };
-    return readSearchPage(ctx, query, { ...list, where: condition, search }, toAgentBoard);
+    const search = { ...searchedBoards, owners: [ctx.actor.organization_id], text: query.q };
+    return readSearchPage(ctx, query, { ...list, where: boardsOfAgent(ctx.actor), search }, toAgentBoard);
   }
-  const total = ctx.db.$count(boards, condition);
-  return readShortenedPage(
+  const { condition, ...prepared } = preparedBoardsOfAgent(ctx.actor);
+  return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(boards)
-          .where(and(condition, after))
-          .orderBy(...toOrderBy(boardOrder))
-          .limit(limit)
-          .offset(offset),
+      ...prepared,
+      build: ({ after }) => ({
+        total: ctx.db.$count(boards, condition()),
+        select: (columns) => selectBoards(ctx.db, columns, and(condition(), after), boardOrder),
+      }),
     },
     toAgentBoard,
   );

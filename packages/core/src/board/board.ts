@@ -1,18 +1,19 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards } from "../access.ts";
+import { type BoardRow, boardFor, preparedReadableBoards, readableBoards } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import { type Context, type Db, transaction } from "../context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
 import { ensurePullGateway } from "../gateway/pull.ts";
 import { grantBoardAccess } from "../organization/member.ts";
 import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
-import { largeObject, largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import { largeObject, largeText, type PageColumns, truncatable } from "../large-fields.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
 import {
   TextOrNull,
@@ -157,37 +158,52 @@ const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) =>
 
 /** The boards that the caller may read, by name. A filter without matches gives an empty page. */
 export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
+  const { q, board_group_id, gateway_id } = query;
   const { organization_id } = ctx.actor.active;
-  const condition = and(
-    readableBoards(ctx.actor),
-    query.board_group_id ? eq(boards.board_group_id, query.board_group_id) : undefined,
-    query.gateway_id ? eq(boards.gateway_id, query.gateway_id) : undefined,
-  );
   const columns = getTableColumns(boards);
   const list = { name: "boards", owner: organization_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
-  if (query.q !== undefined) {
-    const search = { ...searchedBoards, owners: [organization_id], text: query.q };
-    return readSearchPage(ctx, query, { ...list, where: condition, search }, toBoard);
+  const filter = (values: { board_group_id?: string | Placeholder | undefined; gateway_id?: string | Placeholder | undefined }) =>
+    and(
+      values.board_group_id ? eq(boards.board_group_id, values.board_group_id) : undefined,
+      values.gateway_id ? eq(boards.gateway_id, values.gateway_id) : undefined,
+    );
+  if (q !== undefined) {
+    const search = { ...searchedBoards, owners: [organization_id], text: q };
+    return readSearchPage(ctx, query, { ...list, where: and(readableBoards(ctx.actor), filter(query)), search }, toBoard);
   }
-  const total = ctx.db.$count(boards, condition);
-  return readShortenedPage(
+  const { key, values, condition } = preparedReadableBoards(ctx.actor);
+  const filters = {
+    ...(board_group_id ? { board_group_id: sql.placeholder("board_group_id") } : {}),
+    ...(gateway_id ? { gateway_id: sql.placeholder("gateway_id") } : {}),
+  };
+  return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(boards)
-          .where(and(condition, after))
-          .orderBy(...toOrderBy(boardOrder))
-          .limit(limit)
-          .offset(offset),
+      key: [key, ...Object.keys(filters)].join(),
+      values: { ...values, board_group_id, gateway_id },
+      build: ({ after }) => {
+        const where = and(condition(), filter(filters));
+        return {
+          total: ctx.db.$count(boards, where),
+          select: (columns) => selectBoards(ctx.db, columns, and(where, after), boardOrder),
+        };
+      },
     },
     toBoard,
   );
 }
+
+/** A page of boards, with the placeholders `limit` and `offset`. */
+export const selectBoards = (db: Db, columns: PageColumns, where: SQL | undefined, order: SortOrder<never>) =>
+  db
+    .select(columns)
+    .from(boards)
+    .where(where)
+    .orderBy(...toOrderBy(order))
+    .limit(sql.placeholder("limit"))
+    .offset(sql.placeholder("offset"));
 
 export async function getBoard(ctx: Context<User | Agent>, board_id: string): Promise<Board> {
   return toBoard(await boardFor(ctx, board_id, "read"));

@@ -24,7 +24,7 @@ export async function nudgeAgent(ctx: Context<Lead>, board_id: string, agent_id:
   if (gateway.kind === "pull") {
     const nudge = { organization_id, board_id, agent_id: agent.id, kind: NUDGE_KIND, text: message, task_id: null };
     const sent = { event_type: "agent.nudge.sent" as const, ...event, message: `${subject} sent.` };
-    return runBatch(ctx, [insertInboxMessages(ctx, [nudge]), insertEvents(ctx, [sent])]);
+    return runBatch(ctx, [insertInboxMessages([nudge]), insertEvents([sent])]);
   }
   const session_key = requireSessionKey(agent);
   requireUsableGateway(gateway);

@@ -1,30 +1,65 @@
-import { type SQLWrapper, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import { type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { Context, Db } from "../context.ts";
+import { actingValue, preparedActor } from "./acting-as.ts";
 import { rowsOf } from "./database.ts";
-import { actingActor } from "./acting-as.ts";
+import { createStatement, createStatementCache } from "./prepared.ts";
+import type { PreparedWrite } from "./prepared-write.ts";
 
 /** A write whose rows the other writes of the batch may read by its name. */
 export interface NamedWrite {
   name: string;
-  query: SQLWrapper;
+  query: PreparedWrite;
   /** Gets the values of the column `id` that the write returns. At most one write of a batch has it. */
   onIds?: (ids: string[]) => void;
 }
 
-const isNamed = (write: SQLWrapper | NamedWrite): write is NamedWrite => "query" in write && "name" in write;
+export type Write = SQLWrapper | PreparedWrite | NamedWrite;
+
+const isNamed = (write: Write): write is NamedWrite => "query" in write && "name" in write;
+const isPrepared = (write: Write): write is PreparedWrite => "build" in write && "values" in write;
+const toPrepared = (write: Write): PreparedWrite | null => (isNamed(write) ? write.query : isPrepared(write) ? write : null);
+
+const statements = createStatementCache();
 
 /**
  * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. The writes
- * do not see each other's rows in tables. (Drizzle parenthesizes a query within a query.)
+ * do not see each other's rows in tables. The text of a batch of prepared writes only is built once.
  */
-export async function runBatch(ctx: Context, writes: readonly (SQLWrapper | NamedWrite)[]): Promise<void> {
-  const parts = writes.map((write, index) =>
-    isNamed(write)
-      ? sql`${sql.identifier(write.name)} as materialized (${write.query})`
-      : sql`${sql.identifier(`write_${index}`)} as ${write}`,
-  );
+export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<void> {
   const returning = writes.filter(isNamed).find(({ onIds }) => onIds);
-  const ids = returning ? sql`array(select id from ${sql.identifier(returning.name)})` : sql`null::uuid[]`;
-  const result = await ctx.db.execute(sql`with ${sql.join(parts, sql`, `)} select ${actingActor(ctx)}, ${ids} as ids`);
+  const build = () => toStatement(ctx.db, writes, returning);
+  const key = toKey(writes);
+  const statement = key === null ? createStatement(build()) : statements.get(key, build);
+  const result = await statement.execute(ctx.db, { ...toValues(writes), ...actingValue(ctx) });
   returning?.onIds?.(rowsOf<{ ids: string[] }>(result)[0]!.ids);
 }
+
+/** Names the text of a batch; null when it has a write with its own text. */
+export function toKey(writes: readonly Write[]): string | null {
+  const keys = writes.map((write) => toPrepared(write)?.key);
+  return keys.includes(undefined) ? null : keys.join();
+}
+
+function toStatement(db: Db, writes: readonly Write[], returning: NamedWrite | undefined): SQL {
+  const parts = writes.map((write, index) => {
+    const query = toPrepared(write)?.build(db, placeholdersOf(index)) ?? write;
+    const [name, materialized] = isNamed(write) ? [write.name, sql`materialized`] : [`write_${index}`, sql``];
+    return sql`${sql.identifier(name)} as ${materialized} (${(query as SQLWrapper).getSQL()})`;
+  });
+  const ids = returning ? sql`array(select id from ${sql.identifier(returning.name)})` : sql`null::uuid[]`;
+  return sql`with ${sql.join(parts, sql`, `)} select ${preparedActor}, ${ids} as ids`;
+}
+
+/** Placeholders of a write of a batch. Two writes may have values of the same name. */
+export const placeholdersOf =
+  (index: number) =>
+  (name: string): Placeholder =>
+    sql.placeholder(`${index}.${name}`);
+
+/** The values of those placeholders. */
+export const toValues = (writes: readonly Write[]) =>
+  Object.fromEntries(
+    writes.flatMap((write, index) =>
+      Object.entries(toPrepared(write)?.values ?? {}).map(([name, value]) => [`${index}.${name}`, value]),
+    ),
+  );

@@ -1,10 +1,9 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../context.ts";
 
 /*
- * Two costs of a statement are saved here. The server plans a prepared statement once per connection (`cacheStatements`,
- * switched off by PREPARED_STATEMENTS=off), and Drizzle builds the SQL text of a hot query once per process
- * (`preparedQuery`, always on). `customPlan` and `inlineLimit` are for statements whose best plan depends on their values.
+ * The server plans a prepared statement once per connection (`cacheStatements`, switched off by PREPARED_STATEMENTS=off).
+ * `customPlan` and `inlineLimit` are for statements whose best plan depends on their values. That Drizzle builds the SQL
+ * text of a hot query once per process is another matter, and always on; see prepared.ts.
  */
 
 const CUSTOM_PLAN_COMMENT = "/* custom plan */";
@@ -75,23 +74,5 @@ function createStatementNamer(): (text: string) => string | undefined {
     const name = `cached_${names.size + 1}`;
     names.set(text, name);
     return name;
-  };
-}
-
-/**
- * A query whose SQL text Drizzle builds once per database handle. Use it for the few queries that every request runs:
- * building their text takes longer than the server needs to answer. A transaction is a new handle, so it gains nothing there.
- *
- * @example
- * const byId = preparedQuery((db) => db.select().from(tags).where(eq(tags.id, sql.placeholder("id"))));
- * await byId(ctx.db).execute({ id });
- */
-export function preparedQuery<Prepared>(build: (db: Db) => { prepare(name: string): Prepared }): (db: Db) => Prepared {
-  const queries = new WeakMap<Db, Prepared>();
-  return (db) => {
-    let prepared = queries.get(db);
-    // The name stays empty: `cacheStatements` decides which statements the server prepares.
-    if (prepared === undefined) queries.set(db, (prepared = build(db).prepare("")));
-    return prepared;
   };
 }

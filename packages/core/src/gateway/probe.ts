@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Context } from "../context.ts";
-import { runBatch } from "../db/batch.ts";
-import { insertJob } from "../job/job.ts";
+import { runWrite } from "../db/prepared-write.ts";
+import { insertJobs, type NewJob } from "../job/job.ts";
 import { gateways } from "./gateway.sql.ts";
 
 /** The probes of one run are spread over this time, so that the service does not connect to all hosts at once. */
@@ -20,20 +20,22 @@ export async function enqueueProbes(ctx: Context): Promise<void> {
       .orderBy(asc(gateways.id))
       .limit(BATCH);
     if (page.length > 0)
-      await runBatch(
+      await runWrite(
         ctx,
-        page.map((gateway) => insertProbe(ctx, gateway)),
+        insertJobs(
+          ctx,
+          page.map((gateway) => toProbe(ctx, gateway)),
+        ),
       );
     after = page.length < BATCH ? undefined : page.at(-1)!.id;
   } while (after !== undefined);
 }
 
-function insertProbe(ctx: Context, { id: gateway_id, organization_id }: { id: string; organization_id: string }) {
+function toProbe(ctx: Context, { id: gateway_id, organization_id }: { id: string; organization_id: string }): NewJob {
   const run_at = new Date(ctx.now().getTime() + Math.random() * PROBE_SPREAD_MS);
-  return insertJob(
-    ctx,
-    "gateway.probe",
-    { gateway_id },
-    { organization_id, gateway_id, dedupe_key: `probe/${gateway_id}`, run_at },
-  );
+  return {
+    kind: "gateway.probe",
+    payload: { gateway_id },
+    options: { organization_id, gateway_id, dedupe_key: `probe/${gateway_id}`, run_at },
+  };
 }

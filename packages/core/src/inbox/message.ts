@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
@@ -19,9 +20,12 @@ export interface NewInboxMessage {
   task_id: string | null;
 }
 
-/** The insert of messages, to be awaited or run in a batch, in the transaction of what they report. Agents read them in this order. */
-export const insertInboxMessages = (ctx: Context, messages: readonly NewInboxMessage[]) =>
-  ctx.db.insert(inbox_messages).values([...messages]);
+/** The insert of messages, for `runWrite` or `runBatch`, in the transaction of what they report. Agents read them in this order. */
+export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
+  "inbox messages",
+  inbox_messages,
+  ["organization_id", "board_id", "agent_id", "kind", "text", "task_id"],
+);
 
 interface UndeliveredMessage {
   gateway_id: string;

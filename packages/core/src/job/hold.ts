@@ -1,6 +1,6 @@
 import { and, eq, lte, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { type CircuitRow, endTrial, startTrial } from "./circuit.ts";
 import { gateway_circuits } from "./circuit.sql.ts";

@@ -4,6 +4,8 @@ import { rowsOf } from "../db/database.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
 import { errorText } from "../log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
@@ -45,13 +47,13 @@ export async function enqueue<K extends JobKind>(
   options: EnqueueOptions,
 ): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error(`enqueue("${kind}") outside a transaction`);
-  await insertJob(ctx, kind, payload, options);
+  await runWrite(ctx, insertJob(ctx, kind, payload, options));
 }
 
 /** Enqueues several jobs in one statement. Within a lane they run in this order. */
 export async function enqueueAll(ctx: Context, new_jobs: readonly NewJob[]): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error("enqueueAll outside a transaction");
-  if (new_jobs.length > 0) await insertJobs(ctx, new_jobs);
+  if (new_jobs.length > 0) await runWrite(ctx, insertJobs(ctx, new_jobs));
 }
 
 /** A job that is not stored yet. */
@@ -66,16 +68,37 @@ export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: Job
   insertJobs(ctx, [{ kind, payload, options }]);
 
 /**
- * Builds the insert of several jobs, to be awaited or run in a batch. Within a lane they run in this order. Building it
- * already adds their wake-ups to `ctx.pendingWakeups`.
+ * The insert of several jobs, for `runWrite` or `runBatch`. Within a lane they run in this order. Building it already adds
+ * their wake-ups to `ctx.pendingWakeups`.
  */
-export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]) =>
-  ctx.db
-    .insert(jobs)
-    .values(new_jobs.map((job) => toJobRow(ctx, job)))
-    .onConflictDoNothing();
+export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
+  insertRows(new_jobs.map((job) => toJobRow(ctx, job)));
 
-function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs.$inferInsert {
+const insertRows = prepareRowsInsert(
+  "jobs",
+  jobs,
+  [
+    "id",
+    "kind",
+    "payload",
+    "lane",
+    "organization_id",
+    "gateway_id",
+    "subscription_id",
+    "dedupe_key",
+    "secret_sealed",
+    "run_at",
+    "trace_id",
+    "max_attempts",
+  ],
+  {
+    types: { secret_sealed: "text" },
+    expressions: { secret_sealed: sql`decode(given.secret_sealed, 'base64')` },
+    onConflict: sql`on conflict do nothing`,
+  },
+);
+
+function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
   const { id = crypto.randomUUID() } = options;
   addPendingWakeup(ctx.pendingWakeups, { id, lane: options.lane ?? null });
   return {
@@ -87,12 +110,14 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob): typeof jobs
     gateway_id: options.gateway_id ?? null,
     subscription_id: options.subscription_id ?? null,
     dedupe_key: options.dedupe_key ?? null,
-    secret_sealed: options.secret === undefined ? null : seal(ctx.settings.encryption_key, options.secret),
+    secret_sealed: options.secret === undefined ? null : toBase64(seal(ctx.settings.encryption_key, options.secret)),
     run_at: options.run_at ?? ctx.now(),
     trace_id: ctx.trace_id,
     max_attempts: RETRY_POLICIES[kind].attempts,
   };
 }
+
+const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
 /** Sets the secret of a gateway's queued and running jobs of a kind, because the gateway's row is about to be deleted. */
 export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
@@ -163,20 +188,19 @@ export async function relayAll(
  */
 export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
   const now = ctx.now();
-  const take = sql`
-    update ${jobs} set sent_at = ${now.toISOString()}::timestamptz
-    where id in (
-      select id from ${jobs}
-      where status in ('queued', 'running')
-        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString()}::timestamptz)
-        and ${dueAt} <= ${new Date(now.getTime() + MAX_DELAY_MS).toISOString()}::timestamptz
-        and ${scope.everything ? isLaneHead : inScope(scope)}
-      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
-    returning id, kind, organization_id, subscription_id,
-      greatest(0, ceil(extract(epoch from ${dueAt} - ${now.toISOString()}::timestamptz)))::int as delay_seconds`;
+  const ids = [...scope.ids];
+  const values = {
+    now: now.toISOString(),
+    lost_before: new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString(),
+    due_until: new Date(now.getTime() + MAX_DELAY_MS).toISOString(),
+    id: ids[0] ?? null,
+    ids,
+    lanes: [...scope.lanes],
+  };
+  const take = takeUnsent(ctx.db, toRelayScope(scope));
   // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
   const result = await undoIfLost(
-    () => ctx.db.execute(take),
+    () => take.execute(values),
     () => markUnsent(ctx, eq(jobs.sent_at, now)),
   );
   const rows = rowsOf<Omit<WakeUp, "queue" | "subscription_id"> & { kind: string; subscription_id: string | null }>(result);
@@ -201,14 +225,36 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
   return wakeUps.length - failed.length;
 }
 
-/** The jobs of the scope: those with the given ids, and the head of each lane. */
-const inScope = ({ ids, lanes }: PendingWakeups) =>
-  ids.size === 1 && lanes.size === 0
-    ? sql`id = ${[...ids][0]}`
-    : sql`id in (
-  select unnest(${sql.param([...ids])}::uuid[])
-  union all
-  select ${laneHead(sql`wanted.lane`)} from unnest(${sql.param([...lanes])}::text[]) as wanted(lane))`;
+type RelayScope = "everything" | "one job" | "listed";
+
+const toRelayScope = ({ everything, ids, lanes }: PendingWakeups): RelayScope =>
+  everything ? "everything" : ids.size === 1 && lanes.size === 0 ? "one job" : "listed";
+
+const inScope: Record<RelayScope, SQL> = {
+  everything: isLaneHead,
+  "one job": sql`id = ${sql.placeholder("id")}`,
+  /** The jobs with the given ids, and the head of each lane. */
+  listed: sql`id in (
+    select unnest(${sql.placeholder("ids")}::uuid[])
+    union all
+    select ${laneHead(sql`wanted.lane`)} from unnest(${sql.placeholder("lanes")}::text[]) as wanted(lane))`,
+};
+
+const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
+
+const takeUnsent = preparedQuery(
+  (_db, scope: RelayScope) => sql`
+    update ${jobs} set sent_at = ${timeOf("now")}
+    where id in (
+      select id from ${jobs}
+      where status in ('queued', 'running')
+        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
+        and ${dueAt} <= ${timeOf("due_until")}
+        and ${inScope[scope]}
+      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
+    returning id, kind, organization_id, subscription_id,
+      greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
+);
 
 /** Clears `sent_at` of the matching queued and running jobs, so that the next relay sends them a new wake-up. */
 export async function markUnsent(ctx: Context, which: SQL): Promise<void> {

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { and, eq, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, lte, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";
@@ -86,7 +86,8 @@ async function returnLease(ctx: Context, id: string, token: string): Promise<voi
 }
 
 /** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
-export const isOwnLease = (job: JobRow) => and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
+export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
+  and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
 
 export async function renewLease(ctx: Context, job: JobRow): Promise<void> {
   await ctx.db

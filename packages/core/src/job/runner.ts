@@ -1,6 +1,7 @@
-import type { SQL } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { System } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { isDatabaseUnavailable } from "../db/query-error.ts";
 import { withDatabaseRetry } from "../db/retry-unavailable.ts";
 import { ExpectedFailure } from "../errors.ts";
@@ -120,10 +121,9 @@ async function completeJob(
   completion: Awaited<ReturnType<AnyHandler["run"]>>,
 ): Promise<boolean> {
   const { result = null, write } = typeof completion === "function" ? { write: completion } : (completion ?? {});
-  const done = { status: "done", last_error: null, result } as const;
-  if (!write) return endJob(ctx, job, done);
+  if (!write) return markDone(ctx, job, result);
   return transaction(ctx, async (ctx) => {
-    const ended = await endJob(ctx, job, done);
+    const ended = await markDone(ctx, job, result);
     if (ended) await write(ctx);
     return ended;
   });
@@ -134,15 +134,39 @@ type AnyHandler = JobHandler<JobKind>;
 /** Undefined for an unknown kind: a newer version of the service stored the job. */
 const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as JobKind] as AnyHandler | undefined;
 
+const clearedByEnd = { ...freedSlots, secret_sealed: null, held_by: null, held_since: null };
+
+const updateDone = preparedQuery((db, organization: boolean) =>
+  db
+    .update(jobs)
+    .set({
+      status: "done",
+      last_error: null,
+      ...placeholders(["result", "finished_at"]),
+      ...clearedByEnd,
+    })
+    .where(isOwnLease({ id: sql.placeholder("id"), attempts: sql.placeholder("attempts") }))
+    .returning({ has_held: hasHeldJobs({ organization_id: organization ? sql.placeholder("organization_id") : null }) }),
+);
+
+/** Ends a job that succeeded. False when another worker has taken it over. */
+async function markDone(ctx: Context, job: JobRow, result: JobResult | null): Promise<boolean> {
+  const { id, attempts, organization_id } = job;
+  const values = { id, attempts, organization_id, result, finished_at: ctx.now() };
+  const [ended] = await updateDone(ctx.db, organization_id !== null).execute(values);
+  if (ended?.has_held) await wakeHeldJobs(ctx, job);
+  return ended !== undefined;
+}
+
 async function endJob(
   ctx: Context,
   job: JobRow,
-  outcome: { status: "done" | "dead"; last_error: string | null; result?: JobResult | null; unreachable?: boolean },
+  outcome: { status: "dead"; last_error: string | null; unreachable: boolean },
   condition: SQL | undefined = isOwnLease(job),
 ): Promise<boolean> {
   const [ended] = await ctx.db
     .update(jobs)
-    .set({ ...outcome, ...freedSlots, finished_at: ctx.now(), secret_sealed: null, held_by: null, held_since: null })
+    .set({ ...outcome, ...clearedByEnd, finished_at: ctx.now() })
     .where(condition)
     .returning({ has_held: hasHeldJobs(job) });
   if (ended?.has_held) await wakeHeldJobs(ctx, job);

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, notInArray, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { subscriptions } from "../subscription/subscription.sql.ts";
@@ -104,7 +104,11 @@ const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
 /** Whether jobs of the organization wait for slots, as a column of the statement that ends a job. */
-export const hasHeldJobs = ({ organization_id }: JobRow) => sql<boolean>`exists (select 1 from ${jobs} as held
+export const hasHeldJobs = ({
+  organization_id,
+}: {
+  organization_id: string | Placeholder | null;
+}) => sql<boolean>`exists (select 1 from ${jobs} as held
   where held.held_by in ('organization', 'gateway', 'subscription')
     and held.organization_id ${organization_id === null ? sql`is null` : sql`= ${organization_id}`})`;
 

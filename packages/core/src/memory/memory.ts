@@ -14,6 +14,7 @@ import { notifyBoardChat } from "./chat-notifications.ts";
 import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 import { board_memory, memoryWords } from "./memory.sql.ts";
+import { prepareRowInsert } from "../db/prepared-write.ts";
 
 const MAX_KEY = 200;
 
@@ -120,8 +121,7 @@ export async function createMemoryEntry(
 }
 
 /** The insert of an entry, for `runBatch`. */
-export const insertMemoryEntry = (ctx: Context, entry: typeof board_memory.$inferInsert) =>
-  ctx.db.insert(board_memory).values(entry);
+export const insertMemoryEntry = prepareRowInsert("memory entry", board_memory, ["board_id", "content", "tags", "source"]);
 
 export function toMemoryEntry(row: typeof board_memory.$inferSelect): MemoryEntry {
   const { id, board_id, memory_key, value, content, tags, source, is_chat, created_at } = row;

@@ -1,7 +1,8 @@
-import { and, asc, eq, inArray, isNull, or } from "drizzle-orm";
+import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
 import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { type Recipient, recipientColumns } from "./recipient.ts";
 
@@ -14,23 +15,28 @@ export interface BoardAgent extends Recipient {
  * The agents that may work on a board's tasks, oldest first: those of the board and the main agent of its gateway.
  * `also_ids` adds agents of other boards of the organization.
  */
-export async function readBoardAgents(ctx: Context, board: BoardRow, also_ids: readonly string[] = []): Promise<BoardAgent[]> {
-  return ctx.db
+export function readBoardAgents(ctx: Context, board: BoardRow, also_ids: readonly string[] = []): Promise<BoardAgent[]> {
+  const { id: board_id, organization_id, gateway_id } = board;
+  return selectAgents(ctx.db, also_ids.length > 0).execute({ board_id, organization_id, gateway_id, also_ids });
+}
+
+const selectAgents = preparedQuery((db, others: boolean) =>
+  db
     .select(recipientColumns)
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .where(
       and(
-        eq(gateways.organization_id, board.organization_id),
+        eq(gateways.organization_id, sql.placeholder("organization_id")),
         or(
-          eq(agents.board_id, board.id),
-          and(isNull(agents.board_id), eq(agents.gateway_id, board.gateway_id)),
-          also_ids.length > 0 ? inArray(agents.id, [...also_ids]) : undefined,
+          eq(agents.board_id, sql.placeholder("board_id")),
+          and(isNull(agents.board_id), eq(agents.gateway_id, sql.placeholder("gateway_id"))),
+          others ? sql`${agents.id} = any(${sql.placeholder("also_ids")}::uuid[])` : undefined,
         ),
       ),
     )
-    .orderBy(asc(agents.created_at), asc(agents.id));
-}
+    .orderBy(asc(agents.created_at), asc(agents.id)),
+);
 
 /** Whether an agent may work on the board: it belongs to it, or is the main agent of its gateway. */
 export const canWorkOn = (board: BoardRow, { board_id, gateway_id }: BoardAgent): boolean =>

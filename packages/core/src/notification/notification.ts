@@ -84,8 +84,8 @@ export function insertNotifications(ctx: Context, notifications: readonly Notifi
   const messages = received.map(({ message }) => message);
   return [
     ...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []),
-    ...(messages.length > 0 ? [insertInboxMessages(ctx, messages)] : []),
-    ...(events.length > 0 ? [insertEvents(ctx, events)] : []),
+    ...(messages.length > 0 ? [insertInboxMessages(messages)] : []),
+    ...(events.length > 0 ? [insertEvents(events)] : []),
   ];
 }
 

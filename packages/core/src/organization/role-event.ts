@@ -2,6 +2,7 @@ import { insertEvents } from "../activity/activity.ts";
 import type { MemberRole, User } from "../actor.ts";
 import type { Context } from "../context.ts";
 import type { Member } from "./member.ts";
+import { runWrite } from "../db/prepared-write.ts";
 
 interface RoleChange {
   organization_id: string;
@@ -18,7 +19,10 @@ export async function recordRoleChange(ctx: Context<User>, change: RoleChange): 
   const { organization_id, member, from, to, invited_by } = change;
   const cause = invited_by ? ` by an invite from ${nameOf(invited_by)}` : "";
   const message = `Role of ${nameOf(member)} changed from ${from ?? "none"} to ${to}${cause}.`;
-  await insertEvents(ctx, [{ event_type: "member.role_changed", organization_id, user_id: ctx.actor.user_id, message }]);
+  await runWrite(
+    ctx,
+    insertEvents([{ event_type: "member.role_changed", organization_id, user_id: ctx.actor.user_id, message }]),
+  );
 }
 
 const nameOf = (person: Member["user"]): string => person?.preferred_name || person?.name || person?.email || "User";

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../actor.ts";
 import type { Context, Db } from "../context.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../errors.ts";
 import { Id } from "../wire.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";

@@ -5,7 +5,7 @@ import { type Context, transaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { insertJob } from "../job/job.ts";
+import { enqueue } from "../job/job.ts";
 import { jobs } from "../job/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
@@ -177,7 +177,7 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
       .returning({ id: jobs.id, lane: jobs.lane });
     if (waiting) addPendingWakeup(ctx.pendingWakeups, waiting);
     else
-      await insertJob(
+      await enqueue(
         ctx,
         "subscription.deliver",
         { subscription_id, delivery_id },

@@ -1,22 +1,26 @@
-import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, type Placeholder, type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { activity_events } from "../activity/activity.sql.ts";
-import { type EventRow, insertEvents } from "../activity/activity.ts";
-import { type CallerContext, transaction } from "../context.ts";
+import { type EventRow, eventValues, insertEventRow } from "../activity/activity.ts";
+import { type CallerContext, type Db, transaction } from "../context.ts";
+import { placeholdersOf, toKey, toValues } from "../db/batch.ts";
+import { createStatement, createStatementCache, preparedQuery } from "../db/prepared.ts";
+import type { PreparedWrite } from "../db/prepared-write.ts";
 import { notFound } from "../errors.ts";
 import { parseMentions } from "../mention.ts";
 import { readBoardAgents } from "../notification/board-agents.ts";
 import { insertNotifications } from "../notification/notification.ts";
 import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
+import type { Page, PageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
 import { needsRenewal, renewalByComment } from "./lease.ts";
 import { requireFence } from "./lease-state.ts";
 import { commentNotifications } from "./notifications.ts";
-import { taskCondition } from "./task.ts";
+import { isTask } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 
 const MAX_TAGS = 50;
@@ -56,7 +60,7 @@ export const CreateComment = z
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
-const commentCondition = (board_id: string, task_id: string) =>
+const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
     eq(activity_events.task_id, task_id),
     eq(activity_events.board_id, board_id),
@@ -78,9 +82,7 @@ export async function listComments(
   query: PageQuery,
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
-  const where = commentCondition(board.id, task_id);
-  const total = ctx.db.$count(activity_events, where);
-  const page = await readShortenedPage(
+  const page = await readPreparedPage(
     ctx,
     query,
     {
@@ -89,15 +91,22 @@ export async function listComments(
       order: commentOrder,
       columns: getTableColumns(activity_events),
       large: LARGE_COMMENT_FIELDS,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(activity_events)
-          .where(and(where, after))
-          .orderBy(...toOrderBy(commentOrder))
-          .limit(limit)
-          .offset(offset),
+      key: "",
+      values: { board_id: board.id, task_id },
+      build: ({ after }) => {
+        const where = commentCondition(sql.placeholder("board_id"), sql.placeholder("task_id"));
+        return {
+          total: ctx.db.$count(activity_events, where),
+          select: (columns) =>
+            ctx.db
+              .select(columns)
+              .from(activity_events)
+              .where(and(where, after))
+              .orderBy(...toOrderBy(commentOrder))
+              .limit(sql.placeholder("limit"))
+              .offset(sql.placeholder("offset")),
+        };
+      },
     },
     toComment,
   );
@@ -146,22 +155,29 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   const message = (input.content ?? input.message)!;
   const hasRecipients = task.assigned_agent_id !== null || parseMentions(message).size > 0;
   const agents = hasRecipients ? await readBoardAgents(ctx, board) : [];
-  const comment = ctx.db
-    .$with("comment")
-    .as(insertEvents(ctx, [commentEvent(ctx.actor, board, task.id, message, input.tags)]).returning());
-  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents)).map(
-    (insert, index) => ctx.db.$with(`notifications_${index}`, {}).as(insert.getSQL()),
-  );
+  const event = commentEvent(ctx.actor, board, task.id, message, input.tags);
+  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents));
   const isHolder = ctx.actor.type === "agent" && ctx.actor.agent_id === task.assigned_agent_id;
-  const renewed =
-    isHolder && needsRenewal(task)
-      ? [ctx.db.$with("renewed", {}).as(renewalByComment(ctx, task, ctx.actor.agent_id).getSQL())]
-      : [];
-  const [row] = await ctx.db
+  const renewal = isHolder && needsRenewal(task) ? renewalByComment(ctx, task, ctx.actor.agent_id) : null;
+  const build = () => selectInserted(ctx.db, notifications, renewal);
+  const statement = renewal ? createStatement<EventRow[]>(build()) : statements.get(toKey(notifications)!, build);
+  const [row] = await statement.execute(ctx.db, { ...eventValues(event), ...toValues(notifications) });
+  return toComment(row!);
+}
+
+const statements = createStatementCache<EventRow[]>();
+
+/** Inserts the event of a comment with everything that follows from it. */
+function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
+  const comment = db.$with("comment").as(insertEventRow(db));
+  const notifications = writes.map((write, index) =>
+    db.$with(`notifications_${index}`, {}).as(write.build(db, placeholdersOf(index)).getSQL()),
+  );
+  const renewed = renewal ? [db.$with("renewed", {}).as(renewal.getSQL())] : [];
+  return db
     .with(comment, ...notifications, ...renewed)
     .select()
     .from(comment);
-  return toComment(row!);
 }
 
 const commentedTask = {
@@ -175,9 +191,13 @@ const commentedTask = {
 };
 type CommentedTask = Pick<typeof tasks.$inferSelect, keyof typeof commentedTask>;
 
+const selectCommented = preparedQuery((db, lock: boolean) => {
+  const query = db.select(commentedTask).from(tasks).where(isTask);
+  return lock ? query.for("no key update") : query;
+});
+
 async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string, lock = false): Promise<CommentedTask> {
-  const query = ctx.db.select(commentedTask).from(tasks).where(taskCondition(board.id, task_id));
-  const [task] = await (lock ? query.for("no key update") : query);
+  const [task] = await selectCommented(ctx.db, lock).execute({ board_id: board.id, task_id });
   if (!task) throw notFound();
   return task;
 }

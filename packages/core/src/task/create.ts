@@ -2,7 +2,8 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { actingActor } from "../db/acting-as.ts";
+import { actingValue, preparedActor } from "../db/acting-as.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";
 import { assignTags, findMissingTagIds } from "../tag/assignment.ts";
@@ -63,26 +64,35 @@ async function storeTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask)
   const { title, description = null, status, priority, due_at = null, assigned_agent_id = null } = newTask;
   const { actor } = ctx;
   const times = nextTimes("inbox", status, NEW_TASK_TIMES, ctx.now());
-  const nowIfSet = (time: Date | null) => (time ? sql`now()` : null);
-  const origin =
-    actor.type === "user"
-      ? { created_by_user_id: actor.user_id }
-      : { auto_created: true, auto_reason: `lead_agent:${actor.agent_id}` };
-  const [row] = await ctx.db
-    .insert(tasks)
-    .values({
-      board_id: board.id,
-      title,
-      description,
-      status,
-      priority,
-      due_at,
-      assigned_agent_id,
-      in_progress_at: nowIfSet(times.in_progress_at),
-      last_started_at: nowIfSet(times.last_started_at),
-      done_at: nowIfSet(times.done_at),
-      ...origin,
-    })
-    .returning({ ...getTableColumns(tasks), acting: actingActor(ctx) });
+  const origin = {
+    created_by_user_id: actor.type === "user" ? actor.user_id : null,
+    auto_created: actor.type !== "user",
+    auto_reason: actor.type === "user" ? null : `lead_agent:${actor.agent_id}`,
+  };
+  const set = TASK_TIMES.filter((name) => times[name] !== null);
+  const values = { board_id: board.id, title, description, status, priority, due_at, assigned_agent_id, ...origin };
+  const [row] = await insertTask(ctx.db, ...set).execute({ ...values, ...actingValue(ctx) });
   return row!;
 }
+
+const TASK_TIMES = ["in_progress_at", "last_started_at", "done_at"] as const;
+const TASK_COLUMNS = [
+  "board_id",
+  "title",
+  "description",
+  "status",
+  "priority",
+  "due_at",
+  "assigned_agent_id",
+  "created_by_user_id",
+  "auto_created",
+  "auto_reason",
+] as const;
+
+/** Inserts a task with these times set to now. */
+const insertTask = preparedQuery((db, ...times: (typeof TASK_TIMES)[number][]) =>
+  db
+    .insert(tasks)
+    .values({ ...placeholders(TASK_COLUMNS), ...Object.fromEntries(times.map((name) => [name, sql`now()`])) })
+    .returning({ ...getTableColumns(tasks), acting: preparedActor }),
+);

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { aggregatedList } from "../large-fields.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import type { TaskRow } from "./status-rules.ts";
@@ -45,5 +45,5 @@ export const hasOpenDependency = sql`exists (
   where link.task_id = ${tasks}.id and other.status <> 'done')`;
 
 /** A subquery of the ids of the tasks that depend on this one. */
-export const dependentIds = (task_id: string): SQL =>
+export const dependentIds = (task_id: string | Placeholder): SQL =>
   sql`select link.task_id from ${task_dependencies} as link where link.depends_on_task_id = ${task_id}`;

@@ -1,18 +1,19 @@
-import { asc, eq, and, getTableColumns, inArray, sql } from "drizzle-orm";
+import { asc, eq, and, getTableColumns, inArray, type Placeholder, sql } from "drizzle-orm";
 import { activity_events } from "../activity/activity.sql.ts";
 import type { BoardRow } from "../access.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingValue, preparedActingAs } from "../db/acting-as.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { RetryTransaction } from "../db/retry-transaction.ts";
 import { notFound } from "../errors.ts";
 import { taskTagIds } from "../tag/task-tags.ts";
 import { task_dependencies } from "./dependency.sql.ts";
 import { dependencies, dependentIds, dependents } from "./dependency-columns.ts";
 import type { TaskRow } from "./status-rules.ts";
-import { taskCondition } from "./task.ts";
+import { isTask } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 import { task_transitions } from "./transition.sql.ts";
 
@@ -31,7 +32,7 @@ export interface LockedTask {
 }
 
 /** A subquery of the board's id that locks the board, which comes before its tasks. */
-export const lockedBoard = ({ id, organization_id }: BoardRow) =>
+export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization_id", string | Placeholder>) =>
   sql`(select id from ${boards} where id = ${id} and organization_id = ${organization_id} for key share)`;
 
 /**
@@ -45,31 +46,38 @@ export async function lockTask(
   task_id: string,
   { also_ids = [], dependents }: LockOptions,
 ): Promise<LockedTask> {
-  // A single id is not passed as a list: PostgreSQL cannot estimate a list's length and would plan the query each time.
-  const taskIds = also_ids.length > 0 ? sql`unnest(${sql.param([task_id, ...also_ids])}::uuid[])` : sql`${task_id}::uuid`;
-  const condition =
-    dependents || also_ids.length > 0
-      ? inArray(tasks.id, sql`(select ${taskIds} ${dependents ? sql`union ${dependentIds(task_id)}` : sql``})`)
-      : eq(tasks.id, task_id);
-  // Descriptions can be long, and those of the other tasks are not needed.
-  const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
-  const locked = await ctx.db
-    .select({ ...getTableColumns(tasks), description })
-    .from(tasks)
-    .where(and(eq(tasks.board_id, lockedBoard(board)), condition, actingAs(ctx)))
-    .orderBy(asc(tasks.id))
-    .for("no key update");
+  const { id: board_id, organization_id } = board;
+  const values = { task_id, board_id, organization_id, task_ids: [task_id, ...also_ids], ...actingValue(ctx) };
+  const locked = await selectLocked(ctx.db, dependents, also_ids.length > 0).execute(values);
   const task = locked.find(({ id }) => id === task_id);
   if (!task) throw notFound();
   return { task, locked_ids: dependents ? locked.map(({ id }) => id) : null };
 }
 
+const selectLocked = preparedQuery((db, dependents: boolean, others: boolean) => {
+  const task_id = sql.placeholder("task_id");
+  const board = { id: sql.placeholder("board_id"), organization_id: sql.placeholder("organization_id") };
+  // A single id is not passed as a list: PostgreSQL cannot estimate a list's length and would plan the query each time.
+  const taskIds = others ? sql`unnest(${sql.placeholder("task_ids")}::uuid[])` : sql`${task_id}::uuid`;
+  const condition =
+    dependents || others
+      ? inArray(tasks.id, sql`(select ${taskIds} ${dependents ? sql`union ${dependentIds(task_id)}` : sql``})`)
+      : eq(tasks.id, task_id);
+  // Descriptions can be long, and those of the other tasks are not needed.
+  const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
+  return db
+    .select({ ...getTableColumns(tasks), description })
+    .from(tasks)
+    .where(and(eq(tasks.board_id, lockedBoard(board)), condition, preparedActingAs))
+    .orderBy(asc(tasks.id))
+    .for("no key update");
+});
+
+const selectAssignee = preparedQuery((db) => db.select({ assigned_agent_id: tasks.assigned_agent_id }).from(tasks).where(isTask));
+
 /** The current assignee of a task, read without waiting for a lock; undefined when the task does not exist. */
 export async function findAssigneeId(ctx: Context, board: BoardRow, task_id: string): Promise<string | null | undefined> {
-  const [row] = await ctx.db
-    .select({ assigned_agent_id: tasks.assigned_agent_id })
-    .from(tasks)
-    .where(taskCondition(board.id, task_id));
+  const [row] = await selectAssignee(ctx.db).execute({ board_id: board.id, task_id });
   return row?.assigned_agent_id;
 }
 
@@ -109,19 +117,25 @@ const columns = {
   review_comment,
 };
 
+const hasUnlockedDependent = sql<boolean>`exists (
+  select 1 from ${task_dependencies} as link
+  where link.depends_on_task_id = ${tasks}.id and link.task_id <> all(${sql.placeholder("locked_ids")}::uuid[]))`;
+
+const selectFacts = preparedQuery((db, dependents: boolean) =>
+  db
+    .select({ ...columns, is_stale: dependents ? hasUnlockedDependent : sql<boolean>`false` })
+    .from(tasks)
+    .where(isTask),
+);
+
 /**
  * Reads all facts that decide about a task's change, in one statement after the lock: only a later statement sees what
  * others committed while the lock was waited for. When a task became a dependent meanwhile, it is not locked, and locking
  * it now could deadlock; so the transaction starts again, with the board's dependencies locked.
  */
 export async function readTaskFacts(ctx: Context, { task, locked_ids }: LockedTask) {
-  const hasUnlockedDependent = sql<boolean>`exists (
-    select 1 from ${task_dependencies} as link
-    where link.depends_on_task_id = ${tasks}.id and link.task_id <> all(${sql.param(locked_ids)}::uuid[]))`;
-  const [row] = await ctx.db
-    .select({ ...columns, is_stale: locked_ids ? hasUnlockedDependent : sql<boolean>`false` })
-    .from(tasks)
-    .where(taskCondition(task.board_id, task.id));
+  const values = { board_id: task.board_id, task_id: task.id, locked_ids };
+  const [row] = await selectFacts(ctx.db, locked_ids !== null).execute(values);
   const { is_stale, ...facts } = row!;
   if (is_stale) throw new RetryTransaction();
   return facts;

@@ -1,10 +1,11 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { toOrderBy } from "../keyset.ts";
-import { type Page, type PageQuery, pageQuery, readShortenedPage } from "../page.ts";
+import { type SortOrder, toOrderBy } from "../keyset.ts";
+import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { SearchText } from "../text-search.ts";
@@ -41,46 +42,55 @@ const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
 /** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
-  const { status, assigned_agent_id, unassigned, q, sort = "-created_at" } = query;
+  const { assigned_agent_id, unassigned = false, q, sort = "-created_at" } = query;
+  const statuses = query.status === undefined ? [] : [...new Set(toStatuses(query.status))].toSorted();
+  const isAssigned = assigned_agent_id !== undefined;
   const order = TASK_ORDERS[sort];
-  const orderBy = toOrderBy(order);
-  const where = and(
-    eq(tasks.board_id, board.id),
-    status === undefined ? undefined : statusCondition(toStatuses(status)),
-    assigned_agent_id === undefined ? undefined : eq(tasks.assigned_agent_id, assigned_agent_id),
-    unassigned ? isNull(tasks.assigned_agent_id) : undefined,
-  );
   const list = { name: "tasks", owner: board.id, order, columns: taskColumns, large: LARGE_TASK_FIELDS };
+  const filter = (board_id: string | Placeholder, assignee: string | Placeholder | undefined) =>
+    and(
+      eq(tasks.board_id, board_id),
+      statuses.length === 0 ? undefined : statusCondition(statuses),
+      assignee === undefined ? undefined : eq(tasks.assigned_agent_id, assignee),
+      unassigned ? isNull(tasks.assigned_agent_id) : undefined,
+    );
   if (q !== undefined) {
     const search = { ...searchedTasks, owners: [board.id], text: q };
-    return readSearchPage(ctx, query, { ...list, where, search }, toTask);
+    return readSearchPage(ctx, query, { ...list, where: filter(board.id, assigned_agent_id), search }, toTask);
   }
-  const keys = sql.join(
-    order.map(({ by }) => sql`${by}`),
-    sql`, `,
-  );
-  // The offset is applied to an index-only query; the expensive columns are then read for the page alone.
-  const startsAt = (offset: number) => {
-    const start = sql`select ${keys} from ${tasks} where ${where} order by ${sql.join(orderBy, sql`, `)} limit 1 offset ${offset}`;
-    return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
-  };
-  const total = ctx.db.$count(tasks, where);
-  return readShortenedPage(
+  return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(tasks)
-          .where(and(where, offset === 0 ? after : startsAt(offset)))
-          .orderBy(...orderBy)
-          .limit(inlineLimit(limit)),
+      key: [sort, statuses.join("+"), isAssigned, unassigned, query.limit].join(),
+      values: { board_id: board.id, assigned_agent_id },
+      build: ({ after, limit, from_start }) => {
+        const where = filter(sql.placeholder("board_id"), isAssigned ? sql.placeholder("assigned_agent_id") : undefined);
+        return {
+          total: ctx.db.$count(tasks, where),
+          select: (columns) =>
+            ctx.db
+              .select(columns)
+              .from(tasks)
+              .where(and(where, from_start ? after : startsAtOffset(order, where)))
+              .orderBy(...toOrderBy(order))
+              .limit(inlineLimit(limit)),
+        };
+      },
     },
     toTask,
   );
+}
+
+/** The offset is applied to an index-only query; the expensive columns are then read for the page alone. */
+function startsAtOffset(order: SortOrder<never>, where: SQL | undefined): SQL {
+  const keys = sql.join(
+    order.map(({ by }) => sql`${by}`),
+    sql`, `,
+  );
+  const start = sql`select ${keys} from ${tasks} where ${where} order by ${sql.join(toOrderBy(order), sql`, `)} limit 1 offset ${sql.placeholder("offset")}`;
+  return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
 }
 
 export async function getTask(

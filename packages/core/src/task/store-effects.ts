@@ -10,7 +10,7 @@ export async function storeEffects(ctx: TaskContext, effects: TaskEffects): Prom
   const { transitions, events, notifications, board_events } = effects;
   const writes = [
     ...insertTransitions(ctx, transitions),
-    ...(events.length > 0 ? [insertEvents(ctx, events)] : []),
+    ...(events.length > 0 ? [insertEvents(events)] : []),
     ...insertNotifications(ctx, notifications),
     ...insertBoardEvents(ctx, board_events),
   ];

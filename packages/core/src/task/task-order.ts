@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type Placeholder, sql } from "drizzle-orm";
 import * as z from "zod";
 import { descending, idKey, newestFirst, type SortOrder, timeKey } from "../keyset.ts";
 import { valueError } from "../wire.ts";
@@ -21,7 +21,7 @@ const dueLast = timeKey<TaskKeys>(sql`coalesce(${tasks.due_at}, '-infinity')`, (
 const priority = {
   by: priorityRank(tasks.priority),
   of: (task: TaskKeys) => task.priority,
-  toValue: (text: string) => priorityRank(sql`${text}::text`),
+  toValue: (text: string | Placeholder) => priorityRank(sql`${text}::text`),
 };
 
 const SORT = /^-?(?:created_at|updated_at|due_at|priority)$/;

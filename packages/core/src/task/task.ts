@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { aggregatedObject, largeText, truncatable } from "../large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
@@ -74,8 +75,13 @@ type Row = typeof tasks.$inferSelect & {
 /** A task of a board. Every query over tasks names the board, which the caller may access. */
 export const taskCondition = (board_id: string, task_id: string) => and(eq(tasks.id, task_id), eq(tasks.board_id, board_id));
 
+/** The same for a prepared query, with these values. */
+export const isTask = and(eq(tasks.id, sql.placeholder("task_id")), eq(tasks.board_id, sql.placeholder("board_id")))!;
+
+const selectTask = preparedQuery((db) => db.select(taskColumns).from(tasks).where(isTask));
+
 export async function readTask(ctx: Context, board_id: string, task_id: string): Promise<Task | undefined> {
-  const [row] = await ctx.db.select(taskColumns).from(tasks).where(taskCondition(board_id, task_id));
+  const [row] = await selectTask(ctx.db).execute({ board_id, task_id });
   return row && toTask(row);
 }
 

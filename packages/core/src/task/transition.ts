@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Agent, actorColumns, type System, type User } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { prepareRowsInsert } from "../db/prepared-write.ts";
 import type { TaskStatus } from "./task-status.ts";
 import { task_transitions } from "./transition.sql.ts";
 
@@ -21,17 +22,19 @@ export interface NewTransition {
 /** One insert of all transitions for `runBatch`; an empty list without transitions. */
 export function insertTransitions(ctx: TaskContext, transitions: readonly NewTransition[]) {
   if (transitions.length === 0) return [];
-  const rows = transitions.map((transition) => ({
-    at: nextTransitionTime(transition.task_id),
-    ...transition,
-    ...actorColumns(ctx.actor),
-  }));
-  return [ctx.db.insert(task_transitions).values(rows)];
+  return [insertRows(transitions.map((transition) => ({ ...transition, ...actorColumns(ctx.actor) })))];
 }
 
 /**
  * The start of the transaction, but always later than the task's last transition: a transaction that waited for the
  * task's lock may have started before the one that held it. The caller must have locked the task.
  */
-const nextTransitionTime = (task_id: string | null) => sql`greatest(now(), (
-  select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = ${task_id}))`;
+const nextTransitionTime = sql`greatest(now(), (
+  select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
+
+const insertRows = prepareRowsInsert(
+  "transitions",
+  task_transitions,
+  ["at", "board_id", "task_id", "from_status", "to_status", "in_progress_at", "agent_id", "user_id"],
+  { expressions: { at: nextTransitionTime } },
+);

@@ -3,6 +3,7 @@ import { type BoardRow, boardFor } from "../access.ts";
 import { type Agent, agentIdOf } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type CallerContext, type Context, isInTransaction } from "../context.ts";
+import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { findMissingTagIds, replaceTags } from "../tag/assignment.ts";
@@ -18,7 +19,7 @@ import { type LeaseAction, nextLease, requireFence } from "./lease-state.ts";
 import { returnDependentsToInbox } from "./return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
-import { readTask, type Task, taskColumns, taskCondition, toTask } from "./task.ts";
+import { isTask, readTask, type Task, taskColumns, toTask } from "./task.ts";
 import { tasks } from "./task.sql.ts";
 import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type TransitionResult } from "./transition-checks.ts";
 
@@ -193,12 +194,18 @@ async function updateRow(
   changes: Partial<TaskRow>,
   is_changed: boolean,
 ): Promise<Task> {
-  // The current time, not the transaction's start: an approval decided while this transaction waited for the lock is older.
-  const left_done_at = changes.left_done_at ? { left_done_at: sql`clock_timestamp()` } : {};
-  const [row] = await ctx.db
-    .update(tasks)
-    .set({ ...changes, ...left_done_at, updated_at: is_changed ? sql`now()` : sql`${tasks.updated_at}` })
-    .where(taskCondition(board_id, id))
-    .returning(taskColumns);
+  const names = (Object.keys(changes) as (keyof TaskRow)[]).toSorted();
+  const statement = updateColumns(ctx.db, is_changed, changes.left_done_at instanceof Date, ...names);
+  const [row] = await statement.execute({ ...changes, board_id, task_id: id });
   return toTask(row!);
 }
+
+const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
+  // The current time, not the transaction's start: an approval decided while this transaction waited for the lock is older.
+  const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
+  return db
+    .update(tasks)
+    .set({ ...placeholders(names), ...left_done_at, updated_at: is_changed ? sql`now()` : sql`${tasks.updated_at}` })
+    .where(isTask)
+    .returning(taskColumns);
+});

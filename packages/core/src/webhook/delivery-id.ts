@@ -1,6 +1,7 @@
 import { and, eq, lte, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
+import { type PreparedWrite, prepareRowInsert } from "../db/prepared-write.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
@@ -19,8 +20,15 @@ interface Delivery {
 type MaybeNamed = Pick<Delivery, "webhook_id"> & { delivery_id: string | null };
 
 /** Builds the insert that makes a repeated delivery violate the key of its table, for the statement that stores the payload. */
-export const insertDeliveryId = (ctx: Context, delivery: Delivery & { payload_id: string }) =>
-  ctx.db.insert(webhook_delivery_ids).values({ ...delivery, received_at: ctx.now() });
+export const insertDeliveryId = (ctx: Context, delivery: Delivery & { payload_id: string }): PreparedWrite =>
+  insertRow({ ...delivery, received_at: ctx.now() });
+
+const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
+  "webhook_id",
+  "delivery_id",
+  "payload_id",
+  "received_at",
+]);
 
 /**
  * Runs `store`, which inserts the delivery's id with the payload. Returns null when it was stored, or the id of the payload that

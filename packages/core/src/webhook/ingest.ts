@@ -4,7 +4,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { hostLane } from "../session-key.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
-import { preparedQuery } from "../db/statement-cache.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
@@ -25,6 +25,7 @@ import { acceptedSecrets } from "./secret.ts";
 import { SOURCES } from "./source/sources.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+import { prepareRowInsert } from "../db/prepared-write.ts";
 
 /** A request to a webhook, before any check. */
 export interface WebhookRequest {
@@ -95,7 +96,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
   const shown = { payload_id, summary, text: readableText(webhook.source, content_type, text) };
   await runBatch(ctx, [
     ...(delivery_id === null ? [] : [insertDeliveryId(ctx, { webhook_id, delivery_id, payload_id })]),
-    ctx.db.insert(board_webhook_payloads).values({
+    insertPayload({
       id: payload_id,
       board_id,
       webhook_id,
@@ -113,15 +114,35 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
       filtered,
       ...delivery,
     }),
-    ...(filtered ? [] : [insertMemory(ctx, webhook, shown), ...insertNotification(ctx, webhook, shown, delivery)]),
-    addPayloadBytes(ctx, organization_id, size_bytes),
+    ...(filtered ? [] : [insertMemory(webhook, shown), ...insertNotification(ctx, webhook, shown, delivery)]),
+    addPayloadBytes(organization_id, size_bytes),
   ]);
 }
 
+const insertPayload = prepareRowInsert("payload", board_webhook_payloads, [
+  "id",
+  "board_id",
+  "webhook_id",
+  "body",
+  "body_kind",
+  "headers",
+  "size_bytes",
+  "source_ip",
+  "content_type",
+  "received_at",
+  "event_type",
+  "delivery_id",
+  "summary",
+  "search_text",
+  "filtered",
+  "notify_job_id",
+  "delivery",
+]);
+
 type ShownPayload = Pick<PayloadFacts, "payload_id" | "summary" | "text">;
 
-function insertMemory(ctx: Context, { board_id, id: webhook_id, description: instruction }: OpenWebhook, shown: ShownPayload) {
-  return insertMemoryEntry(ctx, {
+function insertMemory({ board_id, id: webhook_id, description: instruction }: OpenWebhook, shown: ShownPayload) {
+  return insertMemoryEntry({
     board_id,
     content: memoryContent({ board_id, webhook_id, instruction, ...shown }),
     tags: ["webhook", `webhook:${webhook_id}`, `payload:${shown.payload_id}`],
@@ -151,9 +172,7 @@ function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayl
   if (agent_id === null) return [];
   const message = notificationText({ board_id, webhook_id, board_name, instruction, ...shown });
   return [
-    insertInboxMessages(ctx, [
-      { organization_id, board_id, agent_id, kind: messageKind({ message }), text: message, task_id: null },
-    ]),
+    insertInboxMessages([{ organization_id, board_id, agent_id, kind: messageKind({ message }), text: message, task_id: null }]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
@@ -14,6 +14,8 @@ import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { runWrite } from "../db/prepared-write.ts";
 
 type Notification = JobPayloads["webhook.notify"];
 
@@ -29,7 +31,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const result = { agent_id: target.id };
     // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
     if (found.gateway.kind === "pull")
-      return { result, write: async (ctx) => void (await insertInboxMessages(ctx, [toInbox(found, target)])) };
+      return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target)])) };
     if (!target.openclaw_session_id) return { result: { agent_id: null } };
     const { payload, gateway } = found;
     const { payload_id, redelivery } = notification;
@@ -51,7 +53,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const target = await findTarget(ctx, notification);
-    if (target) await insertInboxMessages(ctx, [toInbox(found, target)]);
+    if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target)]));
     await recordEvent(ctx, "webhook.notify_failed", {
       organization_id: found.board.organization_id,
       board_id: found.board.id,
@@ -81,23 +83,37 @@ function toInbox(found: Found, { id: agent_id }: { id: string }): NewInboxMessag
 }
 
 async function findNotification(ctx: Context, { board_id, webhook_id, payload_id }: Notification) {
-  const [found] = await ctx.db
+  const [found] = await selectNotification(ctx.db).execute({ board_id, webhook_id, payload_id });
+  return found;
+}
+
+const selectNotification = preparedQuery((db) =>
+  db
     .select({ board: boards, webhook: board_webhooks, payload: board_webhook_payloads, gateway: gateways })
     .from(board_webhook_payloads)
     .innerJoin(board_webhooks, eq(board_webhooks.id, board_webhook_payloads.webhook_id))
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
     .innerJoin(gateways, and(eq(gateways.id, boards.gateway_id), eq(gateways.organization_id, boards.organization_id)))
-    .where(and(eq(board_webhook_payloads.id, payload_id), eq(board_webhooks.id, webhook_id), eq(boards.id, board_id)));
-  return found;
-}
+    .where(
+      and(
+        eq(board_webhook_payloads.id, sql.placeholder("payload_id")),
+        eq(board_webhooks.id, sql.placeholder("webhook_id")),
+        eq(boards.id, sql.placeholder("board_id")),
+      ),
+    ),
+);
 
 async function findTarget(ctx: Context, { board_id, webhook_id }: Notification) {
-  const [target] = await ctx.db
+  const [target] = await selectTarget(ctx.db).execute({ board_id, webhook_id });
+  return target;
+}
+
+const selectTarget = preparedQuery((db) =>
+  db
     .select({ id: agents.id, name: agents.name, openclaw_session_id: agents.openclaw_session_id })
     .from(agents)
     .innerJoin(board_webhooks, isTargetCandidate)
-    .where(and(eq(board_webhooks.id, webhook_id), eq(agents.board_id, board_id)))
+    .where(and(eq(board_webhooks.id, sql.placeholder("webhook_id")), eq(agents.board_id, sql.placeholder("board_id"))))
     .orderBy(targetFirst)
-    .limit(1);
-  return target;
-}
+    .limit(1),
+);

@@ -2,6 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import type { PreparedWrite } from "../db/prepared-write.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { DomainError } from "../errors.ts";
 import { usedUp } from "../noted-limits.ts";
@@ -33,14 +34,18 @@ export function requirePayloadRoom(ctx: Context, stored_bytes: string): void {
 }
 
 /** Builds the statement that adds a payload to the bytes of its organization. */
-export const addPayloadBytes = (ctx: Context, organization_id: string, bytes: number) =>
-  ctx.db
-    .insert(webhook_payload_usage)
-    .values({ organization_id, shard: Math.floor(Math.random() * SHARDS), bytes })
-    .onConflictDoUpdate({
-      target: [webhook_payload_usage.organization_id, webhook_payload_usage.shard],
-      set: { bytes: sql`${webhook_payload_usage}.bytes + excluded.bytes` },
-    });
+export const addPayloadBytes = (organization_id: string, bytes: number): PreparedWrite => ({
+  key: "payload bytes",
+  build: (db, value) =>
+    db
+      .insert(webhook_payload_usage)
+      .values({ organization_id: value("organization_id"), shard: value("shard"), bytes: value("bytes") })
+      .onConflictDoUpdate({
+        target: [webhook_payload_usage.organization_id, webhook_payload_usage.shard],
+        set: { bytes: sql`${webhook_payload_usage}.bytes + excluded.bytes` },
+      }),
+  values: { organization_id, shard: Math.floor(Math.random() * SHARDS), bytes },
+});
 
 /** The bytes of a payload, also of one from before they were stored with it. */
 export const payloadBytes = sql`coalesce(size_bytes, octet_length(body))`;

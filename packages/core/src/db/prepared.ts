@@ -1,0 +1,117 @@
+import { is, Param, Placeholder, type Query, SQL, sql } from "drizzle-orm";
+import { PgDialect, type PreparedQueryConfig, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
+import type { Db } from "../context.ts";
+import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
+
+/*
+ * Queries whose SQL text Drizzle builds once per process. Building takes longer than the server needs for an indexed read, so
+ * every query of a frequent request is one. They run on any handle, also in a transaction.
+ */
+
+/** Values of placeholders, by name. */
+export type Values = Readonly<Record<string, unknown>>;
+/** What a query can be: of the query builder, or raw. A raw one returns what the driver does; see `rowsOf`. */
+type Preparable = SQL | { prepare(name: string): unknown };
+type ResultOf<Q> = Q extends SQL ? unknown : Awaited<Q>;
+/** Selects one of the texts of a query, such as whether a condition is present. */
+type Shape = readonly (string | number | boolean)[];
+
+export interface Prepared<Result> {
+  execute(values: Values): Promise<Result>;
+}
+
+/** Shapes come from the code and not from values of callers, so that only a mistake has more. */
+const MAX_SHAPES = 500;
+
+/**
+ * A query with placeholders that is built once for each `shape`. Everything that can change the text must be part of the
+ * shape; everything else is a placeholder.
+ *
+ * @example
+ * const byId = preparedQuery((db) => db.select().from(tags).where(eq(tags.id, sql.placeholder("id"))));
+ * await byId(ctx.db).execute({ id });
+ */
+export function preparedQuery<const S extends Shape, Q extends Preparable>(
+  build: (db: Db, ...shape: S) => Q,
+): (db: Db, ...shape: S) => Prepared<ResultOf<Q>> {
+  const statements = createStatementCache<ResultOf<Q>>();
+  return (db, ...shape) => ({
+    execute: (values) => statements.get(shape.join(), () => build(db, ...shape)).execute(db, values),
+  });
+}
+
+/** Statements by the key of their text. */
+export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
+  const statements = new Map<string, Statement<Result>>();
+  return {
+    get(key, build) {
+      let statement = statements.get(key);
+      if (statement === undefined) {
+        if (statements.size >= MAX_SHAPES) statements.clear();
+        statements.set(key, (statement = createStatement<Result>(build())));
+      }
+      return statement;
+    },
+  };
+}
+
+export interface Statement<Result> {
+  execute(db: Db, values: Values): Promise<Result>;
+}
+
+interface Returning<Result> extends PreparedQueryConfig {
+  execute: Result;
+}
+
+const dialect = new PgDialect();
+
+/** Builds a statement with placeholders. */
+export function createStatement<Result>(query: Preparable): Statement<Result> {
+  const { text, params, mapRows } = is(query, SQL) ? toRawText(query) : toText(query);
+  const readers = params.map(toReader);
+  return {
+    execute(db, values) {
+      const filled = { sql: text, params: readers.map((read) => read(values)) };
+      // The name stays empty: `cacheStatements` decides which statements the server prepares.
+      const mapper = mapRows as ((rows: unknown[][]) => Result) | undefined;
+      return db._.session.prepareQuery<Returning<Result>>(filled, undefined, undefined, mapRows !== undefined, mapper).execute();
+    },
+  };
+}
+
+interface Text {
+  text: string;
+  params: unknown[];
+  mapRows: MapRows | undefined;
+}
+
+function toRawText(query: SQL): Text {
+  const { sql: text, params } = dialect.sqlToQuery(query);
+  return { text, params, mapRows: undefined };
+}
+
+function toText(query: { prepare(name: string): unknown }): Text {
+  const built = query.prepare("") as { getQuery(): Query; fields?: SelectedFieldsOrdered; joinsNotNullableMap?: Joins };
+  const { sql: text, params } = built.getQuery();
+  return { text, params, mapRows: built.fields && createRowMapper(built.fields, built.joinsNotNullableMap) };
+}
+
+function toReader(param: unknown): (values: Values) => unknown {
+  if (is(param, Placeholder)) return (values) => valueOf(values, param);
+  if (!is(param, Param) || !is(param.value, Placeholder)) return () => param;
+  const { encoder, value: placeholder } = param;
+  return (values) => {
+    const value = valueOf(values, placeholder);
+    return value === null ? null : encoder.mapToDriverValue(value);
+  };
+}
+
+function valueOf(values: Values, { name }: Placeholder): unknown {
+  const value = values[name];
+  if (value === undefined) throw new Error(`No value for placeholder "${name}"`);
+  return value;
+}
+
+/** Placeholders as the values of columns. Drizzle takes them in every write, although the type of an update does not. */
+export const placeholders = <Name extends string>(names: readonly Name[]): Record<Name, never> =>
+  Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as Record<Name, never>;

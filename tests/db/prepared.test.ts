@@ -1,0 +1,56 @@
+import { insertEvents } from "@board/core/activity/activity";
+import { runWrite } from "@board/core/db/prepared-write";
+import { activity_events } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openTeamFixture, setRules, type Team, type Credential, taskPath } from "../support/task-rules.ts";
+import { addTask } from "../support/task.ts";
+import type { World } from "../support/world.ts";
+
+let world: World;
+let team: Team;
+let owner: Credential;
+
+beforeAll(async () => {
+  ({ world, team, owner } = await openTeamFixture());
+  await setRules(world, team);
+});
+afterAll(() => world.close());
+
+async function statementsOf(method: string, path: string, body?: object): Promise<string[]> {
+  world.statements.length = 0;
+  expect((await world.call(method, path, { ...owner, ...(body ? { body } : {}) })).status).toBe(200);
+  return [...world.statements];
+}
+
+test("the statements of a change are the same for all values and any number of notified agents, so that plans are kept", async () => {
+  const [first, second] = [await addTask(world, team), await addTask(world, team)];
+  const comment = (task: { id: string }, message: string) =>
+    statementsOf("POST", `${taskPath(team, task.id)}/comments`, { message });
+  expect(await comment(second, "@lead Ready?")).toEqual(await comment(first, "@lead and also @worker: ready?"));
+  const patch = (task: { id: string }, body: object) => statementsOf("PATCH", taskPath(team, task.id), body);
+  expect(await patch(second, { priority: "low", title: "B" })).toEqual(await patch(first, { title: "A", priority: "high" }));
+});
+
+test("the statements of a page are the same for similar limits and all offsets", async () => {
+  const page = (query: string) => statementsOf("GET", `/api/v1/boards?${query}`);
+  expect(await page("limit=7&offset=3")).toEqual(await page("limit=6&offset=1"));
+});
+
+test("a write in a transaction that fails is rolled back with it", async () => {
+  const event = { event_type: "board.updated", organization_id: team.organization_id, message: "Undone" } as never;
+  const attempt = world.db.transaction(async (db) => {
+    await runWrite({ db }, insertEvents([event]));
+    throw new Error("rolled back");
+  });
+  await expect(attempt).rejects.toThrow("rolled back");
+  expect(await world.db.select().from(activity_events).where(eq(activity_events.message, "Undone"))).toEqual([]);
+});
+
+test("an event whose text was cut within a character is stored with a replacement character", async () => {
+  const message = `Cut ${"👍".slice(0, 1)}`;
+  const event = { event_type: "board.updated", organization_id: team.organization_id, message } as never;
+  await runWrite({ db: world.db }, insertEvents([event, event]));
+  const stored = await world.db.select().from(activity_events).where(eq(activity_events.message, "Cut \ufffd"));
+  expect(stored).toHaveLength(2);
+});
