@@ -83,6 +83,15 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     select '${board_id}', 'key', jsonb_agg(jsonb_build_object('role', 'user', 'content', ${long},
       'timestamp', '2026-11-20T10:24:09.799Z')), '{}' ${rows(60)}`);
 
+  await run(`insert into subscriptions (organization_id, board_id, url, description, active, event_types, format, secret_sealed)
+    select '${organization_id}', '${board_id}', 'https://a.example/' || repeat('x', 1980), ${text(1_000)}, false,
+      array_fill(repeat('x', 50), array[20]), 'standard', 'x' ${rows()}`);
+  const subscription_id = await idOf("subscriptions");
+  await run(`insert into subscription_deliveries (created_at, subscription_id, event_id, event_type, occurred_at, detail, tx, seq,
+      status, last_error, request_headers, response_status, response_body, response_ms)
+    select now(), '${subscription_id}', gen_random_uuid(), 'task.created', now(), '{}', pg_current_xact_id(), n,
+      'failed', ${text(500)}, jsonb_build_object('webhook-id', repeat('h', 1000)), 500, ${text(1_000)}, 15000 ${rows()}`);
+
   await run(`insert into users (auth_subject, email, name, preferred_name)
     select 'subject ' || n, n || ${text(300)}, ${text(200)}, ${text(200)} ${rows()}`);
   await run(`insert into organization_members (organization_id, user_id, role)
@@ -118,6 +127,9 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     agent_id: home.worker.id,
     member_id: await idOf("organization_members", "role = 'member'"),
     tag_id: await idOf("tags", "description is not null"),
+    subscription_id,
+    delivery_id: await idOf("subscription_deliveries"),
+    approval_id: await idOf("approvals"),
     payload_id: await idOf("board_webhook_payloads"),
     sync_run_id: await idOf("sync_runs"),
     pack_run_id: await idOf("skill_pack_syncs", `pack_id = '${pack_id}'`),

@@ -1,11 +1,12 @@
 import { jobs } from "@board/core/db/schema";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { getPayloadJob } from "../support/jobs.ts";
-import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { postPayload } from "../support/webhook.ts";
+import type { Tenant, World } from "../support/world.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -14,17 +15,9 @@ let host: FakeGateway;
 let home: Tenant;
 let webhook: Webhook;
 
+const open = setupHostedWebhooks();
 beforeEach(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home", host.url);
-  webhook = await createWebhook(world, home);
-  await world.drain();
-  host.messages.length = 0;
-});
-afterEach(async () => {
-  await world.close();
-  await host.close();
+  ({ world, host, home, webhook } = await open());
 });
 
 const statusOf = async (payload_id: string) => (await getPayloadJob(world, payload_id)).status;

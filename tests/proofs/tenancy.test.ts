@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "@board/api/groups";
-import { openAccessMatrix, type AccessMatrix } from "./tenancy/access-matrix.ts";
-import { findOwnerConditions, interceptStatements, removeConditions } from "./tenancy/mutate-sql.ts";
+import { tools } from "@board/api/mcp/tools";
+import { type AccessCase, openAccessMatrix, type AccessMatrix } from "./tenancy/access-matrix.ts";
+import { findOwnerConditions, interceptStatements, isSearch, removeConditions } from "./tenancy/mutate-sql.ts";
+import { isSearchable } from "./tenancy/search-cases.ts";
 
 let matrix: AccessMatrix;
 beforeAll(async () => {
@@ -9,16 +11,39 @@ beforeAll(async () => {
 });
 afterAll(() => matrix.close());
 
+/** Returns the problems by the caller and the variation of their requests. */
+async function listProblems(isTried: (trial: AccessCase) => boolean): Promise<Record<string, string>> {
+  const problems: Record<string, string> = {};
+  for (const trial of matrix.cases.filter(isTried)) {
+    const problem = await matrix.findProblem(trial);
+    if (problem) problems[[trial.caller.name, trial.variation].filter(Boolean).join(", ")] = problem;
+  }
+  return problems;
+}
+
 describe("the access matrix", () => {
   test.each(endpoints.flatMap(({ method, paths }) => paths.map((path) => ({ method, path }))))(
     "$method $path gives every caller the expected status and no data of others",
     async ({ method, path }) => {
-      const problems: Record<string, string> = {};
-      for (const trial of matrix.cases.filter((candidate) => candidate.endpoint.method === method && candidate.path === path)) {
-        const problem = await matrix.findProblem(trial);
-        if (problem) problems[[trial.caller.name, trial.variation].filter(Boolean).join(", ")] = problem;
-      }
-      expect(problems).toEqual({});
+      const isTried = ({ endpoint, path: tried, tool, search }: AccessCase) =>
+        endpoint.method === method && tried === path && !tool && !search;
+      expect(await listProblems(isTried)).toEqual({});
+    },
+  );
+
+  test.each(tools.map(({ name }) => ({ name })))(
+    "the tool $name gives every caller the expected status and no data of others",
+    async ({ name }) => {
+      expect(await listProblems(({ tool }) => tool === name)).toEqual({});
+    },
+  );
+
+  test.each(endpoints.filter(isSearchable).map(({ method, paths }) => ({ method, path: paths[0]! })))(
+    "a search of $method $path finds and counts nothing of others, and what is the caller's own",
+    async ({ method, path }) => {
+      const isTried = ({ endpoint, path: tried, search }: AccessCase) =>
+        endpoint.method === method && tried === path && search !== undefined;
+      expect(await listProblems(isTried)).toEqual({});
     },
   );
 });
@@ -34,6 +59,12 @@ describe("the access matrix without a condition", () => {
       by: "lead of another board",
       about: "agent_id of another place",
     },
+    {
+      condition: '"tasks"."board_id"',
+      path: "/api/v1/boards/{board_id}/tasks",
+      by: "member who writes to the board",
+      about: "search for secluded",
+    },
   ])("removing the condition on $condition from GET $path is detected", async ({ condition, path, by, about = null }) => {
     const trial = matrix.cases.find(
       (candidate) =>
@@ -45,7 +76,8 @@ describe("the access matrix without a condition", () => {
     const stop = interceptStatements((text) =>
       removeConditions(
         text,
-        findOwnerConditions(text).filter((owner) => owner.text.startsWith(`${condition} = $`)),
+        // The words of a search have the id of their owner too.
+        findOwnerConditions(text).filter((owner) => owner.text.startsWith(`${condition} = $`) || isSearch(owner)),
       ),
     );
     const problem = await matrix.findProblem(trial).finally(stop);

@@ -1,40 +1,21 @@
-import { jobs, subscriptions } from "@board/core/db/schema";
+import { jobs } from "@board/core/db/schema";
 import { MAX_CRASHES } from "@board/core/job/runner";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { accept, type Receiver, reply, startReceiver } from "../support/receiver.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { accept, type Receiver, reply } from "../support/receiver.ts";
+import type { Tenant, World } from "../support/world.ts";
+import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
 
 let world: World;
 let home: Tenant;
 let receiver: Receiver;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  receiver = await startReceiver();
-});
+const { open, send, subscribe, addTask, deliveriesOf } = setupSubscriptions();
 beforeEach(async () => {
-  await world.db.delete(subscriptions);
-  await world.drain();
-  receiver.messages.length = 0;
-  receiver.answer = accept;
-});
-afterAll(async () => {
-  await world.close();
-  await receiver.close();
+  ({ world, home, receiver } = await open());
 });
 
-const BASE = "/api/v1/subscriptions";
 const HOUR = 3_600_000;
-async function send(method: string, path: string, body?: object) {
-  const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
-  expect([200, 202], `${method} ${path}: ${answer.text}`).toContain(answer.status);
-  return answer.body;
-}
-const subscribe = () => send("POST", BASE, { url: receiver.url });
-const addTask = (title = "Write the notes") => send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title });
-const deliveriesOf = async ({ id }: { id: string }, query = "") => (await send("GET", `${BASE}/${id}/deliveries${query}`)).items;
 
 test("a redelivery sends an event again with its id, and recover sends all that failed", async () => {
   const subscription = await subscribe();

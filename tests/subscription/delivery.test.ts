@@ -1,39 +1,18 @@
-import { subscriptions } from "@board/core/db/schema";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { accept, type Receiver, reply, startReceiver } from "../support/receiver.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { accept, type Receiver, reply } from "../support/receiver.ts";
+import type { Tenant, World } from "../support/world.ts";
+import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
 
 let world: World;
 let home: Tenant;
 let receiver: Receiver;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  await send("PATCH", `/api/v1/boards/${home.board_id}`, { require_approval_for_done: false });
-  receiver = await startReceiver();
-});
+const { open, send, subscribe, addTask, deliveriesOf } = setupSubscriptions();
 beforeEach(async () => {
-  await world.db.delete(subscriptions);
-  await world.drain();
-  receiver.messages.length = 0;
-  receiver.answer = accept;
-});
-afterAll(async () => {
-  await world.close();
-  await receiver.close();
+  ({ world, home, receiver } = await open());
 });
 
-const BASE = "/api/v1/subscriptions";
-async function send(method: string, path: string, body?: object) {
-  const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
-  expect([200, 202], `${method} ${path}: ${answer.text}`).toContain(answer.status);
-  return answer.body;
-}
-const subscribe = (body: object = {}, base = BASE) => send("POST", base, { url: receiver.url, ...body });
-const addTask = (title = "Write the notes") => send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title });
-const deliveriesOf = async ({ id }: { id: string }, query = "") => (await send("GET", `${BASE}/${id}/deliveries${query}`)).items;
 const byAttempts = (a: { attempts: number }, b: { attempts: number }) => a.attempts - b.attempts;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -95,6 +74,7 @@ test.each([
   [["*.created", "approval.*"], ["task.created"]],
   [["agent.*"], []],
 ])("a subscription to %j gets only these events", async (event_types, expected) => {
+  await send("PATCH", `/api/v1/boards/${home.board_id}`, { require_approval_for_done: false });
   await subscribe({ event_types });
   const { id } = await addTask();
   for (const status of ["in_progress", "review", "done"])

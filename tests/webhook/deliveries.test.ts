@@ -4,11 +4,12 @@ import { removeOldPayloads } from "@board/core/webhook/retention";
 import type { ListedPayload } from "@board/core/webhook/payload";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, ne } from "drizzle-orm";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { getPayloadJob } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
 const DAY_MS = 86_400_000;
 const ATTEMPTS = 12;
@@ -18,17 +19,9 @@ let host: FakeGateway;
 let home: Tenant;
 let webhook: Webhook;
 
+const open = setupHostedWebhooks();
 beforeEach(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home", host.url);
-  webhook = await createWebhook(world, home);
-  await world.drain();
-  host.messages.length = 0;
-});
-afterEach(async () => {
-  await world.close();
-  await host.close();
+  ({ world, host, home, webhook } = await open());
 });
 
 const asOwner = (method: string, path: string, body?: object) =>

@@ -3,10 +3,11 @@ import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { asc, eq, like, sql } from "drizzle-orm";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
 const ATTEMPTS = 12;
 /** The delays in seconds between the attempts, before a jitter of 10 %. */
@@ -17,17 +18,9 @@ let host: FakeGateway;
 let home: Tenant;
 let webhook: Webhook;
 
+const open = setupHostedWebhooks();
 beforeEach(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home", host.url);
-  webhook = await createWebhook(world, home);
-  await world.drain();
-  host.messages.length = 0;
-});
-afterEach(async () => {
-  await world.close();
-  await host.close();
+  ({ world, host, home, webhook } = await open());
 });
 
 const job = async (payload_id: string) =>

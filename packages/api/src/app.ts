@@ -1,18 +1,16 @@
 import { limitRequests } from "@board/core/agent/request-limit";
 import { as, type Context } from "@board/core/context";
-import { DomainError, InvalidInput, notFound } from "@board/core/errors";
+import { DomainError, notFound } from "@board/core/errors";
 import { createScopedLog } from "@board/core/log";
 import { noteLimit } from "@board/core/noted-limits";
 import { hasPendingWakeups } from "@board/core/pending-wakeups";
-import { zValidator } from "@hono/zod-validator";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
-import type * as z from "zod";
 import { toCounterKey } from "@board/core/rate-limit";
 import type { StoredAnswer } from "@board/core/idempotency/idempotency";
 import { Answer, serialize } from "./answer.ts";
 import { createClientAddressResolver } from "./client-address.ts";
 import { authenticate, resumeOrganization } from "./authenticate.ts";
-import { createRequestBody, findUnstorable, readJson } from "./body.ts";
+import { createRequestBody } from "./body.ts";
 import { createBodyBudget } from "./body-budget.ts";
 import { limitRequestsOfCaller } from "./caller-turns.ts";
 import { cors } from "./cors.ts";
@@ -20,17 +18,17 @@ import { type Endpoint, type HttpExchange, isStream, type Method } from "./endpo
 import { json, toErrorResponse } from "./errors.ts";
 import { toEntityTag } from "./etag.ts";
 import { runOnce, toRepeatableRequest } from "./idempotency.ts";
+import { createValidators, readInput } from "./input.ts";
 import { linkHeaders } from "./link.ts";
 import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders } from "./middleware.ts";
 import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./path.ts";
 import { withPrecondition } from "./precondition.ts";
 import { problemDetails } from "./problem-details.ts";
-import { toProblems } from "./problems.ts";
 import type { App, DocumentCache, Env, OpenApiDocument, Runtime } from "./runtime.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonResponse, representation } from "./representation.ts";
 import { createStreamOpener } from "./streams.ts";
-import { confirmStrictness, findUnknownFields, findUnknownParameters, isStrict, NO_KEYS } from "./strictness.ts";
+import { confirmStrictness } from "./strictness.ts";
 import { traceIdOf } from "./trace-id.ts";
 import { createUserVerifier } from "./user-verifier.ts";
 
@@ -110,7 +108,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
         takeTurns,
         authenticateRequest(endpoint),
         confirmStrictness(endpoint),
-        ...validators(endpoint),
+        ...createValidators(endpoint),
         (c) => runEndpoint(endpoint, c, running),
       );
   }
@@ -128,64 +126,10 @@ function createDocumentCache(): DocumentCache {
   };
 }
 
-/** Checks path ids, then access to the resource, then the query (docs/reference/conventions.md#order-of-checks). */
-function validators(endpoint: Endpoint): MiddlewareHandler<Env>[] {
-  const { query } = endpoint.spec;
-  const params = createValidator("param", endpoint.params, async (c, issues) => {
-    throw new InvalidInput(toProblems(issues, "path", c.req.param()));
-  });
-  const strictness = rejectUnknownParameters(endpoint);
-  if (!query) return [params, strictness];
-  return [
-    params,
-    rejectUnstorableQuery(endpoint),
-    createValidator("query", query, (c, issues) =>
-      rejectInput(endpoint, c, [...toProblems(issues, "query", c.req.query()), ...findUnknownParameters(endpoint, c.req)]),
-    ),
-    strictness,
-  ];
-}
-
-type OnInvalid = (c: AppContext, issues: z.core.$ZodIssue[]) => Promise<never>;
-
-/** The type of `zValidator` depends on each schema, but the table holds operations with any schema: hence the casts. */
-function createValidator(target: "param" | "query", schema: z.ZodType, onInvalid: OnInvalid): MiddlewareHandler<Env> {
-  return zValidator(target, schema as z.ZodObject, async (result, c) => {
-    if (!result.success) await onInvalid(c as unknown as AppContext, result.error.issues as z.core.$ZodIssue[]);
-  }) as unknown as MiddlewareHandler<Env>;
-}
-
-const rejectUnknownParameters =
-  (endpoint: Endpoint): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const problems = findUnknownParameters(endpoint, c.req);
-    if (problems.length > 0) await rejectInput(endpoint, c, problems);
-    await next();
-  };
-
-const rejectUnstorableQuery =
-  (endpoint: Endpoint): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const problem = findUnstorable(c.req.queries(), ["query"]);
-    if (problem) await rejectInput(endpoint, c, [{ ...problem, loc: problem.loc.slice(0, 2) }]);
-    await next();
-  };
-
-/** Answers 404 or 403 before the problems of the input: only a caller with access may learn what is wrong with it. */
-async function rejectInput(endpoint: Endpoint, c: AppContext, problems: InvalidInput["problems"]): Promise<never> {
-  await endpoint.spec.authorize?.(c.var.ctx, paramsOf(c) as never);
-  throw new InvalidInput(problems);
-}
-
-const validInput = (c: AppContext, target: "param" | "query") => (c.req.valid as (target: string) => object | undefined)(target);
-const paramsOf = (c: AppContext) => validInput(c, "param") ?? {};
-
 /** `running` has the keys of the requests with an Idempotency-Key that this process is working on. */
 async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
   const { spec } = endpoint;
-  // An operation without a body has none to refuse, unless the client wants unknown keys refused.
-  const schema = spec.body ?? (endpoint.method !== "GET" && isStrict(endpoint, c.req) ? NO_KEYS : undefined);
-  const { sent, body } = schema ? await parseBody(endpoint, schema, c) : { sent: null, body: undefined };
+  const { params, query, body, sent } = await readInput(endpoint, c);
   const { ctx, runtime, openStream, openApiDocument } = c.var;
   const { headers } = c.req.raw;
   const http: HttpExchange = {
@@ -198,8 +142,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<strin
     shutdown_signal: runtime.streams.shutdown_signal,
     stream: (since, follow, after) => openStream(c, spec.as, since, follow, after),
   };
-  const params = paramsOf(c);
-  const run = (ctx: Context) => endpoint.run(ctx, { params, query: validInput(c, "query"), body, http });
+  const run = (ctx: Context) => endpoint.run(ctx, { params, query, body, http });
   const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   try {
     const request = toRepeatableRequest(endpoint, ctx, headers, [params, c.req.queries(), sent]);
@@ -223,20 +166,6 @@ function toStoredAnswer({ method, spec }: Endpoint, result: unknown, max_bytes: 
 
 const toResponse = ({ text, status, headers }: StoredAnswer, links: Record<string, string> = {}): Response =>
   jsonResponse(text, status, { ...links, ...headers });
-
-async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): Promise<{ sent: unknown; body: unknown }> {
-  let input: unknown;
-  try {
-    input = await readJson(c.var.body);
-  } catch (error) {
-    await endpoint.spec.authorize?.(c.var.ctx, paramsOf(c) as never);
-    throw error;
-  }
-  const result = await schema.safeParseAsync(input);
-  const unknown = isStrict(endpoint, c.req) ? findUnknownFields(schema, input) : [];
-  if (result.success && unknown.length === 0) return { sent: input, body: result.data };
-  return rejectInput(endpoint, c, [...toProblems(result.error?.issues ?? [], "body", input), ...unknown]);
-}
 
 function methodNotAllowed(endpoints: readonly Endpoint[], c: AppContext): Response | null {
   const path = c.req.path.replace(/(?<=.)\/$/, "");

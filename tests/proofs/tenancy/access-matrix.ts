@@ -8,7 +8,9 @@ import type { Caller } from "./callers.ts";
 import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from "./tenancy-fixture.ts";
 import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { CALLERS_WITH_REFERENCES, REFERENCES, type Rows } from "./references.ts";
+import type { Rows } from "./reference.ts";
+import { CALLERS_WITH_REFERENCES, REFERENCES } from "./references.ts";
+import { findSearchProblem, FOREIGN_WORD, isSearchable, type Search, searchCases } from "./search-cases.ts";
 import { toolCases, withToolStatus } from "./tool-cases.ts";
 import { createWorld } from "../../support/world.ts";
 
@@ -24,8 +26,12 @@ export interface AccessCase {
   status: number;
   /** How it differs from the caller's other calls of the operation. */
   variation: string | null;
+  /** The tool that is called. */
+  tool?: string;
   /** Whether a tool call names a board in its arguments. */
   at_board?: boolean;
+  /** What a list is searched for. */
+  search?: Search;
 }
 
 export interface AccessMatrix {
@@ -67,8 +73,13 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
       const { answer, writes } = await send(trial);
       const { status, text } = answer;
       if (status !== trial.status) return `${trial.status} expected, got ${status} ${text.slice(0, 300)}`;
-      const leak = hiddenMarksOf(trial).find((mark) => text.includes(mark));
+      const hidden = hiddenMarksOf(trial);
+      const leak = hidden.find((mark) => text.includes(mark));
       if (leak) return `sees what is ${leak}: ${text.slice(0, 500)}`;
+      if (trial.search && status === 200) {
+        const own = trial.caller.home || trial.caller.visitor;
+        return findSearchProblem(trial.search, answer.body, own ? [...hidden, FOREIGN_WORD] : hidden);
+      }
       const written = status < 400 ? undefined : (writes ?? []).find((write) => !isPresence(write));
       return written ? `is refused but writes: ${written}` : null;
     },
@@ -118,7 +129,9 @@ function casesOf(endpoint: Endpoint, path: string, fixture: TenancyFixture): Acc
   const abroad = fixture.callers
     .filter(({ name }) => FOREIGN_CALLERS.has(name))
     .map((caller) => trial(caller, verdictOf(endpoint, path, strangerLike(caller)), "in another organization", fixture.theirs));
-  return [...called, ...crossed, ...atOwnPlace, ...abroad, ...called.flatMap((entry) => referenceCases(entry, fixture))];
+  const everywhere = [...called, ...crossed, ...atOwnPlace, ...abroad];
+  const searches = isSearchable(endpoint) ? searchCases(everywhere) : [];
+  return [...everywhere, ...called.flatMap((entry) => referenceCases(entry, fixture)), ...searches];
 }
 
 /** Callers that are tried in the other organization: members with different rights, and an agent. */

@@ -6,7 +6,10 @@ const COLUMNS =
 const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
 const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
 const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;
-const CONDITION = new RegExp(String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`, "g");
+const COMPARISON = String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`;
+/** A search for words, each of which follows the id of the row's owner: see `searchVector` and `matchesWords`. */
+const SEARCH = String.raw`array_to_tsvector\((?:(?! @@ ).)*\) @@ lower\(\$\d+::text\)::tsquery`;
+const CONDITION = new RegExp(`${COMPARISON}|${SEARCH}`, "gs");
 
 /** A condition that separates tenants, boards or people, with its position in a statement. */
 export interface OwnerCondition {
@@ -21,7 +24,7 @@ export interface OwnerCondition {
   name: string;
 }
 
-/** Finds comparisons of such columns, but not the values that an insert or an update writes. */
+/** Finds comparisons of such columns and searches, but not the values that an insert or an update writes. */
 export function findOwnerConditions(statement: string): readonly OwnerCondition[] {
   const known = cache.get(statement);
   if (known) return known;
@@ -79,16 +82,26 @@ function isAssignment(statement: string, at: number): boolean {
   return set >= 0 && !/\s(where|from|returning|select)\s/i.test(before.slice(set));
 }
 
-/** Makes conditions of a statement always true and keeps its parameters. */
+/** Makes conditions of a statement always true, lets searches find the words of all owners, and keeps the parameters. */
 export function removeConditions(statement: string, conditions: readonly OwnerCondition[]): string {
   const places = conditions.flatMap(({ at, text }) => at.map((from) => ({ from, length: text.length })));
   return places
     .toSorted((a, b) => b.from - a.from)
     .reduce((left, { from, length }) => {
       const end = from + length;
-      return `${left.slice(0, from)}(${left.slice(from, end)} or true)${left.slice(end)}`;
+      return `${left.slice(0, from)}${withoutOwner(left.slice(from, end))}${left.slice(end)}`;
     }, statement);
 }
+
+/** Whether a condition is a search for words. */
+export const isSearch = ({ text }: Pick<OwnerCondition, "text">): boolean => text.startsWith("array_to_tsvector(");
+
+const withoutOwner = (text: string): string =>
+  isSearch({ text })
+    ? text
+        .replace(/ \|\| [\w".]+::text \|\| '\/'/, " || '/'")
+        .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f-]{36}/', '/', 'g')")
+    : `(${text} or true)`;
 
 type Query = (this: pg.Client, ...given: unknown[]) => unknown;
 

@@ -1,8 +1,14 @@
 import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
 import { type OwnerCondition, findOwnerConditions, interceptStatements, removeConditions } from "./mutate-sql.ts";
 
-/** How the removal of a condition is detected: alone, only together with earlier checks, or never. */
-export type Detection = "alone" | "behind" | "never";
+/** How the removal of a condition is detected: alone, only together with earlier checks, or never. Other parts are not tried. */
+export type Detection = "alone" | "behind" | "never" | "not tried";
+
+/** The conditions that a run removes: one of so many parts of about the same size. */
+export interface Part {
+  number: number;
+  of: number;
+}
 
 export interface MutationResult {
   name: string;
@@ -26,19 +32,24 @@ interface MutatedRun extends Run {
   without: Map<string, Run>;
 }
 
+const NOT_TRIED = { detected: "not tried", by: null } as const;
 /** The most requests per status, since more requests that get equally far detect nothing more. */
 const MAX_EXAMPLES = 10;
 /** The most checks to remove for a request. */
 const MAX_STEPS = 8;
 
 /** Removes each condition from the statements of the matrix and checks whether the result of any request changes. */
-export async function runMutations(matrix: AccessMatrix): Promise<MutationResult[]> {
+export async function runMutations(
+  matrix: AccessMatrix,
+  part: Part,
+  onFinding: (finding: MutationResult, index: number, count: number) => void,
+): Promise<MutationResult[]> {
   const trials = matrix.cases.filter(({ endpoint, path }) => path === endpoint.paths[0]);
   const { run, stop } = createRunner(matrix);
   try {
     const usual = new Map<AccessCase, Run>();
     for (const trial of trials) usual.set(trial, await run(trial, []));
-    return await new MutationRun(run, usual).findings();
+    return await new MutationRun(run, usual).findings(part, onFinding);
   } finally {
     stop();
   }
@@ -46,7 +57,8 @@ export async function runMutations(matrix: AccessMatrix): Promise<MutationResult
 
 const describeTrial = ({ endpoint, path, caller, variation }: AccessCase): string =>
   [`${endpoint.method} ${path} by ${caller.name}`, variation].filter(Boolean).join(", ");
-const operationOf = ({ endpoint }: AccessCase): string => `${endpoint.method} ${endpoint.paths[0]}`;
+/** The searches of a list count as another operation, since they send other statements than the list. */
+const operationOf = ({ endpoint, search }: AccessCase): string => `${endpoint.method} ${endpoint.paths[0]}${search ? "?q" : ""}`;
 const statusOf = ({ outcome }: Run): number => Number(outcome.slice(0, 3));
 /** Sorts requests by how far they get: permitted requests for missing rows first. */
 const compareDepth = (one: AccessCase, other: AccessCase): number => depthOf(one) - depthOf(other);
@@ -90,15 +102,25 @@ class MutationRun {
     this.#authentication = new Set(asking.flatMap(([, { sent }]) => [...sent]));
   }
 
-  async findings(): Promise<MutationResult[]> {
+  async findings(part: Part, onFinding: Parameters<typeof runMutations>[2]): Promise<MutationResult[]> {
     const findings: MutationResult[] = [];
+    // Neighbours stay together, since what lets requests past the checks of an operation is found once.
+    const size = Math.ceil(this.#conditions.size / part.of);
     for (const [name, places] of this.#conditions) {
       const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];
-      const alone = await this.#missedAlone(places);
-      const by = alone ?? (await this.#missedBehind(name, operations));
-      findings.push({ name, detected: alone ? "alone" : by ? "behind" : "never", by, operations });
+      const isTried = Math.floor(findings.length / size) === part.number - 1;
+      const finding = { name, operations, ...(isTried ? await this.#find(name, places, operations) : NOT_TRIED) };
+      findings.push(finding);
+      onFinding(finding, findings.length, this.#conditions.size);
     }
     return findings;
+  }
+
+  async #find(name: string, places: readonly OwnerCondition[], operations: readonly string[]) {
+    const alone = await this.#missedAlone(places);
+    if (alone) return { detected: "alone" as const, by: alone };
+    const by = await this.#missedBehind(name, operations);
+    return { detected: by ? ("behind" as const) : ("never" as const), by };
   }
 
   async #missedAlone(places: readonly OwnerCondition[]): Promise<string | null> {

@@ -4,17 +4,27 @@ import { matchesResult, REDUNDANT_CONDITIONS } from "./redundant-conditions.ts";
 import { type MutationResult, type Detection, runMutations } from "./mutation-run.ts";
 
 const LIMIT_MS = 3_600_000;
+const PROGRESS = 50;
+/** TENANCY_PART=2/4 removes the second quarter of the conditions. */
+const [number, of] = (process.env["TENANCY_PART"] ?? "1/1").split("/").map(Number) as [number, number];
 
 let matrix: AccessMatrix;
 let findings: MutationResult[];
 beforeAll(async () => {
   matrix = await openAccessMatrix();
-  findings = await runMutations(matrix);
+  findings = await runMutations(matrix, { number, of }, report);
   const count = (missed: Detection) => findings.filter((finding) => finding.detected === missed).length;
   const counts = `${count("alone")} detected alone, ${count("behind")} behind others, ${count("never")} never`;
   process.stdout.write(`${findings.length} conditions, ${matrix.cases.length} requests: ${counts}.\n`);
 }, LIMIT_MS);
 afterAll(() => matrix.close());
+
+/** Shows how far the run is, and conditions that go unnoticed at once. */
+function report(finding: MutationResult, index: number, count: number): void {
+  if (index % PROGRESS === 0) process.stdout.write(`${index} of ${count} conditions\n`);
+  if (finding.detected === "never" && !explained(finding))
+    process.stdout.write(`Not detected: ${finding.name}, in ${finding.operations.join(", ")}\n`);
+}
 
 const explained = (finding: MutationResult) => REDUNDANT_CONDITIONS.some((entry) => matchesResult(entry, finding));
 
@@ -26,7 +36,7 @@ test("removing any condition that separates tenants, boards or people is detecte
 test("every listed redundant condition still exists, and its removal is still not detected", () => {
   const outdated = REDUNDANT_CONDITIONS.flatMap((entry) => {
     const about = findings.filter((finding) => matchesResult(entry, finding));
-    const missed = about.filter((finding) => finding.detected !== "never").map(({ by }) => by);
+    const missed = about.filter(({ detected }) => detected === "alone" || detected === "behind").map(({ by }) => by);
     return about.length === 0 || missed.length > 0 ? [{ ...entry, missed }] : [];
   });
   expect(outdated).toEqual([]);

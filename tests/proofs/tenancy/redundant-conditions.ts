@@ -1,3 +1,5 @@
+import { OWN_AGENT, REDUNDANT_SEARCH_CONDITIONS } from "./redundant-search-conditions.ts";
+
 /** A condition whose removal no request can detect, and why. */
 export interface RedundantCondition {
   /** The condition as written in the statement, without the numbers of parameters. */
@@ -21,7 +23,6 @@ export function matchesResult(
 const LOCK = "it only limits what is locked: without it other transactions wait longer";
 const SAME_ROW = "its value comes from the row itself, which was found by its organization or board before";
 const OF_BOARD = "its value comes from a board of the same organization, which was found before";
-const OWN_AGENT = "its value comes from the calling agent, whose board belongs to its organization";
 const GROUPED_BY_OWNER = "rows are grouped by their owner, and the groups of other owners are not read";
 const KNOWN_PEOPLE = "people outside the board are skipped, since worksOn and leadOf check the board again";
 const NAMED_BOARD = "the named board is the agent's own, or the request was refused before";
@@ -220,6 +221,13 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     operation: "GET /api/v1/agent/instructions",
     because: GROUPED_BY_OWNER,
   },
+  // The changes feed.
+  {
+    condition: "gone.organization_id = caller.organization_id",
+    within: "where (caller.reads_all or caller.reader_id = any(gone.readers)) group by caller.index",
+    because: "readers are memberships and gateways of one organization; those who read all boards do not send this form",
+  },
+  ...REDUNDANT_SEARCH_CONDITIONS,
   // Deliveries.
   {
     condition: '"jobs"."organization_id" = $',

@@ -1,63 +1,15 @@
 import type { Caller } from "./callers.ts";
-import { type Ids, REPOSITORY } from "./seed-tenant.ts";
-
-/** Rows that a request may name in its query or body. */
-export interface Rows {
-  /** Rows of the home board and organization. */
-  known: Ids;
-  /** Rows of the other organization. */
-  theirs: Ids;
-  /** Rows of an unrelated board of the home organization. */
-  elsewhere: Ids;
-}
-
-/** Input that names other rows than the path, and the status for permitted callers. */
-export interface Reference {
-  about: string;
-  query?: (rows: Rows) => string;
-  body?: (rows: Rows) => object;
-  /** Other rows for the path than those of the home board. */
-  at?: (rows: Rows) => Ids;
-  answers: number | ((caller: Caller) => number);
-}
-
-const forAgents = (agents: number, users: number) => (caller: Caller) => (caller.is === "agent" ? agents : users);
-
-type Of = "theirs" | "elsewhere";
-/** Returns the request with rows of the other organization and with rows of the other board. */
-const foreignReferences = (
-  about: string,
-  answers: Reference["answers"],
-  sent: (foreign: Ids, rows: Rows) => object,
-): Reference[] => (["theirs", "elsewhere"] as const).map((of) => foreignReference(about, of, answers, sent));
-const foreignReference = (
-  about: string,
-  of: Of,
-  answers: Reference["answers"],
-  sent: (foreign: Ids, rows: Rows) => object,
-): Reference => ({
-  about: `${about} of ${of === "theirs" ? "another organization" : "another board"}`,
-  body: (rows) => sent(rows[of], rows),
-  answers,
-});
-const queryReference = (
-  about: string,
-  of: keyof Rows,
-  answers: Reference["answers"],
-  query: (ids: Ids) => string,
-): Reference => ({
-  about: `${about} of ${{ theirs: "another organization", elsewhere: "another board", known: "the own" }[of]}`,
-  query: (rows) => query(rows[of]),
-  answers,
-});
-
-const pathReference = (
-  about: string,
-  row: (rows: Rows) => Ids,
-  answers: Reference["answers"],
-  sent: Pick<Reference, "query" | "body"> = {},
-): Reference => ({ about, at: row, answers, ...sent });
-const onGateway = { query: ({ known }: Rows) => `?gateway_id=${known.gateway_id}` };
+import {
+  foreignReference,
+  foreignReferences,
+  forAgents,
+  onGateway,
+  pathReference,
+  queryReference,
+  type Reference,
+  type Rows,
+} from "./reference.ts";
+import { REPOSITORY } from "./seed-tenant.ts";
 
 /** All rows that a task names must belong to its board. */
 const taskReferences = (fields: object, refused: (status: number) => Reference["answers"]): Reference[] => [
@@ -96,6 +48,7 @@ const boardQuery = (status: { elsewhere: Reference["answers"]; known: Reference[
   queryReference("board", "known", status.known, ({ board_id }) => `?board_id=${board_id}`),
 ];
 const readable = (place: "home" | "elsewhere") => (caller: Caller) => (caller.home && caller.reads.includes(place) ? 200 : 404);
+const readsAllBoards = ({ home, reads }: Caller) => (home && reads.length === 3 ? 200 : 404);
 const atHome = ({ home }: Caller) => (home ? 200 : 404);
 const hostQuery: Reference[] = [
   queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
@@ -116,6 +69,8 @@ const boardOfChanges: Reference[] = [
     (caller) => (caller.is === "user" ? readable("home")(caller) : 200),
     ({ board_id }) => `?cursor=&board_id=${board_id}`,
   ),
+  queryReference("removed board", "theirs", 404, ({ removed_board_id }) => `?cursor=&board_id=${removed_board_id}`),
+  queryReference("removed board", "known", readsAllBoards, ({ removed_board_id }) => `?cursor=&board_id=${removed_board_id}`),
 ];
 
 /** The rows that a request may name outside its path, by method and canonical path. */

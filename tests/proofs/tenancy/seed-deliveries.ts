@@ -7,7 +7,7 @@ import {
   webhook_payload_usage,
   organizations,
 } from "@board/core/db/schema";
-import { and, eq, inArray, ne } from "drizzle-orm";
+import { and, eq, inArray, ne, sql } from "drizzle-orm";
 import type { World } from "../../support/world.ts";
 import type { Ids } from "./seed-tenant.ts";
 
@@ -60,9 +60,13 @@ export async function seedForeignJobs(world: World, theirs: Ids, spare_gateway_i
   });
 }
 
-/** Adds an organization that has reached its limits of stored bytes and of subscriptions. */
+/**
+ * Adds an organization that has reached its limits of stored bytes and of subscriptions. Only this one has bytes in shard 0,
+ * since the shards of posts are random.
+ */
 export async function seedFullOrganization({ db, settings }: World): Promise<void> {
   const [full] = await db.insert(organizations).values({ name: "Full" }).returning();
+  await db.update(webhook_payload_usage).set({ shard: sql`${webhook_payload_usage.shard} + 100` });
   await db.insert(webhook_payload_usage).values({ organization_id: full!.id, shard: 0, bytes: 10 ** 15 });
   const receiver = { url: "https://93.184.215.14/", event_types: ["*"], format: "standard" as const };
   await db.insert(subscriptions).values(

@@ -1,5 +1,5 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import { activity_events, approval_task_links, approvals, task_transitions } from "@board/core/db/schema";
+import { activity_events, approval_task_links, approvals, changes, task_transitions } from "@board/core/db/schema";
 import { type Ids, createSender } from "./seed-tenant.ts";
 import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";
@@ -48,6 +48,20 @@ export async function seedMetrics(world: World, tenants: readonly Tenant[], { bo
   await db.insert(activity_events).values([failed(ago(3)), failed(new Date(now))]);
   const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
   await db.insert(task_transitions).values(done);
+}
+
+/** Stores an inconsistent entry of the changes feed: its board belongs to another organization than the entry. */
+export async function seedMismatchedChange({ db }: World, { board_id }: Ids, { organization_id }: Ids): Promise<void> {
+  const task = { type: "task" as const, action: "created" as const, id: crypto.randomUUID() };
+  await db.insert(changes).values({ organization_id: organization_id!, board_id: board_id!, ...task });
+}
+
+/** Adds a board and removes it, which the changes feed shows to those who could read it. */
+export async function addRemovedBoard(world: World, { owner, gateway_id }: Tenant): Promise<Ids> {
+  const send = createSender(world, owner);
+  const { id } = await send("POST", "/api/v1/boards", { name: "Removed", description: "Removed", gateway_id });
+  await send("DELETE", `/api/v1/boards/${id}`);
+  return { removed_board_id: id };
 }
 
 /** Adds a gateway on the same host with its main agent. */

@@ -20,7 +20,14 @@ import {
   createSender,
 } from "./seed-tenant.ts";
 import { type Answer, call, type CallOptions } from "../../support/http.ts";
-import { seedMetrics, addGateway, moveField, seedMismatchedReferences } from "./seed-edge-cases.ts";
+import {
+  addRemovedBoard,
+  seedMetrics,
+  addGateway,
+  moveField,
+  seedMismatchedChange,
+  seedMismatchedReferences,
+} from "./seed-edge-cases.ts";
 import { seedForeignDetails, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
 import { seedFailedDeliveries, seedForeignJobs, seedFullOrganization } from "./seed-deliveries.ts";
 import { skipProvisioning } from "../../support/skip-provisioning.ts";
@@ -57,12 +64,14 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   const home = await world.tenant("home", host.url);
   const stranger = await world.tenant("stranger", host.url);
   const shared = await seedOrganization(world, home, ORGANIZATION_MARK, REPOSITORY);
-  const known = { ...shared, ...(await seedBoard(world, home, ORGANIZATION_MARK, BOARD_MARK)) };
+  const removed = await addRemovedBoard(world, home);
+  const known = { ...shared, ...removed, ...(await seedBoard(world, home, ORGANIZATION_MARK, BOARD_MARK)) };
   const strangers = await seedOrganization(world, stranger, "theirs", "https://github.com/acme/second");
   // From the repository of the home organization's pack.
   const skill = { source_url: `${REPOSITORY}/tree/main/other` };
   await createSender(world, stranger.owner)("POST", "/api/skills/marketplace", skill);
-  const theirs = { ...strangers, ...(await seedBoard(world, stranger, "theirs", "their board's")) };
+  const theirRemoved = await addRemovedBoard(world, stranger);
+  const theirs = { ...strangers, ...theirRemoved, ...(await seedBoard(world, stranger, "theirs", "their board's")) };
   const seedOtherBoard = async (name: string, mark: string) => {
     const { board_id, agent } = await addBoard(world, home, name);
     return { ...shared, ...(await seedBoard(world, { ...home, board_id, worker: { ...home.worker, ...agent } }, name, mark)) };
@@ -83,6 +92,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
     content: "/pause",
     tags: ["chat"],
   });
+  await seedMismatchedChange(world, known, theirs);
   const moved_field_id = await moveField(world, home, known.task_id!, places);
   const free_task_id = await seedForeignTasks(world, known, apart.board_id);
   await seedForeignDetails(world, known, elsewhere, [tangled_task_id, free_task_id]);

@@ -5,6 +5,7 @@ import type { AccessCase } from "./access-matrix.ts";
 import { canCall, type Verdict, verdictOf } from "./access-rules.ts";
 import type { Caller } from "./callers.ts";
 import type { Ids } from "./seed-tenant.ts";
+import { BOARD_MARK, OTHER_BOARD_MARK } from "./seed-tenant.ts";
 import type { TenancyFixture } from "./tenancy-fixture.ts";
 
 /** A tool with valid arguments, and the operation that decides what a caller may do with it. */
@@ -69,7 +70,7 @@ const callOf = (name: string, input: object) => ({
 
 /** The calls of every tool by every caller: on the home board, with rows of other boards, and on boards of others. */
 export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture): AccessCase[] {
-  return tools.flatMap(({ name }) => {
+  return tools.flatMap(({ name, input: schema }) => {
     const { input = () => ({}), answers = 200 } = TOOL_INPUTS[name]!;
     const trial = (caller: Caller, verdict: Verdict, variation: string, ids: Ids): AccessCase => ({
       endpoint: mcp,
@@ -79,6 +80,7 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
       body: callOf(name, input(ids)),
       status: verdict === "through" ? answers : verdict,
       variation: `${name} ${variation}`,
+      tool: name,
       at_board: name !== "check_inbox",
     });
     const home = callers.map((caller) => trial(caller, toolVerdict(name, caller), "on the home board", known));
@@ -96,9 +98,17 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
     const abroad = callers
       .filter(({ home, is }) => home && is !== "nobody")
       .map((caller) => trial(caller, toolVerdict(name, asStranger(caller)), "in another organization", theirs));
-    return [...home, ...crossed, ...abroad];
+    const searches = "q" in schema.shape ? [...home, ...abroad].flatMap(searchesOf) : [];
+    return [...home, ...crossed, ...abroad, ...searches];
   });
 }
+
+/** The same call as a search for the mark of the home board, and for that of another board. */
+const searchesOf = (trial: AccessCase): AccessCase[] =>
+  [BOARD_MARK, OTHER_BOARD_MARK].map((q) => {
+    const { name, arguments: input } = (trial.body as ReturnType<typeof callOf>).params;
+    return { ...trial, body: callOf(name, { ...input, q }), variation: `${trial.variation}, search for ${q}` };
+  });
 
 const asStranger = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
   ...caller,
