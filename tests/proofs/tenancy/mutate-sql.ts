@@ -7,8 +7,8 @@ const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
 const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
 const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;
 const COMPARISON = String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`;
-/** A search for words, each of which follows the id of the row's owner: see `searchVector` and `matchesWords`. */
-const SEARCH = String.raw`array_to_tsvector\((?:(?! @@ ).)*\) @@ lower\(\$\d+::text\)::tsquery`;
+/** A search for words, each of which follows the id of the row's owner: see `searchVector` and `rowsWithWords`. */
+const SEARCH = String.raw`array_to_tsvector\((?:(?! @@ ).)*\) @@ (?:\(select )?lower\(\$\d+::text\)::tsquery\b`;
 const CONDITION = new RegExp(`${COMPARISON}|${SEARCH}`, "gs");
 
 /** A condition that separates tenants, boards or people, with its position in a statement. */
