@@ -3,6 +3,7 @@ import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { rowsOf } from "@board/core/db/database";
 import { gateways, idempotency_keys, idempotency_usage } from "@board/core/db/schema";
+import { claimKey, completeClaim, readAnswer } from "@board/core/idempotency/idempotency";
 import { seal } from "@board/core/seal";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -246,6 +247,16 @@ test("while a POST that calls a host runs in another process its key is 409, and
   const late = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
   expect([late.status, late.headers.get("idempotent-replayed")]).toEqual([200, null]);
   expect((await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" })).text).toBe(late.text);
+});
+
+test("the answer under a reserved key is stored, whenever the clock ticks while the key is being reserved", async () => {
+  let ticks = 0;
+  const ctx = { ...world.context(), now: () => new Date(world.now().getTime() + ticks++) };
+  const owner_id = home.organization_id;
+  const request = { caller_id: home.lead.id, owner_id, operation: "POST /ticks", key: "ticks", hash: Buffer.alloc(32) };
+  const claim = await claimKey(ctx, request);
+  await completeClaim(ctx, claim!, { status: 201, headers: {}, text: "made" });
+  expect(await readAnswer(ctx, request)).toMatchObject({ status: 201, text: "made" });
 });
 
 test("an organization with a full budget gets 429 for new keys and still its stored answers, until old ones expire", async () => {

@@ -56,13 +56,15 @@ const isSameKey = ({ caller_id, operation, key }: RepeatableRequest) =>
  */
 export async function storeAnswer(ctx: Context, request: RepeatableRequest, answer: StoredAnswer): Promise<boolean> {
   const answer_sealed = sealAnswer(ctx, answer);
-  return insertKey(ctx, request, { status: answer.status, answer_sealed, size_bytes: answer_sealed.byteLength });
+  const { status } = answer;
+  return insertKey(ctx, request, { status, answer_sealed, size_bytes: answer_sealed.byteLength, created_at: ctx.now() });
 }
 
 interface NewKey {
   status: number | null;
   answer_sealed: Uint8Array | null;
   size_bytes: number;
+  created_at: Date;
 }
 
 /** Inserts the key and counts its bytes, in one statement. `takeOver` says which existing row the new one may replace. */
@@ -70,7 +72,6 @@ async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, 
   const { caller_id, operation, key, owner_id, hash } = request;
   const limit = ctx.settings.budgets.organization_idempotency_bytes;
   const shard = Math.floor(Math.random() * SHARDS);
-  const now = toTimestamp(ctx.now());
   const onConflict = takeOver
     ? sql`do update set request_hash = excluded.request_hash, created_at = excluded.created_at where ${takeOver}`
     : sql`do nothing`;
@@ -81,7 +82,7 @@ async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, 
     ), stored as (
       insert into ${keys} (caller_id, operation, key, owner_id, request_hash, status, answer_sealed, shard, size_bytes, created_at)
       select ${caller_id}::uuid, ${operation}, ${key}, ${owner_id}::uuid, ${hash}::bytea, ${row.status}::smallint,
-        ${row.answer_sealed}::bytea, ${shard}::smallint, ${row.size_bytes}::integer, ${now}
+        ${row.answer_sealed}::bytea, ${shard}::smallint, ${row.size_bytes}::integer, ${toTimestamp(row.created_at)}
       from room where has_room
       on conflict (caller_id, operation, key) ${onConflict}
       returning owner_id, shard, size_bytes
@@ -111,7 +112,12 @@ export interface Claim {
 export async function claimKey(ctx: Context, request: RepeatableRequest): Promise<Claim | null> {
   const claimed_at = ctx.now();
   const crashed = sql`${keys}.status is null and ${keys}.created_at < ${toTimestamp(addMs(claimed_at, -CLAIM_MS))}`;
-  const isClaimed = await insertKey(ctx, request, { status: null, answer_sealed: null, size_bytes: 0 }, crashed);
+  const isClaimed = await insertKey(
+    ctx,
+    request,
+    { status: null, answer_sealed: null, size_bytes: 0, created_at: claimed_at },
+    crashed,
+  );
   return isClaimed ? { request, claimed_at } : null;
 }
 
