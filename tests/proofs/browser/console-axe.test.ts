@@ -9,6 +9,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const SCHEMES = ["light", "dark"];
 const WIDTHS = [1280, 390];
+/** Of the page, so that a check in dark cannot run in light. */
+const BACKGROUNDS: Record<string, string> = { light: "rgb(247, 247, 249)", dark: "rgb(15, 16, 20)" };
 
 let browser: Browser;
 let service: Service;
@@ -41,6 +43,7 @@ async function inEveryLook(page: Page, check: (look: string) => Promise<void>): 
         { name: "prefers-reduced-motion", value: "reduce" },
       ]);
       await page.setViewport({ width, height: 800 });
+      expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(BACKGROUNDS[scheme]);
       await check(`${scheme} ${width}`);
     }
 }
