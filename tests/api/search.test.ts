@@ -197,7 +197,7 @@ test.each(Object.entries(HOSTILE_TEXTS))("a search for %s gives an answer or a p
 test("the payloads that are older than the index are not found", async () => {
   await world.db
     .update(board_webhook_payloads)
-    .set({ search_text: null, summary: null })
+    .set({ words: null, search_text: null, summary: null })
     .where(eq(board_webhook_payloads.webhook_id, webhook.id));
   const path = `/api/v1/boards/${home.board_id}/webhooks/${webhook.id}/payloads`;
   expect((await search(path, "kafka")).body.total).toBe(0);

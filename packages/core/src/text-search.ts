@@ -1,13 +1,11 @@
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import * as z from "zod";
-import { MAX_WORD, SEPARATORS } from "./db/search-vector.ts";
+import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
 /** Further words are ignored. */
 const MAX_WORDS = 10;
-
-const SEPARATOR = new RegExp(`[${SEPARATORS}]+`, "u");
 
 /** The text of a search. */
 export const SearchText = z
@@ -43,12 +41,4 @@ export function rowsWithWords({ table, vector, owners, text }: Search): SQL {
 }
 
 /** The words contain nothing that a tsquery gives a meaning to. */
-function toWords(text: string): string[] {
-  const words = text.split(SEPARATOR).flatMap((word) => cutWord(Array.from(word)));
-  return [...new Set(words)].slice(0, MAX_WORDS);
-}
-
-const cutWord = (chars: string[]): string[] =>
-  Array.from({ length: Math.ceil(chars.length / MAX_WORD) }, (_, index) =>
-    chars.slice(index * MAX_WORD, (index + 1) * MAX_WORD).join(""),
-  );
+const toWords = (text: string): string[] => [...new Set(splitWords(text))].slice(0, MAX_WORDS);

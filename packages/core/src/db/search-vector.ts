@@ -16,10 +16,19 @@ const literal = (text: string) => sql.raw(`'${text}'`);
  * The words of a row as a tsvector, each after the id of the row's owner: a search reads only what belongs to the owner, in
  * the index too. It is the expression of an index, which a query must repeat exactly. `texts` may be null.
  */
-export function searchVector(owner: SQLWrapper, ...texts: SQLWrapper[]): SQL {
+export const searchVector = (owner: SQLWrapper, ...texts: SQLWrapper[]): SQL => toVector(splitTexts(owner, texts));
+
+/** The same of a row with a column of its words (`toSearchWords`), which is null in rows that are older than the column. */
+export function wordsVector(owner: SQLWrapper, words: SQLWrapper, ...texts: SQLWrapper[]): SQL {
+  const owned = sql`replace(' ' || lower(${words}), ' ', ' ' || ${owner}::text || '/')`;
+  return toVector(sql`case when ${words} is null then ${splitTexts(owner, texts)} else ${owned} end`);
+}
+
+const toVector = (owned: SQL): SQL => sql`array_to_tsvector(array_remove(string_to_array(${owned}, ' '), ''))`;
+
+function splitTexts(owner: SQLWrapper, texts: SQLWrapper[]): SQL {
   const parts = texts.map((text) => sql`left(coalesce(${text}, ''), ${sql.raw(String(MAX_SEARCHED_CHARS))})`);
   const text = sql`lower(${sql.join(parts, sql` || ' ' || `)})`;
   const cut = sql`regexp_replace(${text}, ${literal(`([^${SEPARATORS}]{${MAX_WORD}})`)}, ${literal("\\1 ")}, 'g')`;
-  const owned = sql`regexp_replace(' ' || ${cut}, ${literal(`[${SEPARATORS}]+`)}, ' ' || ${owner}::text || '/', 'g')`;
-  return sql`array_to_tsvector(array_remove(string_to_array(${owned}, ' '), ''))`;
+  return sql`regexp_replace(' ' || ${cut}, ${literal(`[${SEPARATORS}]+`)}, ' ' || ${owner}::text || '/', 'g')`;
 }

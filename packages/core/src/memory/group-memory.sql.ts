@@ -2,11 +2,11 @@ import type { SQL, SQLWrapper } from "drizzle-orm";
 import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { board_groups } from "../board/board.sql.ts";
 import { commitOrder, created, id } from "../db/columns.ts";
-import { searchVector } from "../db/search-vector.ts";
+import { wordsVector } from "../db/search-vector.ts";
 
 /** The words by which an entry is found. */
-export const groupMemoryWords = (t: Record<"board_group_id" | "content", SQLWrapper>): SQL =>
-  searchVector(t.board_group_id, t.content);
+export const groupMemoryWords = (t: Record<"board_group_id" | "words" | "content", SQLWrapper>): SQL =>
+  wordsVector(t.board_group_id, t.words, t.content);
 
 export const board_group_memory = pgTable(
   "board_group_memory",
@@ -20,6 +20,8 @@ export const board_group_memory = pgTable(
     tags: text().array(),
     source: text(),
     is_chat: boolean().notNull().default(false),
+    /** The words of the content for searches. Null in rows that are older than the column. */
+    words: text(),
     ...commitOrder,
   },
   (t) => [

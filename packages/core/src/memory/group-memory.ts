@@ -12,6 +12,7 @@ import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull } from "../wire.ts";
 import { notifyGroupChat } from "./chat-notifications.ts";
 import { board_group_memory, groupMemoryWords } from "./group-memory.sql.ts";
+import { toSearchWords } from "../search-words.ts";
 import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 
@@ -131,6 +132,7 @@ async function createEntry(
   const entry = {
     board_group_id: group.id,
     content,
+    words: toSearchWords(content),
     tags,
     source: source ?? actorName(ctx.actor),
     is_chat,

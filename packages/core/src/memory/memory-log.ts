@@ -57,6 +57,8 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   // Drizzle cannot infer rows of a table parameter, so queries are typed by the columns that both tables share.
   const shared = table as unknown as typeof board_group_memory;
   const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
+  // The words are for searches only.
+  const { words: _, ...columns } = getTableColumns(shared);
   const listOrder = newestFirst(shared);
   const order = { tx: shared.tx, seq: shared.seq, at: shared.created_at };
   const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
@@ -66,7 +68,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
     list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
       const { is_chat, q } = query;
       const where = and(eq(owner, owner_id), ofKind(is_chat), condition);
-      const list = { name: key, owner: owner_id, order: listOrder, columns: getTableColumns(shared), large };
+      const list = { name: key, owner: owner_id, order: listOrder, columns, large };
       if (q !== undefined) {
         const search = { table, id: shared.id, vector: words, owners: [owner_id], text: q };
         return readSearchPage(ctx, query, { ...list, where, search }, fromRow);
@@ -99,7 +101,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
         event: "memory",
         async read(ctx, window) {
           const rows = await ctx.db
-            .select()
+            .select(columns)
             .from(shared)
             .where(and(and(eq(owner, id), ofKind(is_chat)), windowCondition(window, order)))
             .orderBy(...windowOrder(window, order))
@@ -115,7 +117,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
         const [row] = await ctx.db
           .insert(shared)
           .values(entry as typeof board_group_memory.$inferInsert)
-          .returning({ ...getTableColumns(shared), acting: actingActor(ctx) });
+          .returning({ ...columns, acting: actingActor(ctx) });
         return fromRow(row);
       };
       if (!notify) return insert(ctx);

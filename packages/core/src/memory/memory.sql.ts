@@ -2,7 +2,7 @@ import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { commitOrder, created, id, json } from "../db/columns.ts";
-import { searchVector } from "../db/search-vector.ts";
+import { wordsVector } from "../db/search-vector.ts";
 
 /** Chat messages that pause and resume a board, in any case and with only spaces around them. */
 export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
@@ -11,8 +11,8 @@ export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
 export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${command}'`).join(", "));
 
 /** The words by which an entry is found. */
-export const memoryWords = (t: Record<"board_id" | "memory_key" | "content", SQLWrapper>): SQL =>
-  searchVector(t.board_id, t.memory_key, t.content);
+export const memoryWords = (t: Record<"board_id" | "words" | "memory_key" | "content", SQLWrapper>): SQL =>
+  wordsVector(t.board_id, t.words, t.memory_key, t.content);
 
 /** Entries are only appended: the newest entry of a key holds its value. */
 export const board_memory = pgTable(
@@ -29,6 +29,8 @@ export const board_memory = pgTable(
     tags: text().array(),
     source: text(),
     is_chat: boolean().notNull().default(false),
+    /** The words of key and content for searches. Null in rows that are older than the column. */
+    words: text(),
     ...commitOrder,
   },
   (t) => [

@@ -11,6 +11,7 @@ import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, valueError } from "../wire.ts";
 import { notifyBoardChat } from "./chat-notifications.ts";
+import { toSearchWords } from "../search-words.ts";
 import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 import { board_memory, memoryWords } from "./memory.sql.ts";
@@ -116,12 +117,19 @@ export async function createMemoryEntry(
   if (!content.trim()) throw new DomainError("invalid", "content must not be blank");
   const is_chat = tags?.includes("chat") ?? false;
   const source = input.source ?? (is_chat ? actorName(ctx.actor) : null);
-  const entry = { board_id: board.id, memory_key, value, content, tags, source, is_chat };
+  const words = toSearchWords(memory_key, content);
+  const entry = { board_id: board.id, memory_key, value, content, words, tags, source, is_chat };
   return boardMemory.create(ctx, entry, is_chat ? (ctx) => notifyBoardChat(ctx, board, content) : undefined);
 }
 
 /** The insert of an entry, for `runBatch`. */
-export const insertMemoryEntry = prepareRowInsert("memory entry", board_memory, ["board_id", "content", "tags", "source"]);
+export const insertMemoryEntry = prepareRowInsert("memory entry", board_memory, [
+  "board_id",
+  "content",
+  "words",
+  "tags",
+  "source",
+]);
 
 export function toMemoryEntry(row: typeof board_memory.$inferSelect): MemoryEntry {
   const { id, board_id, memory_key, value, content, tags, source, is_chat, created_at } = row;

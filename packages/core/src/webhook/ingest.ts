@@ -20,6 +20,7 @@ import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from ".
 import { memoryContent, notificationText, type PayloadFacts } from "./message.ts";
 import { addPayloadBytes, requirePayloadRoom, storedPayloadBytes } from "./payload-usage.ts";
 import { type DecodedBody, decodeBody } from "./payload.ts";
+import { toSearchWords } from "../search-words.ts";
 import { toSearchText } from "./search-text.ts";
 import { acceptedSecrets } from "./secret.ts";
 import { SOURCES } from "./source/sources.ts";
@@ -110,7 +111,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
       event_type,
       delivery_id,
       summary,
-      search_text: toSearchText(kind, shown.text, value),
+      words: toSearchWords(event_type, summary, toSearchText(kind, shown.text, value)),
       filtered,
       ...delivery,
     }),
@@ -133,7 +134,7 @@ const insertPayload = prepareRowInsert("payload", board_webhook_payloads, [
   "event_type",
   "delivery_id",
   "summary",
-  "search_text",
+  "words",
   "filtered",
   "notify_job_id",
   "delivery",
@@ -142,9 +143,11 @@ const insertPayload = prepareRowInsert("payload", board_webhook_payloads, [
 type ShownPayload = Pick<PayloadFacts, "payload_id" | "summary" | "text">;
 
 function insertMemory({ board_id, id: webhook_id, description: instruction }: OpenWebhook, shown: ShownPayload) {
+  const content = memoryContent({ board_id, webhook_id, instruction, ...shown });
   return insertMemoryEntry({
     board_id,
-    content: memoryContent({ board_id, webhook_id, instruction, ...shown }),
+    content,
+    words: toSearchWords(content),
     tags: ["webhook", `webhook:${webhook_id}`, `payload:${shown.payload_id}`],
     source: "webhook",
   });

@@ -10,7 +10,7 @@ import { addMs, DAY_MS } from "../time.ts";
 import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
 
 /** Posts of one organization that are stored at the same time rarely add to the same row. */
-const SHARDS = 8;
+const SHARDS = 16;
 const RECOUNT_DAYS = 7;
 /** Seconds. Old payloads are removed once an hour. */
 const RETRY_AFTER = 3_600;

@@ -4,7 +4,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import { bytes, created, id, instant, isOneOf, timestamps } from "../db/columns.ts";
 import { organizations } from "../organization/organization.sql.ts";
-import { searchVector } from "../db/search-vector.ts";
+import { wordsVector } from "../db/search-vector.ts";
 
 /** The kinds of senders that a webhook can be for. */
 export const SOURCE_NAMES = ["generic", "github", "gitlab", "stripe", "slack", "linear", "sentry", "standard_webhooks"] as const;
@@ -49,8 +49,8 @@ export interface StoredDelivery {
 }
 
 /** The words by which a payload is found. */
-export const payloadWords = (t: Record<"webhook_id" | "event_type" | "summary" | "search_text", SQLWrapper>): SQL =>
-  searchVector(t.webhook_id, t.event_type, t.summary, t.search_text);
+export const payloadWords = (t: Record<"webhook_id" | "words" | "event_type" | "summary" | "search_text", SQLWrapper>): SQL =>
+  wordsVector(t.webhook_id, t.words, t.event_type, t.summary, t.search_text);
 
 /** Bodies are stored as raw bytes: parsing and serializing JSON would change big integers, escapes and key order. */
 export const board_webhook_payloads = pgTable(
@@ -76,8 +76,10 @@ export const board_webhook_payloads = pgTable(
     event_type: text(),
     delivery_id: text(),
     summary: text(),
-    /** The texts of the body for searches, shortened. Null in rows that are older than the column. */
+    /** The texts of the body in rows that are older than `words`; null in others and in still older ones. */
     search_text: text(),
+    /** The words of event, summary and body for searches. */
+    words: text(),
     /** The webhook's event_types did not match, so that nobody is notified. */
     filtered: boolean().notNull().default(false),
     /** The latest job that notifies the agent. It is removed before the payload; `delivery` then holds its outcome. */
