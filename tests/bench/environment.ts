@@ -4,14 +4,17 @@ import { silentLog } from "@board/core/log";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { sql } from "drizzle-orm";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { type FloorRun, RECORDABLE, recordStatements, sendStatements } from "./floor.ts";
 import { type Figures, load } from "./load.ts";
+import { round } from "./row.ts";
 import { type Service, startService } from "./service.ts";
 
 export const CONNECTIONS = 8;
 const TOKEN = "test-token-123";
 /** The number of requests to send one by one to count their statements. */
-const COUNTED_REQUESTS = 20;
-const FLAGS = { shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.max": "10000" };
+export const COUNTED_REQUESTS = 20;
+const FLOOR_REQUESTS = 2_000;
+const FLAGS = { ...RECORDABLE, shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.max": "10000" };
 
 interface Made {
   id: string;
@@ -36,6 +39,8 @@ export interface BenchEnvironment {
   get: (path: string, headers: Headers, requests?: number) => Promise<Figures>;
   /** Returns the rate of an empty request as the baseline, and the ratio to it. */
   compareToBaseline: (figures: Figures) => { baseline: string; ratio: string };
+  /** Measures how often a second the bare driver sends the statements of a request, and compares the figures with that. */
+  compareToFloor: (figures: Figures, request: () => Promise<unknown>, rows?: FloorRun["rows"]) => Promise<{ floor: string }>;
   /** Counts the statements of one request, including its jobs. */
   count: (one: (n: number) => Promise<unknown>) => Promise<string>;
   /** Starts another process of the service on the same database with other settings. */
@@ -46,7 +51,8 @@ export interface BenchEnvironment {
 }
 
 export async function openBenchEnvironment(): Promise<BenchEnvironment> {
-  const postgres = await startPostgres(FLAGS);
+  const log = { text: "" };
+  const postgres = await startPostgres(FLAGS, (text) => void (log.text += text));
   const database = openPostgres(await postgres.createDatabase("bench"), { log: silentLog });
   await database.migrate();
   const { db } = database;
@@ -107,6 +113,14 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
       baseline: `GET /health ${floor.per_second.toFixed(0)}/s`,
       ratio: `${(per_second / floor.per_second).toFixed(2)}x`,
     }),
+    async compareToFloor({ per_second }, request, rows) {
+      await waitForJobs();
+      const recorded = await recordStatements(db, log, request);
+      await waitForJobs();
+      const run = { connections: CONNECTIONS, requests: FLOOR_REQUESTS, ...(rows && { rows }) };
+      const floor = await sendStatements(postgres.url("bench"), recorded, run);
+      return { floor: `${round(floor)}/s, ${(floor / per_second).toFixed(1)} times the figure` };
+    },
     async count(one) {
       await waitForJobs();
       await one(0);

@@ -12,6 +12,7 @@ export async function benchReads({
   service,
   authorization,
   lead,
+  compareToFloor,
 }: BenchEnvironment): Promise<Row[]> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select organization_id, gateway_id, 'Board ' || n, 'board-' || n, 'Bench' from ${boards}, generate_series(1, 500) as n where slug = 'bench'`);
@@ -19,8 +20,9 @@ export async function benchReads({
   const row = async (what: string, target: string, path: string, headers: Record<string, string>): Promise<Row> => {
     await get(path, headers, 500);
     const figures = await get(path, headers);
-    const statements = await count(() => fetch(service.url + path, { headers }));
-    return { what, figure: rate(figures), target, ...compareToBaseline(figures), statements };
+    const request = () => fetch(service.url + path, { headers });
+    const floor = await compareToFloor(figures, request);
+    return { what, figure: rate(figures), target, ...compareToBaseline(figures), ...floor, statements: await count(request) };
   };
   const rows = [
     await row("list boards, 20 of 500", "1,500/s", "/api/v1/boards?limit=20", { authorization }),

@@ -10,6 +10,8 @@ export interface Row {
   baseline: string;
   /** The ratio of the figure to the baseline. */
   ratio: string;
+  /** How often the bare driver sends the same statements without HTTP; absent when not measured. */
+  floor?: string;
   /** The statements of one request, including sign-in and its jobs but not BEGIN and COMMIT; empty when not counted. */
   statements: string;
 }

@@ -2,15 +2,16 @@ import { rowsOf } from "@board/core/db/database";
 import { tag_assignments, task_dependencies, tasks } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
 import { load } from "./load.ts";
-import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
+import { CONNECTIONS, COUNTED_REQUESTS, type BenchEnvironment } from "./environment.ts";
 import { rate, type Row } from "./row.ts";
 import type { Service } from "./service.ts";
 
 const TASKS = 5_000;
+const DESCRIPTION = "Words of usual length, ".repeat(8);
 
 /** A board of 5,000 tasks with tags and dependencies: pages, single tasks, and sequential changes. */
 export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
-  const { db, get, count, compareToBaseline, service, authorization, board, startSecondService } = place;
+  const { db, get, count, compareToBaseline, compareToFloor, service, authorization, board, startSecondService } = place;
   await fill(place);
   const all = `/api/v1/boards/${board.id}/tasks`;
   const found = await db.execute(
@@ -22,8 +23,9 @@ export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
   const read = async (what: string, target: string, path: string) => {
     await get(path, { authorization }, 300);
     const figures = await get(path, { authorization }, 2_000);
-    const statements = await count(() => fetch(service.url + path, { headers: { authorization } }));
-    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), statements });
+    const request = () => fetch(service.url + path, { headers: { authorization } });
+    const floor = await compareToFloor(figures, request);
+    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), ...floor, statements: await count(request) });
   };
   const patch = async (at: Service, what: string, target: string, body: (n: number) => object) => {
     const headers = { authorization: `Bearer ${at.token}` };
@@ -41,7 +43,22 @@ export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
     const figures = await send(300, 2_000);
     const one = (n: number) =>
       fetch(at.url + target_of(2_300 + n), { method: "PATCH", headers, body: JSON.stringify(body(2_300 + n)) });
-    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), statements: await count(one) });
+    let recorded = COUNTED_REQUESTS;
+    const floor = await compareToFloor(figures, () => one(++recorded), ids);
+    const statements = await count(one);
+    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), ...floor, statements });
+  };
+
+  const post = async (what: string, target: string, path: string, body: (n: number) => object) => {
+    const headers = { authorization };
+    const nth = (n: number) => ({ path, body: JSON.stringify(body(n)) });
+    const send = (requests: number) =>
+      load({ url: service.url, method: "POST", headers, connections: CONNECTIONS, requests, nth });
+    await send(300);
+    const figures = await send(2_000);
+    const one = () => fetch(service.url + path, { method: "POST", headers, body: JSON.stringify(body(0)) });
+    const floor = await compareToFloor(figures, one);
+    rows.push({ what, figure: rate(figures), target, ...compareToBaseline(figures), ...floor, statements: await count(one) });
   };
 
   await read(`list tasks, 50 of ${TASKS.toLocaleString("en")}`, "1,200/s", `${all}?limit=50`);
@@ -49,6 +66,8 @@ export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
   await read("one task", "", `${all}/${ids[0]}`);
   await patch(service, "change a task's priority", "800/s", (n) => ({ priority: `p${n}` }));
   await patch(service, "move a task", "", () => ({ status: "in_progress" }));
+  await post("create a task", "720/s", all, (n) => ({ title: `Created ${n}`, description: DESCRIPTION }));
+  await post("comment on a task", "1,200/s", `${all}/${ids[0]}/comments`, (n) => ({ message: `${n} ${DESCRIPTION}` }));
   const publishing = await startSecondService({ BOARD_EVENTS: "on" });
   try {
     await patch(publishing, "change a task's priority, with board events", "", (n) => ({ priority: `q${n}` }));

@@ -29,8 +29,11 @@ const FLAGS = {
   full_page_writes: "off",
 };
 
-/** Starts a server. `settings` are added to those that make it fast. */
-export async function startPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
+/** Starts a server. `settings` are added to those that make it fast. `onLog` gets what it logs. */
+export async function startPostgres(
+  settings: Record<string, string> = {},
+  onLog: (text: string) => void = () => {},
+): Promise<Postgres> {
   linkLibraries();
   removeAbandoned();
   const folder = mkdtempSync(path.join(tmpdir(), `board-postgres-${process.pid}-`));
@@ -38,6 +41,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   chmodSync(folder, 0o755);
   const port = await freePort();
   const log: string[] = [];
+  let started = false;
   const server = new EmbeddedPostgres({
     databaseDir: path.join(folder, "data"),
     port,
@@ -51,13 +55,17 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     // Neon's locale sorts by code points like C and knows upper and lower case beyond ASCII.
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     postgresFlags: Object.entries({ ...FLAGS, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    onLog: (line) => log.push(String(line)),
+    onLog(lines) {
+      if (!started) log.push(String(lines));
+      onLog(String(lines));
+    },
     onError: (error) => log.push(String(error)),
   });
   const url = (database: string) => `postgres://postgres:postgres@127.0.0.1:${port}/${database}`;
   try {
     await server.initialise();
     await server.start();
+    started = true;
   } catch (cause) {
     rmSync(folder, { recursive: true, force: true });
     throw new Error(`PostgreSQL did not start:\n${log.join("")}`, { cause });

@@ -4,10 +4,11 @@ import { type OwnerCondition, findOwnerConditions, interceptStatements, removeCo
 /** How the removal of a condition is detected: alone, only together with earlier checks, or never. Other parts are not tried. */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
-/** The conditions that a run removes: one of so many parts of about the same size. */
+/** The conditions that a run removes: one of so many parts of about the same size, and only those in statements with a text. */
 export interface Part {
   number: number;
   of: number;
+  containing: string;
 }
 
 export interface MutationResult {
@@ -108,7 +109,7 @@ class MutationRun {
     const size = Math.ceil(this.#conditions.size / part.of);
     for (const [name, places] of this.#conditions) {
       const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];
-      const isTried = Math.floor(findings.length / size) === part.number - 1;
+      const isTried = Math.floor(findings.length / size) === part.number - 1 && name.includes(part.containing);
       const finding = { name, operations, ...(isTried ? await this.#find(name, places, operations) : NOT_TRIED) };
       findings.push(finding);
       onFinding(finding, findings.length, this.#conditions.size);

@@ -1,7 +1,6 @@
 import type { RedundantCondition } from "./redundant-conditions.ts";
 
 export const OWN_AGENT = "its value comes from the calling agent, whose board belongs to its organization";
-const OWN_WORDS = "only words of the board are searched, and each of these words follows the id of its board";
 const NO_GATEWAYS = "a search in an organization without gateways matches nothing";
 const AGENT_SEARCH = "GET /api/v1/agents?q";
 
@@ -27,23 +26,15 @@ export const REDUNDANT_SEARCH_CONDITIONS: readonly RedundantCondition[] = [
   },
   {
     condition: '"gateways"."organization_id" = $',
-    within: "@@ lower($::text)::tsquery",
+    within: "@@ (select lower($::text)::tsquery)",
     operation: AGENT_SEARCH,
     because: "a main agent is found by the words of its gateway, and only gateways of the organization are searched",
   },
-  { condition: '"gateways"."organization_id" = $', within: "and false)", operation: AGENT_SEARCH, because: NO_GATEWAYS },
-  { condition: '"boards"."organization_id" = $', within: "and false)", operation: AGENT_SEARCH, because: NO_GATEWAYS },
   {
-    condition: '"tasks"."board_id" = $',
-    within: '(octet_length("tasks"."description") > 131072) from "tasks" where ("tasks"."board_id" = $ and "tasks"."id" in',
-    operation: "POST /mcp",
-    because: OWN_WORDS,
+    condition: '"gateways"."organization_id" = $',
+    within: "where false offset 0)",
+    operation: AGENT_SEARCH,
+    because: NO_GATEWAYS,
   },
-  {
-    condition: '"board_memory"."board_id" = $',
-    within:
-      'octet_length("board_memory"."tags"::text) > 131072) from "board_memory" where ("board_memory"."board_id" = $ and "board_memory"."id" in',
-    operation: "POST /mcp",
-    because: OWN_WORDS,
-  },
+  { condition: '"boards"."organization_id" = $', within: "where false offset 0)", operation: AGENT_SEARCH, because: NO_GATEWAYS },
 ];

@@ -1,0 +1,118 @@
+/**
+ * The floor of a figure: the statements of a request, sent by the bare driver over as many connections, without HTTP and
+ * without the code of the service. They are read from PostgreSQL's log while the request is sent.
+ */
+import type { Database } from "@board/core/db/database";
+import { sql } from "drizzle-orm";
+import pg from "pg";
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** The session's process, the kind and the text of a log entry, whose further lines begin with a tab. */
+const ENTRY = /^(\d+) (LOG|DETAIL): {2}(.*(?:\n\t.*)*)/gm;
+const STATEMENT = /^(?:execute [^:]+|statement): (.*)$/s;
+const PARAMETER = /\$\d+ = (?:NULL|'((?:[^']|'')*)')/g;
+/** Until changed settings are in effect and the log has arrived. */
+const SETTLE_MS = 300;
+/** After an answer, until its last entries have arrived, but no entries of the jobs that it started. */
+const ARRIVAL_MS = 10;
+
+/** The settings of a server whose statements can be recorded. */
+export const RECORDABLE = { log_line_prefix: "%p ", log_parameter_max_length: "-1" };
+
+interface Statement {
+  text: string;
+  values: (string | null)[];
+}
+
+export interface FloorRun {
+  connections: number;
+  /** How many times to send the statements. */
+  requests: number;
+  /** Rows to change in place of the one of them that the request changes, so that connections do not wait for each other. */
+  rows?: readonly string[];
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Records the statements of a request twice: the ids that are new in the second recording are chosen for each request. */
+export async function recordStatements(
+  db: Database["db"],
+  log: { text: string },
+  request: () => Promise<unknown>,
+): Promise<{ statements: Statement[]; chosen: string[] }> {
+  const logAll = async (is_on: boolean) => {
+    await db.execute(sql.raw(`alter system set log_statement = '${is_on ? "all" : "none"}'`));
+    await db.execute(sql`select pg_reload_conf()`);
+    await pause(SETTLE_MS);
+  };
+  const record = async () => {
+    log.text = "";
+    await request();
+    await pause(ARRIVAL_MS);
+    const statements = readLog(log.text);
+    await pause(SETTLE_MS);
+    return statements;
+  };
+  await request();
+  await logAll(true);
+  const before = new Set(JSON.stringify(await record()).match(UUID));
+  const statements = await record();
+  await logAll(false);
+  const ids = new Set(JSON.stringify(statements).match(UUID) ?? []);
+  return { statements, chosen: [...ids].filter((id) => !before.has(id)) };
+}
+
+/** The statements of the session that sent most of them; others belong to schedules. */
+function readLog(log: string): Statement[] {
+  const sessions = new Map<string, Statement[]>();
+  for (const [, session, kind, lines] of log.matchAll(ENTRY)) {
+    const statements = sessions.get(session!) ?? [];
+    sessions.set(session!, statements);
+    const text = lines!.replaceAll("\n\t", "\n");
+    if (kind === "DETAIL") statements.at(-1)?.values.push(...readValues(text));
+    else if (STATEMENT.test(text)) statements.push({ text: STATEMENT.exec(text)![1]!, values: [] });
+  }
+  return [...sessions.values()].toSorted((one, other) => other.length - one.length)[0] ?? [];
+}
+
+const readValues = (detail: string): (string | null)[] =>
+  [...detail.matchAll(PARAMETER)].map(([, value]) => value?.replaceAll("''", "'") ?? null);
+
+/** Sends the statements again and again, and returns how many times a second. */
+export async function sendStatements(
+  url: string,
+  { statements, chosen }: { statements: readonly Statement[]; chosen: readonly string[] },
+  { connections, requests, rows = [] }: FloorRun,
+): Promise<number> {
+  let sent = 0;
+  const changed = JSON.stringify(statements)
+    .match(UUID)
+    ?.find((id) => rows.includes(id));
+  const send = async (client: pg.Client, n: number) => {
+    const replaced = new Map(chosen.map((id) => [id, crypto.randomUUID() as string]));
+    if (changed !== undefined) replaced.set(changed, rows[n % rows.length]!);
+    for (const [index, { text, values }] of statements.entries()) {
+      const given = values.map((value) => value?.replaceAll(UUID, (id) => replaced.get(id) ?? id) ?? null);
+      await client.query(given.length === 0 ? text : { name: `statement ${index}`, text, values: given });
+    }
+  };
+  const clients = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const client = new pg.Client(url);
+      await client.connect();
+      return client;
+    }),
+  );
+  try {
+    for (const client of clients) await send(client, sent++);
+    const start = performance.now();
+    const end = sent + requests;
+    const work = async (client: pg.Client) => {
+      while (sent < end) await send(client, sent++);
+    };
+    await Promise.all(clients.map(work));
+    return (requests * 1000) / (performance.now() - start);
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
+}
