@@ -19,8 +19,8 @@ if (bucket)
     rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: "AES256" } }],
   });
 
-/** A request to S3 costs as much as some kilobytes in the database for as long as payloads are kept (docs/costs.md). */
-const MIN_BYTES = "8192";
+/** Moving a smaller body costs more than it saves (docs/costs.md#bodies-in-a-bucket). */
+const MIN_BYTES = "16384";
 
 /** Environment variables for all functions except the migration. */
 export const bodySettings: Record<string, $util.Input<string>> = bucket

@@ -36,7 +36,7 @@ const DEPLOYMENT_SETTINGS = [
   [
     "WEBHOOK_BODY_BUCKET",
     "`off`",
-    "`on` creates a bucket and makes it WEBHOOK_BODY_STORAGE, with WEBHOOK_BODY_MIN_BYTES=8192 unless set. Keep it on while bodies are in it.",
+    "`on` creates a bucket and makes it WEBHOOK_BODY_STORAGE, with WEBHOOK_BODY_MIN_BYTES=16384 unless set. Keep it on while bodies are in it.",
   ],
   ["STREAM_DOMAIN", "none", "Domain of the streams. If set, one container serves them instead of a function."],
   [

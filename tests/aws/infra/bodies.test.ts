@@ -42,7 +42,7 @@ test("every function of the domain knows the bucket, from which size and after h
     expect(graph.variablesOf(fn)).toMatchObject({
       WEBHOOK_BODY_STORAGE: `s3://${bucket?.inputs.bucket ?? bucket?.name}`,
       WEBHOOK_BODY_DAYS: "14",
-      WEBHOOK_BODY_MIN_BYTES: "8192",
+      WEBHOOK_BODY_MIN_BYTES: "16384",
     });
 });
 
