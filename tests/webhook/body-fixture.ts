@@ -27,6 +27,8 @@ export interface StoredBodies {
   countOrphans(tenant: Tenant): Promise<number>;
   /** Posts a payload that was received some days ago, and whose notification has ended. */
   addOld(webhook: Webhook, body?: string | Uint8Array, days?: number): Promise<string>;
+  /** Adds copies of a payload, with times of their own. */
+  addCopies(id: string, count: number): Promise<void>;
   /** Runs the schedule. */
   run(): Promise<void>;
   bodyOf(id: string): Promise<typeof board_webhook_payloads.$inferSelect>;
@@ -71,6 +73,15 @@ export const toolsOf = (world: World) => ({
     await world.db.update(board_webhook_payloads).set({ received_at }).where(eq(board_webhook_payloads.id, id));
     await world.db.update(jobs).set({ status: "done", finished_at: world.now() }).where(sql`payload ->> 'payload_id' = ${id}`);
     return id;
+  },
+  async addCopies(id: string, count: number): Promise<void> {
+    const [row] = await world.db.select().from(board_webhook_payloads).where(eq(board_webhook_payloads.id, id));
+    const { id: _, ...stored } = row!;
+    const copies = Array.from({ length: count }, (_item, n) => ({
+      ...stored,
+      received_at: new Date(stored.received_at.getTime() + n),
+    }));
+    await world.db.insert(board_webhook_payloads).values(copies);
   },
   run: () => scheduled.bodies(world.context()),
   async bodyOf(id: string) {

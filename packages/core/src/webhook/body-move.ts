@@ -48,7 +48,7 @@ export async function moveOldBodies(ctx: Context): Promise<void> {
     count: 0,
     bytes: 0,
   };
-  await addOrganizations(ctx);
+  await addOrganizations(ctx, run.start);
   while (!run.shouldStop()) {
     const turns = await beginTurns(ctx, run.start, addMs(run.start, -days * DAY_MS));
     if (turns.length === 0) break;

@@ -26,9 +26,9 @@ export interface TurnPayload {
   bytes: number | null;
 }
 
-/** Gives every organization with a webhook its turns. */
-export async function addOrganizations(ctx: Context): Promise<void> {
-  const now = toTimestamp(ctx.now());
+/** Gives every organization with a webhook its turns, the first one in the run that began at `start`. */
+export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
+  const now = toTimestamp(start);
   await ctx.db.execute(sql`
     insert into ${webhook_body_turns} (organization_id, turn_at, next_at)
     select distinct organization_id, ${now}, ${now} from ${board_webhooks} join ${boards} on ${boards.id} = ${board_webhooks.board_id}
