@@ -27,7 +27,7 @@ export interface StoredBodies {
   countOrphans(tenant: Tenant): Promise<number>;
   /** Posts a payload that was received some days ago, and whose notification has ended. */
   addOld(webhook: Webhook, body?: string | Uint8Array, days?: number): Promise<string>;
-  /** Adds copies of a payload, with times of their own. */
+  /** Adds copies of a payload, each a millisecond later. */
   addCopies(id: string, count: number): Promise<void>;
   /** Runs the schedule. */
   run(): Promise<void>;
