@@ -1,5 +1,6 @@
 import { budgetVariables } from "../packages/core/src/budgets.ts";
 import { apiUrl } from "./api-gateway.ts";
+import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
 import { deliveryQueue, probeQueue, syncQueue } from "./queue.ts";
@@ -44,6 +45,7 @@ export const environment = {
   SYNCS_QUEUE_URL: syncQueue.url,
   PROBES_QUEUE_URL: probeQueue.url,
   ...eventSettings,
+  ...bodySettings,
   /** A dimension of the metrics, to separate stages of the same account. */
   STAGE: $app.stage,
   ...Object.fromEntries(OPTIONAL.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),

@@ -1,4 +1,5 @@
 import { scheduleRunner, schedules } from "../packages/functions/src/manifest.ts";
+import { bodyMovePermissions, omittedSchedules } from "./bodies.ts";
 import { environment } from "./environment.ts";
 import { commonFunctionArgs, toSizeArgs } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
@@ -17,7 +18,11 @@ export const scheduler = new sst.aws.Function("Scheduled", {
   handler: "packages/functions/src/schedule.handler",
   description: "Runs the schedules",
   environment,
-  permissions: [...enqueuePermissions, { actions: ["sqs:SendMessage"], resources: [scheduleDeadLetters.arn] }],
+  permissions: [
+    ...enqueuePermissions,
+    ...bodyMovePermissions,
+    { actions: ["sqs:SendMessage"], resources: [scheduleDeadLetters.arn] },
+  ],
   retries: MAX_RETRIES,
   transform: {
     ...afterMigration,
@@ -31,7 +36,7 @@ export const scheduler = new sst.aws.Function("Scheduled", {
 /** All schedules run in the same minute, so that a suspended database is woken only once per interval. */
 const toCronExpression = (minutes: number) => `cron(${minutes < 60 ? `0/${minutes}` : "0"} * * * ? *)` as const;
 
-for (const [name, { every_minutes }] of Object.entries(schedules))
+for (const [name, { every_minutes }] of Object.entries(schedules).filter(([name]) => !omittedSchedules.includes(name)))
   new sst.aws.CronV2(`Schedule${name[0]?.toUpperCase()}${name.slice(1)}`, {
     schedule: toCronExpression(Math.max(every_minutes, tickMinutes)),
     event: { schedule: name, scheduledTime: "<aws.scheduler.scheduled-time>" },

@@ -61,7 +61,7 @@ test("a webhook post reaches the agent once through API Gateway, the bundle, Neo
   expect(messagesOf(body.payload_id)).toHaveLength(1);
   expect(messagesOf(body.payload_id)[0]).toMatchObject({ session_key: home.lead.session_key });
   const row = await payloadOf(body.payload_id);
-  expect([Buffer.from(row!.body).toString(), row!.source_ip]).toEqual(['{"after":12345678901234567890}', "203.0.113.7"]);
+  expect([Buffer.from(row!.body!).toString(), row!.source_ip]).toEqual(['{"after":12345678901234567890}', "203.0.113.7"]);
   const memories = await cloud.world.db.select().from(board_memory).where(eq(board_memory.board_id, home.board_id));
   expect(memories.filter(({ tags }) => tags?.includes(`payload:${body.payload_id}`))).toHaveLength(1);
 });
@@ -80,7 +80,7 @@ test("a webhook body that API Gateway passes in Base64 is verified and stored as
   const headers = { "content-type": "application/octet-stream", "x-hub-signature-256": `sha256=${signature}` };
   const { status, body } = await post(signed.endpoint_path, bytes, headers);
   expect(status).toBe(202);
-  expect(Uint8Array.from((await payloadOf(body.payload_id))!.body)).toEqual(bytes);
+  expect(Uint8Array.from((await payloadOf(body.payload_id))!.body!)).toEqual(bytes);
   expect((await post(signed.endpoint_path, bytes.slice(1), headers)).status).toBe(403);
   await cloud.deliverAll();
 });

@@ -225,3 +225,39 @@ describe("settings that depend on each other", () => {
     expect(allowed({ ...lambda, AUTH_MODE: "local", LOCAL_AUTH_TOKEN: TOKEN }, "lambda")).toBe(false);
   });
 });
+
+test("WEBHOOK_BODY_STORAGE is a folder, or a bucket with a prefix and the address of its service", () => {
+  const storageOf = (environment: Record<string, string>) => parseSettings({ ...local, ...environment }, "local").body_storage;
+  expect(storageOf({})).toBeNull();
+  expect(storageOf({ WEBHOOK_BODY_DAYS: "7" })).toBeNull();
+  expect(storageOf({ WEBHOOK_BODY_STORAGE: "./bodies" })).toEqual({
+    place: { kind: "folder", folder: "./bodies" },
+    days: 30,
+    min_bytes: 0,
+  });
+  const more = {
+    WEBHOOK_BODY_STORAGE_ENDPOINT: "http://127.0.0.1:9000/",
+    WEBHOOK_BODY_DAYS: "0",
+    WEBHOOK_BODY_MIN_BYTES: "8192",
+  };
+  expect(storageOf({ WEBHOOK_BODY_STORAGE: "s3://my-bucket/a/b/", ...more })).toEqual({
+    place: { kind: "bucket", bucket: "my-bucket", prefix: "a/b/", endpoint: "http://127.0.0.1:9000" },
+    days: 0,
+    min_bytes: 8192,
+  });
+  expect(storageOf({ WEBHOOK_BODY_STORAGE: "s3://my-bucket" })).toMatchObject({ place: { prefix: "", endpoint: null } });
+});
+
+test.each(["s3://", "s3://UPPER", "s3://bucket/../x", "https://bucket.example.com", "gs://bucket"])(
+  "WEBHOOK_BODY_STORAGE=%s is refused",
+  (place) => {
+    expect(refusal({ ...local, WEBHOOK_BODY_STORAGE: place })).toBe(
+      "WEBHOOK_BODY_STORAGE must be a folder or s3://bucket/prefix",
+    );
+  },
+);
+
+test("a folder as WEBHOOK_BODY_STORAGE is refused on Lambda, where it would be lost", () => {
+  expect(refusal({ ...lambda, WEBHOOK_BODY_STORAGE: "./bodies" }, "lambda")).toContain("WEBHOOK_BODY_STORAGE must be s3://");
+  expect(refusal({ ...lambda, WEBHOOK_BODY_STORAGE: "s3://bucket" }, "lambda")).toBe("");
+});

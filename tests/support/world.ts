@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { openBodyStorage } from "@board/local/body-storage";
 import { readConsoleFile } from "@board/local/console-files";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
 import type { System } from "@board/core/actor";
+import type { BodyStorage } from "@board/core/body-storage";
 import type { EventBus } from "@board/core/event-bus/event-bus";
 import type { Context, Db } from "@board/core/context";
 import type { Database } from "@board/core/db/database";
@@ -75,12 +77,9 @@ export interface World {
   /** Runs every due job and returns the number of wake-ups. Throws when a job crashes. */
   drain(): Promise<number>;
   person(subject: string, claims?: Record<string, unknown>): Promise<Person>;
-  /**
-   * Creates an organization with a gateway at `gateway_url`, a board, a lead and a worker. The agents are not provisioned
-   * on their host, which takes seconds and has separate tests.
-   */
+  /** Creates an organization with a gateway at `gateway_url`, a board, a lead and a worker, who are not provisioned on a host. */
   tenant(subject: string, gateway_url?: string): Promise<Tenant>;
-  /** Adds a person to an organization as a member and makes it the person's active organization. */
+  /** Adds a person to an organization and makes it the active one. */
   join(
     person: Person,
     organization_id: string,
@@ -106,6 +105,8 @@ export interface WorldOptions {
   resolver?: ResolverOptions;
   /** The bus for board events when they are on; by default they are dropped. */
   bus?: EventBus;
+  /** The storage for bodies of payloads; by default the one of the settings. */
+  bodies?: BodyStorage;
 }
 
 export const TEST_KEYS = {
@@ -151,7 +152,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       locate: locatePublicHost(resolve),
       locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
     });
-  const base = { db, gateways, http, bus, settings, now, meter, trace_id: null };
+  const bodies = options.bodies ?? openBodyStorage(settings);
+  const base = { db, gateways, http, bus, bodies, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });
   const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();

@@ -26,7 +26,7 @@ async function storePayload(body: string | Uint8Array, content_type?: string): P
     .select({ bytes: board_webhook_payloads.body })
     .from(board_webhook_payloads)
     .where(eq(board_webhook_payloads.id, id));
-  return { shown, bytes: row!.bytes };
+  return { shown, bytes: row!.bytes! };
 }
 
 const JSON_TYPES = ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/cloudevents+json"];

@@ -1,5 +1,6 @@
+import { BodyStorageError } from "@board/core/body-storage";
 import { isForeignKeyViolation, toDatabaseUnavailable } from "@board/core/db/query-error";
-import { DomainError, InvalidInput, type ErrorKind, notFound } from "@board/core/errors";
+import { bodyStorageUnavailable, DomainError, InvalidInput, type ErrorKind, notFound } from "@board/core/errors";
 import type { Log } from "@board/core/log";
 import { errorText, stackFrames } from "@board/core/log";
 import { toJson } from "@board/core/json";
@@ -23,6 +24,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   overloaded: 503,
   database_unavailable: 503,
   identity_provider_unavailable: 503,
+  body_storage_unavailable: 503,
 };
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
@@ -39,6 +41,10 @@ export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Res
   if (unavailable) {
     log.warn("database.unavailable", errorText(error));
     return toDomainErrorResponse(unavailable, toAgent);
+  }
+  if (error instanceof BodyStorageError) {
+    log.warn("webhook.body_unavailable", error.message);
+    return toDomainErrorResponse(bodyStorageUnavailable(), toAgent);
   }
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // The message of an unexpected error may contain anything, including secrets, so only the log gets it.

@@ -4,7 +4,8 @@ import { createScopedLog, type Log } from "./log.ts";
 import { createPendingWakeups } from "./pending-wakeups.ts";
 
 /** What all contexts of a process share. */
-export interface SharedServices extends Pick<Context, "db" | "gateways" | "http" | "bus" | "settings" | "now" | "meter"> {
+export interface SharedServices
+  extends Pick<Context, "db" | "gateways" | "http" | "bus" | "bodies" | "settings" | "now" | "meter"> {
   readonly log: Log;
 }
 

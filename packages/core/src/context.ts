@@ -1,6 +1,7 @@
 import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor, Agent, Role, User } from "./actor.ts";
+import type { BodyStorage } from "./body-storage.ts";
 import type { EventBus } from "./event-bus/event-bus.ts";
 import type { Gateways } from "./openclaw/client.ts";
 import type { ScopedLog } from "./log.ts";
@@ -23,6 +24,8 @@ export interface Context<A extends Actor = Actor> {
   readonly gateways: Gateways;
   readonly http: HttpClient;
   readonly bus: EventBus;
+  /** Null while no storage is set, so that bodies stay in the database. */
+  readonly bodies: BodyStorage | null;
   readonly settings: Settings;
   readonly now: () => Date;
   /** The log of this unit of work; `createContext` of an edge makes a new one for each. */

@@ -16,7 +16,8 @@ export type ErrorKind =
   | "invalid"
   | "unavailable"
   | "database_unavailable"
-  | "identity_provider_unavailable";
+  | "identity_provider_unavailable"
+  | "body_storage_unavailable";
 
 export interface ErrorExtra {
   /** Keys next to `message` in the detail object of the response, such as missing_task_ids. */
@@ -99,3 +100,11 @@ export const identityProviderUnavailable = () =>
     "The identity provider cannot be reached, so the token was not checked. Try again later.",
     { retry_after_seconds: KEYS_RETRY_AFTER },
   );
+
+/** Seconds. Storages are rarely away for longer. */
+const BODY_RETRY_AFTER = 30;
+/** The body of an old payload that cannot be read now. */
+export const bodyStorageUnavailable = () =>
+  new DomainError("body_storage_unavailable", "The payload cannot be read from its storage. Try again later.", {
+    retry_after_seconds: BODY_RETRY_AFTER,
+  });

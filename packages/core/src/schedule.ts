@@ -20,6 +20,7 @@ import { removeOldDeliveries } from "./subscription/retention.ts";
 import { startDueSyncs } from "./sync/due.ts";
 import { removeOldRuns } from "./sync/run.ts";
 import { expireLeases } from "./task/lease-expiry.ts";
+import { moveOldBodies } from "./webhook/body-move.ts";
 import { removeOldPayloads } from "./webhook/retention.ts";
 
 /** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
@@ -54,6 +55,9 @@ export const scheduled = {
     await removeOldPayloads(ctx);
     await removeOldDeliveries(ctx);
     await removeOldAnswers(ctx);
+  },
+  async bodies(ctx: Context<System>) {
+    await moveOldBodies(ctx);
   },
 };
 

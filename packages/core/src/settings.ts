@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
+import { type BodyStorageSettings, bodyStorageSettings, toBodyStorage } from "./body-storage-settings.ts";
 import { budgetSettings, toBudgets } from "./budget-settings.ts";
 import type { Budgets } from "./budgets.ts";
 import type { DatabaseTimeouts } from "./db/pool.ts";
@@ -76,6 +77,7 @@ export const Environment = z.object({
   ),
   CHANGES_RETENTION_DAYS: wholeNumber(7, 365).describe("Days for which entries of the changes feed are kept, 0 = forever."),
   WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
+  ...bodyStorageSettings,
   TASK_IDLE_HOURS: wholeNumber(0, 8_760).describe(
     "Hours of silence after which an agent without a lease loses its task in progress, 0 = never.",
   ),
@@ -126,6 +128,8 @@ export interface Settings {
   readonly changes_retention_days: number;
   /** 0 keeps payloads forever. */
   readonly webhook_payload_retention_days: number;
+  /** Null keeps bodies of webhook payloads in the database. */
+  readonly body_storage: BodyStorageSettings | null;
   /** 0 leaves tasks with silent agents. */
   readonly task_idle_hours: number;
   readonly board_events: boolean;
@@ -188,6 +192,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
     changes_retention_days: env.CHANGES_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
+    body_storage: toBodyStorage(env),
     task_idle_hours: env.TASK_IDLE_HOURS,
     // Each event costs a job, so a service that nobody listens to makes none.
     board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",

@@ -11,6 +11,8 @@ export interface ApiGroup {
   files?: readonly { from: string; to: string }[];
   /** False if no request of the group enqueues jobs. The function then gets no permission to send messages. */
   enqueues?: false;
+  /** True if it shows webhook payloads, whose bodies may be in a bucket. */
+  reads_bodies?: true;
   /** Maximum number of concurrent requests in production. */
   max_concurrency?: number;
 }
@@ -70,7 +72,7 @@ export const groups = {
   onboarding: { routes: anyMethodBelow("/api/v1/boards/{board_id}/onboarding"), ...defaultSize },
   tasks: { routes: anyMethodBelow("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...streamSize },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
-  webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize },
+  webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },
   /** A test message waits up to 15 s for its receiver. */
   subscriptions: {
     routes: anyMethodBelow("/api/v1/subscriptions", "/api/v1/boards/{board_id}/subscriptions"),
@@ -83,12 +85,13 @@ export const groups = {
   /** Requests wait for calls to hosts. API Gateway itself times out after 30 s. */
   agents: { routes: anyMethodBelow("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
   /** Requests wait up to 25 s for a host. */
-  agent: { routes: anyMethodBelow("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28 },
+  agent: { routes: anyMethodBelow("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28, reads_bodies: true },
   /** The Model Context Protocol. Its library is heavy; a request waits up to 20 s for work in the inbox. */
   mcp: {
     routes: ["ANY /mcp", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/mcp"],
     memory_mb: 512,
     timeout_seconds: 28,
+    reads_bodies: true,
   },
   activity: { routes: anyMethodBelow("/api/v1/activity", "/api/activity"), ...streamSize },
   changes: { routes: anyMethodBelow("/api/v1/changes"), ...streamSize, enqueues: false },
@@ -199,6 +202,8 @@ export const schedules = {
   /** Starts the due syncs of gateways with a sync interval. */
   sync: { every_minutes: 5 },
   retention: { every_minutes: 60 },
+  /** Moves bodies of old payloads; deployed with WEBHOOK_BODY_BUCKET only. */
+  bodies: { every_minutes: 5 },
 } as const satisfies Record<string, { every_minutes: number }>;
 
 export type ScheduleName = keyof typeof schedules;

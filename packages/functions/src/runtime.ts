@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import type { App, Runtime } from "@board/api/runtime";
 import { createLog } from "@board/api/log";
 import type { System } from "@board/core/actor";
+import { type BodyStorage, createLazyBodyStorage } from "@board/core/body-storage";
+import type { BodyPlace } from "@board/core/body-storage-settings";
 import { type EventBus, createLazyBus } from "@board/core/event-bus/event-bus";
 import type { ResolveName } from "@board/core/address";
 import type { Context } from "@board/core/context";
@@ -94,7 +96,15 @@ function openEventBus(name: string): EventBus {
   return createLazyBus(async () => (await import("./event-bus.ts")).createEventBus({ name }));
 }
 
-const createContext = createContextFactory({ db, gateways, http, bus, settings, now: () => new Date(), log, meter });
+/** Loaded when a body is read or moved. */
+const bodies = openBodyStorage(settings.body_storage?.place);
+
+function openBodyStorage(place: BodyPlace | undefined): BodyStorage | null {
+  if (place?.kind !== "bucket") return null;
+  return createLazyBodyStorage(async () => (await import("./body-bucket.ts")).createBodyBucket(place));
+}
+
+const createContext = createContextFactory({ db, gateways, http, bus, bodies, settings, now: () => new Date(), log, meter });
 
 export const createSystemContext = (): Context<System> => createContext({ type: "system" });
 

@@ -21,6 +21,7 @@ import type { Settings } from "@board/core/settings";
 import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 import { schedules } from "@board/functions/manifest";
 import { Cron } from "croner";
+import { openBodyStorage } from "./body-storage.ts";
 import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
 import { type Consumer, startConsumer } from "./consumer.ts";
 import { databaseFolder, isMissing, openDatabase } from "./database.ts";
@@ -103,6 +104,7 @@ async function startService(
       locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
     }),
     bus: openEventBus(settings, log),
+    bodies: openBodyStorage(settings),
     settings,
     now: () => new Date(),
     log,

@@ -33,6 +33,11 @@ const DEPLOYMENT_SETTINGS = [
     "`5`",
     "Minimum number of minutes between scheduled runs: 5, 10, 15, 20, 30 or 60. Neon suspends an idle database after five minutes.",
   ],
+  [
+    "WEBHOOK_BODY_BUCKET",
+    "`off`",
+    "`on` creates a bucket and makes it WEBHOOK_BODY_STORAGE, with WEBHOOK_BODY_MIN_BYTES=16384 unless set. Keep it on while bodies are in it.",
+  ],
   ["STREAM_DOMAIN", "none", "Domain of the streams. If set, one container serves them instead of a function."],
   [
     "STREAM_DOMAIN_CERTIFICATE",

@@ -60,10 +60,9 @@ test("every schedule invokes the scheduler on time with the scheduled time, with
     expect(scheduledTime).toBe("<aws.scheduler.scheduled-time>");
     return [schedule, inputs.scheduleExpression];
   });
-  const expected = Object.entries(schedules).map(([name, { every_minutes }]) => [
-    name,
-    every_minutes < 60 ? `cron(0/${every_minutes} * * * ? *)` : "cron(0 * * * ? *)",
-  ]);
+  const expected = Object.entries(schedules)
+    .filter(([name]) => name !== "bodies")
+    .map(([name, { every_minutes }]) => [name, every_minutes < 60 ? `cron(0/${every_minutes} * * * ? *)` : "cron(0 * * * ? *)"]);
   expect(Object.fromEntries(rendered)).toEqual(Object.fromEntries(expected));
 });
 

@@ -31,6 +31,7 @@ export const variants = {
     secrets: SECRETS,
   },
   container: { stage: "production", settings: { STREAM_DOMAIN: "streams.example.com" }, secrets: SECRETS },
+  bodies: { stage: "production", settings: { WEBHOOK_BODY_BUCKET: "on", WEBHOOK_BODY_DAYS: "14" }, secrets: SECRETS },
   oidc: {
     stage: "production",
     settings: { AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" },

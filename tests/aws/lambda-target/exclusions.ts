@@ -22,6 +22,9 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "board-event/publishing": BUS,
   "board-event/eventbridge": BUS,
   "proofs/fuzz": "it checks the log of this process after every request",
+  "webhook/stored-bodies": "its storage is a folder that the test makes fail",
+  "webhook/stored-body-removal": "its storage is a folder that the test makes fail",
+  "webhook/body-bucket": "the schedule runs in this process",
   "api/health": EMBEDDED,
   "agent/request-limit": "every process counts the requests of an agent by itself, and the test moves the clock of this process",
   "api/rate-limit-headers":

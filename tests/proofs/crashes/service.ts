@@ -116,6 +116,7 @@ function open({ database_url, environment, ...start }: StartOptions) {
       }),
     ),
     bus: createLocalBus(),
+    bodies: null,
     settings,
     now: () => new Date(Date.now() + ahead_ms),
     log,

@@ -28,5 +28,6 @@ export * from "../task/dependency.sql.ts";
 export * from "../task/task.sql.ts";
 export * from "../task/transition.sql.ts";
 export * from "../sync/sync.sql.ts";
+export * from "../webhook/body.sql.ts";
 export * from "../webhook/webhook.sql.ts";
 export * from "./change-seq.sql.ts";

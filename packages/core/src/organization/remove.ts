@@ -11,6 +11,7 @@ import { gateways } from "../gateway/gateway.sql.ts";
 import { removeAnswersOfOrganization } from "../idempotency/retention.ts";
 import { removeOrganizationJobs } from "../job/job.ts";
 import { tasks } from "../task/task.sql.ts";
+import { removePayloadsOfOrganization } from "../webhook/payload-usage.ts";
 import { lockOrganization } from "./lock.ts";
 import { reassignActiveOrganization } from "./remove-member.ts";
 import { organizations } from "./organization.sql.ts";
@@ -43,6 +44,7 @@ export async function removeOrganization(ctx: Context, organization_id: string):
     const gatewayAgents = await ctx.db.select().from(agents).where(eq(agents.gateway_id, gateway.id)).orderBy(asc(agents.id));
     await enqueueCleanups(ctx, gateway, gatewayAgents);
   }
+  await removePayloadsOfOrganization(ctx, organization_id);
   await ctx.db.delete(organizations).where(eq(organizations.id, organization_id));
   await removeChangesOf(ctx, organization_id);
 }

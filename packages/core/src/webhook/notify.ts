@@ -9,6 +9,7 @@ import { insertInboxMessages, type NewInboxMessage } from "../inbox/message.ts";
 import { messageKind } from "../inbox/message-kind.ts";
 import { sendToSession } from "../gateway/send.ts";
 import type { JobPayloads } from "../job/kinds.ts";
+import { readBody } from "./body.ts";
 import { readableText } from "./event.ts";
 import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
@@ -29,14 +30,14 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const target = await findTarget(ctx, notification);
     if (!found || !target) return { result: { agent_id: null } };
     const result = { agent_id: target.id };
-    // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
-    if (found.gateway.kind === "pull")
-      return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target)])) };
-    if (!target.openclaw_session_id) return { result: { agent_id: null } };
     const { payload, gateway } = found;
+    if (gateway.kind !== "pull" && !target.openclaw_session_id) return { result: { agent_id: null } };
+    const message = toMessage(found, bodyText({ body: await readBody(ctx, payload) }));
+    // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
+    if (gateway.kind === "pull" || !target.openclaw_session_id)
+      return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target, message)])) };
     const { payload_id, redelivery } = notification;
     const key = `webhook-${payload_id}-${target.id}`;
-    const message = toMessage(found);
     await sendToSession(ctx, gateway, {
       session_key: target.openclaw_session_id,
       label: target.name,
@@ -53,7 +54,10 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const target = await findTarget(ctx, notification);
-    if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target)]));
+    // In a transaction, where no other storage is called.
+    const { body } = found.payload;
+    const message = toMessage(found, body ? bodyText({ body }) : MOVED_BODY);
+    if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target, message)]));
     await recordEvent(ctx, "webhook.notify_failed", {
       organization_id: found.board.organization_id,
       board_id: found.board.id,
@@ -65,7 +69,10 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 
-const toMessage = ({ board, webhook, payload }: Found): string =>
+/** Shown instead of a preview, with the path of the whole payload. */
+const MOVED_BODY = "(The payload is in another storage and has no preview.)";
+
+const toMessage = ({ board, webhook, payload }: Found, text: string): string =>
   notificationText({
     board_id: board.id,
     webhook_id: webhook.id,
@@ -73,12 +80,11 @@ const toMessage = ({ board, webhook, payload }: Found): string =>
     board_name: board.name,
     instruction: webhook.description,
     summary: payload.summary,
-    text: readableText(webhook.source, payload.content_type, bodyText(payload)),
+    text: readableText(webhook.source, payload.content_type, text),
   });
 
-function toInbox(found: Found, { id: agent_id }: { id: string }): NewInboxMessage {
+function toInbox(found: Found, { id: agent_id }: { id: string }, message: string): NewInboxMessage {
   const { id: board_id, organization_id } = found.board;
-  const message = toMessage(found);
   return { organization_id, board_id, agent_id, kind: messageKind({ message }), text: message, task_id: null };
 }
 

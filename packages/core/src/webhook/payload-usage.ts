@@ -7,6 +7,7 @@ import { toTimestamp } from "../db/timestamp.ts";
 import { DomainError } from "../errors.ts";
 import { usedUp } from "../noted-limits.ts";
 import { addMs, DAY_MS } from "../time.ts";
+import { webhook_body_orphans } from "./body.sql.ts";
 import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
 
 /** Posts of one organization that are stored at the same time rarely add to the same row. */
@@ -51,14 +52,18 @@ export const addPayloadBytes = (organization_id: string, bytes: number): Prepare
 export const payloadBytes = sql`coalesce(size_bytes, octet_length(body))`;
 
 /**
- * Removes the payloads that meet a condition and subtracts their bytes. `returning` are columns of what it returns, computed
- * from the rows `removed`.
+ * Removes the payloads that meet a condition, subtracts their bytes, and leaves their objects in the body storage to a schedule.
+ * `returning` are columns of what it returns, computed from the rows `removed`.
  */
 export async function removePayloads<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
   const result = await ctx.db.execute(sql`
     with removed as (
       delete from ${board_webhook_payloads} where ${condition}
-      returning board_id, received_at, ${payloadBytes} as bytes
+      returning id, board_id, received_at, body_key, ${payloadBytes} as bytes
+    ), orphaned as (
+      insert into ${webhook_body_orphans} (payload_id, body_key, due_at)
+      select id, body_key, ${toTimestamp(ctx.now())} from removed where body_key is not null
+      on conflict (payload_id) do update set due_at = excluded.due_at
     ), subtracted as (
       update ${webhook_payload_usage} as usage set bytes = usage.bytes - freed.bytes
       from (
@@ -70,6 +75,10 @@ export async function removePayloads<Row>(ctx: Context, condition: SQL, returnin
     select ${returning} from removed`);
   return rowsOf<Row>(result)[0]!;
 }
+
+/** Removes the payloads of an organization that is being deleted. A cascade would forget their objects. */
+export const removePayloadsOfOrganization = (ctx: Context, organization_id: string) =>
+  removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
  * Counts the bytes of organizations from their payloads: of those that were not counted for long, since code of an earlier

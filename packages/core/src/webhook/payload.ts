@@ -13,6 +13,7 @@ import { createSearchQuery } from "../search-page.ts";
 import { SearchText } from "../text-search.ts";
 import { truncate, snippet } from "../text.ts";
 import { Id, Instant, MAX_NAME } from "../wire.ts";
+import { readBody, readListedBodies } from "./body.ts";
 import {
   Delivery,
   deliveryColumns,
@@ -30,6 +31,8 @@ const payloadColumns = {
   board_id: board_webhook_payloads.board_id,
   webhook_id: board_webhook_payloads.webhook_id,
   body: board_webhook_payloads.body,
+  body_key: board_webhook_payloads.body_key,
+  body_bytes: board_webhook_payloads.body_bytes,
   body_kind: board_webhook_payloads.body_kind,
   headers: board_webhook_payloads.headers,
   source_ip: board_webhook_payloads.source_ip,
@@ -42,6 +45,8 @@ const payloadColumns = {
 
 type PayloadRow = Pick<typeof board_webhook_payloads.$inferSelect, Exclude<keyof typeof payloadColumns, keyof DeliveryRow>> &
   DeliveryRow;
+/** A payload whose body has been read, wherever it is. */
+type ReadRow = PayloadRow & { body: Uint8Array };
 
 export const WebhookPayload = z
   .object({
@@ -73,7 +78,7 @@ export type ListedPayload = z.infer<typeof ListedPayload>;
 /** How many times larger a body becomes at most: invalid bytes in JSON become U+FFFD, control characters in text escapes. */
 const GROWTH = { json: 3, text: 6 };
 const PREVIEW_CHARS = 4_000;
-const MAX_BYTES_PER_CHAR = 4;
+const PREVIEW_BYTES = PREVIEW_CHARS * 4;
 
 /** How a received body is stored. */
 export interface DecodedBody {
@@ -154,9 +159,9 @@ export async function listPayloads(
     query,
     { name: "payloads", owner: webhook_id, order: payloadOrder },
     total,
-    ({ total, ...window }) => {
+    async ({ total, ...window }) => {
       const page = found?.page(window) ?? { ctes: [], where: and(where, window.after) };
-      return ctx.db
+      const rows = await ctx.db
         .with(...page.ctes)
         .select({ item: { ...payloadColumns, ...listedBody(ctx, query.limit) }, total })
         .from(board_webhook_payloads)
@@ -165,6 +170,12 @@ export async function listPayloads(
         .orderBy(...toOrderBy(payloadOrder))
         .limit(window.limit)
         .offset(found ? 0 : window.offset);
+      const items = await readListedBodies(
+        ctx,
+        rows.map(({ item }) => item),
+        PREVIEW_BYTES,
+      );
+      return items.map((item, index) => ({ item, total: rows[index]!.total }));
     },
     ({ is_truncated, ...row }) => (is_truncated ? toPreview(row) : toPayload(row)),
   );
@@ -175,15 +186,15 @@ export async function listPayloads(
 
 /** The bodies of a list of so many payloads, of which each has an equal part of the answer. The database cuts larger ones. */
 function listedBody({ settings }: Context, limit: number) {
-  const { body, body_kind } = board_webhook_payloads;
+  const { body, body_bytes, body_kind } = board_webhook_payloads;
   const growth = sql`case when ${body_kind} = 'json' then ${GROWTH.json}::int else ${GROWTH.text}::int end`;
-  const is_truncated = sql<boolean>`octet_length(${body}) * ${growth} > ${Math.floor(settings.budgets.answer_max_bytes / limit)}::int`;
-  const preview = sql`substring(${body} from 1 for ${PREVIEW_CHARS * MAX_BYTES_PER_CHAR}::int)`;
-  return { is_truncated, body: sql<Uint8Array>`case when ${is_truncated} then ${preview} else ${body} end`.mapWith(body) };
+  const is_truncated = sql<boolean>`coalesce(${body_bytes}, octet_length(${body})) * ${growth} > ${Math.floor(settings.budgets.answer_max_bytes / limit)}::int`;
+  const preview = sql`substring(${body} from 1 for ${PREVIEW_BYTES}::int)`;
+  return { is_truncated, body: sql<Uint8Array | null>`case when ${is_truncated} then ${preview} else ${body} end`.mapWith(body) };
 }
 
 /** The beginning of a body is a text: cut JSON cannot be parsed. */
-const toPreview = (row: PayloadRow): ListedPayload => ({
+const toPreview = (row: ReadRow): ListedPayload => ({
   ...toPayload({ ...row, body_kind: "text" }),
   payload: snippet(bodyText(row), PREVIEW_CHARS),
   payload_truncated: true,
@@ -221,7 +232,7 @@ async function readPayloadRow(
   board_id: string,
   webhook_id: string,
   payload_id: string,
-): Promise<PayloadRow> {
+): Promise<ReadRow> {
   const board = await boardFor(ctx, board_id, "read");
   const [row] = await ctx.db
     .select(payloadColumns)
@@ -235,10 +246,10 @@ async function readPayloadRow(
       ),
     );
   if (!row) throw notFound();
-  return row;
+  return { ...row, body: await readBody(ctx, row) };
 }
 
-function toPayload(row: PayloadRow, max_chars = Number.POSITIVE_INFINITY): WebhookPayload {
+function toPayload(row: ReadRow, max_chars = Number.POSITIVE_INFINITY): WebhookPayload {
   const { id, board_id, webhook_id, headers, source_ip, content_type, event_type, delivery_id } = row;
   return {
     id,
@@ -257,7 +268,7 @@ function toPayload(row: PayloadRow, max_chars = Number.POSITIVE_INFINITY): Webho
 
 const ELLIPSIS_CHARS = 3;
 
-function truncatedPayload(row: PayloadRow, max_chars: number): unknown {
+function truncatedPayload(row: ReadRow, max_chars: number): unknown {
   const text = bodyText(row);
   const full = row.body_kind === "json" ? new RawJson(text) : text;
   // A JSON string is measured by its decoded text, everything else by its stored JSON.

@@ -64,7 +64,10 @@ export const board_webhook_payloads = pgTable(
     webhook_id: uuid()
       .notNull()
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
-    body: bytes().notNull(),
+    /** Null once it has moved to the body storage, where it has this key and so many bytes. */
+    body: bytes(),
+    body_key: text(),
+    body_bytes: integer(),
     body_kind: text().$type<"json" | "text">().notNull(),
     headers: jsonb().$type<Record<string, string>>().notNull(),
     source_ip: text().notNull(),

@@ -1,0 +1,130 @@
+import { scheduled } from "@board/core/schedule";
+import type { Webhook } from "@board/core/webhook/webhook";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
+import { createWebhook } from "../support/webhook.ts";
+import type { Tenant } from "../support/world.ts";
+import { DAY_MS, openStoredBodies, type StoredBodies } from "./body-fixture.ts";
+
+let fixture: StoredBodies;
+let home: Tenant;
+let webhook: Webhook;
+
+let tenants = 0;
+
+beforeAll(async () => {
+  fixture = await openStoredBodies();
+});
+afterAll(() => fixture.close());
+beforeEach(async () => {
+  home = await fixture.world.tenant(`tenant-${++tenants}`);
+  webhook = await createWebhook(fixture.world, home);
+});
+
+const remove = async (target: string) =>
+  expect((await fixture.world.call("DELETE", target, { token: home.owner.token })).status).toBe(200);
+
+test.each([
+  ["webhook", () => webhook.endpoint_path],
+  ["board", () => `/api/v1/boards/${webhook.board_id}`],
+  ["organization", () => "/api/v1/organizations/me"],
+])("the objects of a removed %s are deleted, and those of others stay", async (what, target) => {
+  const { board_id } = await addBoard(fixture.world, home);
+  webhook = await createWebhook(fixture.world, { ...home, board_id });
+  const sibling = await createWebhook(fixture.world, home);
+  const other = await fixture.world.tenant(`other-${tenants}`);
+  const foreign = await createWebhook(fixture.world, other);
+  for (const target of [webhook, webhook, sibling, foreign]) await fixture.addOld(target, "body");
+  await fixture.run();
+  expect(await fixture.keysOf(home)).toHaveLength(3);
+  await remove(target());
+  await fixture.run();
+  expect(await fixture.keysOf(home)).toHaveLength(what === "organization" ? 0 : 1);
+  expect(await fixture.keysOf(other)).toHaveLength(1);
+  expect(await fixture.countOrphans(home)).toBe(0);
+});
+
+test("the object of a payload that has expired is deleted", async () => {
+  await fixture.addOld(webhook, "old", 89.9);
+  const young = await fixture.addOld(webhook, "young", 40);
+  await fixture.run();
+  fixture.world.elapse(DAY_MS);
+  await scheduled.retention(fixture.world.context());
+  await fixture.run();
+  expect(await fixture.keysOf(home)).toEqual([(await fixture.bodyOf(young)).body_key]);
+});
+
+/** Begins a run whose process is killed at a call of the storage: nothing after the call happens. */
+async function killAt(moment: "before" | "after", call: "put" | "get"): Promise<void> {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  fixture.intercept[moment] = async (made) => {
+    if (made !== call) return;
+    resolve();
+    await new Promise(() => {});
+  };
+  void fixture.run();
+  await reached;
+  fixture.intercept[moment] = () => {};
+}
+
+test.each([
+  ["before", "put", 0],
+  ["after", "put", 1],
+  ["after", "get", 1],
+] as const)(
+  "a run that is killed %s its call of %s loses no body, and a later run moves it to the same object",
+  async (moment, call, objects) => {
+    const id = await fixture.addOld(webhook, "precious");
+    const read = async () =>
+      (await fixture.world.call("GET", `${webhook.endpoint_path}/payloads/${id}`, { token: home.owner.token })).body.payload;
+    await killAt(moment, call);
+    expect([await read(), (await fixture.keysOf(home)).length]).toEqual(["precious", objects]);
+    fixture.world.elapse(900_000);
+    await fixture.run();
+    expect((await fixture.bodyOf(id)).body).toBeNull();
+    expect([await read(), (await fixture.keysOf(home)).length, await fixture.countOrphans(home)]).toEqual(["precious", 1, 0]);
+  },
+);
+
+test("an object whose run was killed is deleted when its payload is removed before it moved", async () => {
+  await fixture.addOld(webhook, "precious");
+  await killAt("after", "put");
+  await remove(webhook.endpoint_path);
+  expect(await fixture.keysOf(home)).toHaveLength(1);
+  fixture.world.elapse(2 * 3_600_000);
+  await fixture.run();
+  expect([await fixture.keysOf(home), await fixture.countOrphans(home)]).toEqual([[], 0]);
+});
+
+test("an object whose payload is removed while it is written is deleted", async () => {
+  await fixture.addOld(webhook, "precious");
+  fixture.intercept.after = async (call) => {
+    if (call === "put") await remove(webhook.endpoint_path);
+  };
+  await fixture.run();
+  fixture.intercept.after = () => {};
+  expect(await fixture.keysOf(home)).toHaveLength(1);
+  fixture.world.elapse(2 * 3_600_000);
+  await fixture.run();
+  expect([await fixture.keysOf(home), await fixture.countOrphans(home)]).toEqual([[], 0]);
+});
+
+test("two runs at the same time move each body once", async () => {
+  const ids = [];
+  for (let n = 0; n < 10; n++) ids.push(await fixture.addOld(webhook, `body ${n}`));
+  const put: string[] = [];
+  fixture.intercept.before = (call, key) => void (call === "put" && put.push(key));
+  await Promise.all([fixture.run(), fixture.run()]);
+  fixture.intercept.before = () => {};
+  expect(put.toSorted()).toEqual(await fixture.keysOf(home));
+  for (const id of ids) expect((await fixture.bodyOf(id)).body).toBeNull();
+});
+
+test("more removed objects than one batch holds are deleted in one run", async () => {
+  await fixture.addCopies(await fixture.addOld(webhook, "body"), 229);
+  await fixture.run();
+  expect(await fixture.keysOf(home)).toHaveLength(230);
+  await remove(webhook.endpoint_path);
+  await fixture.run();
+  expect(await fixture.keysOf(home)).toEqual([]);
+});
