@@ -47,7 +47,7 @@ const selectValues = selectGiven({
 });
 const placeOf = (time: SQL) => sql`width_bucket(${time}, ${given("edges")})`;
 
-/** `offset 0` keeps each board's rows in a loop of its own, over the primary key, whatever the planner expects of the numbers. */
+/** `offset 0` keeps the rows of each board in a separate loop, over the primary key, whatever the planner expects of the numbers. */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts
   where counts.board_id = board.id and counts.hour >= ${from} and counts.hour < ${until} and counts.hour <> all(board.divided_hours) offset 0)`;

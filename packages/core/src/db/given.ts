@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 
 /**
  * Selects all values of a prepared query as one row, for `with given as materialized (…)`. The planner does not see the values
- * behind it and expects the same with any of them, so that the server keeps one plan. Planning a long statement anew took as
+ * behind it and expects the same with any of them, so that the server keeps one plan. Planning a long statement again took as
  * long as running it.
  */
 export const selectGiven = (types: Readonly<Record<string, string>>): SQL =>
