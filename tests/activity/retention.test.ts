@@ -1,4 +1,5 @@
-import { countEvents, countActivity } from "@board/core/activity/count";
+import { countActivity } from "@board/core/activity/count";
+import { countEvents } from "@board/core/activity/count-intervals";
 import { activity_counts, activity_events } from "@board/core/db/schema";
 import { scheduled } from "@board/core/schedule";
 import { asc, sql } from "drizzle-orm";

@@ -1,7 +1,17 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/actor";
 import type { Context, Db } from "@board/core/context";
-import { activity_counts, activity_events, boards, task_transitions, tasks } from "@board/core/db/schema";
+import {
+  activity_counts,
+  activity_day_counts,
+  activity_events,
+  boards,
+  task_counts,
+  task_transitions,
+  tasks,
+  transition_counts,
+} from "@board/core/db/schema";
+import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { toEdges, type RangeKey, toTimeline } from "@board/core/metrics/range";
 import { type SQL, sql } from "drizzle-orm";
 import { type Figures, load } from "./load.ts";
@@ -25,8 +35,8 @@ interface MetricsFigures extends Amount {
 }
 
 const BOARDS = 20;
-/** The default range and the longest range. */
-const RANGES: readonly RangeKey[] = ["24h", "1m"];
+/** The default range, a week and a month. */
+const RANGES: readonly RangeKey[] = ["24h", "7d", "1m"];
 const AMOUNTS: readonly Amount[] = [
   { events: 100_000, transitions: 20_000 },
   { events: 1_000_000, transitions: 200_000 },
@@ -99,7 +109,9 @@ async function fill(db: Db, { events, transitions }: Amount): Promise<void> {
       case when step > 1 then created_at end
     from made, generate_series(1, ${MOVES_OF_A_TASK}::int) as step order by at`);
   await countNewEvents({ db } as Context<System>);
-  await db.execute(sql`vacuum analyze ${activity_events}, ${activity_counts}, ${task_transitions}, ${tasks}`);
+  await countNewTransitions({ db } as Context<System>);
+  const tables = [activity_events, activity_counts, activity_day_counts, task_transitions, transition_counts, task_counts, tasks];
+  await db.execute(sql`vacuum analyze ${sql.join(tables, sql`, `)}`);
 }
 
 /** Reads each bucket with plain statements. */

@@ -1,5 +1,6 @@
 import {
   activity_counts,
+  activity_day_counts,
   activity_events,
   agents,
   approval_task_links,
@@ -14,11 +15,13 @@ import {
   organization_invites,
   tag_assignments,
   tags,
+  task_counts,
   task_custom_field_definitions,
   task_custom_field_values,
   task_dependencies,
   task_transitions,
   tasks,
+  transition_counts,
   inbox_acknowledgements,
   inbox_messages,
 } from "@board/core/db/schema";
@@ -110,6 +113,12 @@ async function fillBoard(): Promise<string> {
     { organization_id, board_id, event_type: "agent.connected" },
   ]);
   await insert(activity_counts).values({ board_id, hour: new Date(), events: 2, failed: 0, comments: 1 });
+  await insert(activity_day_counts).values({ board_id, day: new Date(), events: 2, failed: 0 });
+  const byStatus = { inbox: 2, in_progress: 0, review: 0, done: 0 };
+  await insert(task_counts).values({ board_id, ...byStatus });
+  const reviewed = { reviewed_in_hour: 0, reviewed_in_day: 0, reviewed_in_week: 0, reviewed_in_month: 0 };
+  const moved = { ...byStatus, ...reviewed, completed: 0, cycle_ms: 0n };
+  await insert(transition_counts).values({ board_id, span: "hour", start: new Date(), ...moved });
   await insert(organization_board_access).values({
     organization_member_id: reader_member_id,
     board_id,

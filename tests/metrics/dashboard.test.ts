@@ -193,12 +193,12 @@ test("work done through the API appears in the figures at once, and stays when i
   expect(after.wip.primary.points.at(-1)).toMatchObject({ inbox: 0, done: 0 });
 });
 
-test("the dashboard takes seven statements including authentication, with any filter", async () => {
+test("the dashboard takes six statements including authentication, with any filter", async () => {
   const board_id = await newBoard();
   const group_id = await addGroup(world, home, "Counted", [board_id]);
   for (const query of [{}, { range: "1y" }, { board_id, group_id }]) {
     world.statements.length = 0;
     await read(query);
-    expect(world.statements).toHaveLength(7);
+    expect(world.statements).toHaveLength(6);
   }
 });

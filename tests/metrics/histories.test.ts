@@ -1,5 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, task_transitions, tasks } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "@board/core/db/database";
@@ -246,13 +247,24 @@ test.each([
   const other = await addEmptyBoard(world, home);
   const group_id = await addGroup(world, home, "Told", board_ids);
   const history = pickHistory(random, now, board_ids);
-  await store(history);
   await store(pickHistory(random, now, [other]));
   clock.stopAt(new Date(now));
-  for (const range of Object.keys(RANGES) as Range[]) {
-    const answer = await readDashboard(world, home.owner, { range, group_id });
-    expect(answer.body, range).toEqual(expectedOf(history, range));
-  }
+  const ctx = world.context();
+  const expectExact = async (what: string, stored: History) => {
+    for (const range of Object.keys(RANGES) as Range[]) {
+      const answer = await readDashboard(world, home.owner, { range, group_id });
+      expect(answer.body, `${range} ${what}`).toEqual(expectedOf(stored, range));
+    }
+  };
+  const early = { ...history, tasks: history.tasks.slice(0, 20), events: history.events.slice(0, 125) };
+  await store(early);
+  await expectExact("from single rows", early);
+  await scheduled.lifecycle(ctx);
+  await expectExact("from counts", early);
+  await store({ ...history, tasks: history.tasks.slice(20), events: history.events.slice(125) });
+  await expectExact("from counts and single rows", history);
+  await scheduled.lifecycle(ctx);
+  await expectExact("from counts that were added to", history);
 });
 
 test("the process and the database of this file are not in UTC", async () => {

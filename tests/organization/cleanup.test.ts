@@ -16,7 +16,15 @@ const HOST_TOKEN = "test-token-123";
  * All tables except those that do not belong to an organization, host locks, which outlive their gateways, and leases of
  * streams, which end with the next poll.
  */
-const OTHER_TABLES = ["rate_counters", "service_keys", "host_turns", "activity_counted", "changes_removed", "stream_leases"];
+const OTHER_TABLES = [
+  "rate_counters",
+  "service_keys",
+  "host_turns",
+  "activity_counted",
+  "transitions_counted",
+  "changes_removed",
+  "stream_leases",
+];
 const tables = Object.values(schema as Record<string, unknown>)
   .filter((value): value is PgTable => is(value, PgTable))
   .filter((table) => !OTHER_TABLES.includes(getTableName(table)));

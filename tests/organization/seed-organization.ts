@@ -70,6 +70,12 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
     { organization_id, event_type: "gateway.connected" },
   ]);
   await db.insert(schema.activity_counts).values({ board_id, hour: new Date(), events: 1, failed: 0, comments: 1 });
+  await db.insert(schema.activity_day_counts).values({ board_id, day: new Date(), events: 1, failed: 0 });
+  const byStatus = { inbox: 1, in_progress: 0, review: 0, done: 0 };
+  await db.insert(schema.task_counts).values({ board_id, ...byStatus });
+  const reviewed = { reviewed_in_hour: 0, reviewed_in_day: 0, reviewed_in_week: 0, reviewed_in_month: 0 };
+  const moved = { ...byStatus, ...reviewed, completed: 0, cycle_ms: 0n };
+  await db.insert(schema.transition_counts).values({ board_id, span: "hour", start: new Date(), ...moved });
   const times = { retry_at: new Date(), changed_at: new Date() };
   await db.insert(schema.gateway_circuits).values({ gateway_id, failures: 1, last_error: "Host is down", ...times });
   const source_url = "https://github.com/acme/skills";

@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { activity_counts, activity_events } from "@board/core/db/schema";
+import { activity_counts, activity_day_counts, activity_events } from "@board/core/db/schema";
 import { sql } from "drizzle-orm";
 import type { World } from "./world.ts";
 
@@ -21,6 +21,7 @@ export const addEvents = (
 export async function clearLog({ db }: Pick<World, "db">): Promise<void> {
   await db.delete(activity_events);
   await db.delete(activity_counts);
+  await db.delete(activity_day_counts);
 }
 
 /** Counts the events of boards in intervals from the log alone, without the stored counts. */

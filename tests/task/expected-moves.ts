@@ -91,7 +91,14 @@ const observedResult = ({ answer: { status, body }, before, after, moves }: Exec
   row: { ...after, left_done_at: null, updated_at: null },
   left_done: after.left_done_at !== null && after.left_done_at >= moves[0]!.at,
   touched: after.updated_at > before.updated_at,
-  moves: moves.map(({ id: _id, created_at: _created_at, task_id: _task_id, at: _at, ...move }) => move),
+  moves: moves.map(({ board_id, from_status, to_status, in_progress_at, agent_id, user_id }) => ({
+    board_id,
+    from_status,
+    to_status,
+    in_progress_at,
+    agent_id,
+    user_id,
+  })),
 });
 
 const unchangedResult = (before: TaskRow) => ({

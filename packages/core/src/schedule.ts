@@ -14,6 +14,7 @@ import { removeOldJobs } from "./job/retention.ts";
 import { createScopedLog, errorText, stackFrames } from "./log.ts";
 import { removeOldCounters } from "./rate-limit.ts";
 import { removeOldPackSyncs } from "./skill/pack-sync-run.ts";
+import { countNewTransitions } from "./metrics/count-new-transitions.ts";
 import { recordHorizonAge } from "./stream/horizon.ts";
 import { removeExpiredLeases } from "./stream/lease-registry.ts";
 import { removeOldDeliveries } from "./subscription/retention.ts";
@@ -35,6 +36,7 @@ export const scheduled = {
     await sweepAgents(ctx);
     await expireLeases(ctx);
     await countNewEvents(ctx);
+    await countNewTransitions(ctx);
   },
   async probe(ctx: Context<System>) {
     await enqueueProbes(ctx);

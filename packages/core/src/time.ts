@@ -5,3 +5,17 @@ export const addMs = (time: Date, ms: number): Date => new Date(time.getTime() +
 
 /** The start of the UTC hour that contains the time. */
 export const startOfHour = (time: Date): Date => new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS);
+
+/** The start of the UTC day that contains the time. */
+export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
+
+/** The hours that one of the times divides. */
+export const dividedHours = (times: readonly Date[]): Date[] => distinctDivided(times, startOfHour);
+
+/** The days that one of the times divides. */
+export const dividedDays = (times: readonly Date[]): Date[] => distinctDivided(times, startOfDay);
+
+function distinctDivided(times: readonly Date[], startOf: (time: Date) => Date): Date[] {
+  const divided = times.filter((time) => startOf(time).getTime() !== time.getTime());
+  return [...new Set(divided.map((time) => startOf(time).getTime()))].map((start) => new Date(start));
+}

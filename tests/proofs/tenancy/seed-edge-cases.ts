@@ -1,4 +1,5 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { activity_events, approval_task_links, approvals, changes, task_transitions } from "@board/core/db/schema";
 import { type Ids, createSender } from "./seed-tenant.ts";
 import { addTask } from "../../support/task.ts";
@@ -44,8 +45,13 @@ export async function seedMetrics(world: World, tenants: readonly Tenant[], { bo
   const boardless = tenants.map((tenant) => ({ organization_id: tenant.organization_id, event_type: "gateway.connected" }));
   const ago = (hours: number) => new Date(now - hours * 3_600_000);
   await db.insert(activity_events).values([...boardless, failed(ago(3)), failed(new Date(now))]);
+  await db.insert(activity_events).values(failed(ago(75)));
   await countNewEvents(world.context());
   await db.insert(activity_events).values([failed(ago(3)), failed(new Date(now))]);
+  const reviewed = { board_id: board_id!, from_status: "in_progress", to_status: "review", in_progress_at: ago(90) };
+  await db.insert(task_transitions).values([75, 26, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
+  await countNewTransitions(world.context());
+  await db.insert(task_transitions).values([75, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
   const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
   await db.insert(task_transitions).values(done);
 }

@@ -21,6 +21,23 @@ export const activity_counts = pgTable(
   (t) => [primaryKey({ columns: [t.board_id, t.hour] })],
 );
 
+/**
+ * The sums of `activity_counts` for each day (UTC), so that long ranges read few rows. A board has all of its days once it
+ * has the row with `-infinity`, which holds zeros; until then its hours are read.
+ */
+export const activity_day_counts = pgTable(
+  "activity_day_counts",
+  {
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    day: instant().notNull(),
+    events: integer().notNull(),
+    failed: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.board_id, t.day] })],
+);
+
 /** The position in commit order up to which events are counted, in one row. Later events are read from the log. */
 export const activity_counted = pgTable(
   "activity_counted",

@@ -5,9 +5,6 @@ import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
-import { customPlan } from "../db/statement-cache.ts";
-import { toTimestamp, toTimestampArray } from "../db/timestamp.ts";
-import { HOUR_MS, startOfHour } from "../time.ts";
 import { activity_events } from "./activity.sql.ts";
 import { activity_counted, activity_counts } from "./count.sql.ts";
 
@@ -41,54 +38,16 @@ export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18
  * The events of a `board` that meet a condition which an index covers. `offset 0` keeps the planner from changing the join
  * order: it would read the events of all boards of the service in that time.
  */
-const boardEvents = (condition: SQL) => sql`(
+export const boardEvents = (condition: SQL) => sql`(
   select event.created_at, event.event_type from ${activity_events} as event
   where event.board_id = board.id and ${condition} offset 0) as event`;
 
-/** The hour (UTC) of an `event`. */
+/** The hour and the day (UTC) of an `event`. */
 export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
+export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
 
 /** Whether an `event` is an error event. */
 export const isFailed = sql`event.event_type like '%failed'`;
-
-export interface EventCount {
-  events: number;
-  /** Events whose type ends with `failed`. */
-  failed: number;
-}
-
-/**
- * Counts the events of boards in each interval. `edges` ascend, and interval i is [edges[i], edges[i + 1]), so there is one
- * interval fewer than edges. Hours that contain an edge are read from the log.
- */
-export async function countEvents(ctx: Context, selection: BoardSelection, edges: readonly Date[]): Promise<EventCount[]> {
-  if (edges.length < 2) return [];
-  const [start, stop] = [edges[0]!, edges.at(-1)!].map(toTimestamp);
-  const hours = edges.filter((edge) => edge.getTime() % HOUR_MS !== 0).map((edge) => startOfHour(edge).getTime());
-  const cut = toTimestampArray([...new Set(hours)].map((hour) => new Date(hour)));
-  const result = await ctx.db.execute(sql`${customPlan}
-    with whole as (
-      select width_bucket(counts.hour, ${toTimestampArray(edges)}) as place, sum(counts.events) as events, sum(counts.failed) as failed
-      from ${boardSource(selection)} join ${activity_counts} as counts on counts.board_id = board.id
-      where counts.hour >= ${start} and counts.hour < ${stop} and counts.hour <> all(${cut})
-      group by 1
-    ), single as (
-      select event.* from ${boardSource(selection)} cross join lateral ${boardEvents(isUncounted)}
-      where event.created_at >= ${start} and event.created_at < ${stop} and ${eventHour} <> all(${cut})
-      union all
-      select event.* from ${boardSource(selection)} cross join unnest(${cut}) as part(hour) cross join lateral ${boardEvents(sql`
-        event.created_at >= greatest(part.hour, ${start}) and event.created_at < least(part.hour + interval '1 hour', ${stop})`)}
-    ), loose as (
-      select width_bucket(event.created_at, ${toTimestampArray(edges)}) as place,
-        count(*) as events, count(*) filter (where ${isFailed}) as failed
-      from single as event group by 1
-    )
-    select place, sum(events)::int as events, sum(failed)::int as failed
-    from (select * from whole union all select * from loose) as part group by place`);
-  const counts = edges.slice(1).map(() => ({ events: 0, failed: 0 }));
-  for (const { place, events, failed } of rowsOf<EventCount & { place: number }>(result)) counts[place - 1] = { events, failed };
-  return counts;
-}
 
 /** Counts the comments of boards. */
 export async function countComments(ctx: Context, selection: BoardSelection): Promise<number> {

@@ -8,7 +8,7 @@ import { organizations } from "../organization/organization.sql.ts";
 import { addMs, DAY_MS, startOfHour } from "../time.ts";
 import { activity_events } from "./activity.sql.ts";
 import { eventHour, isCounted, isFailed } from "./count.ts";
-import { activity_counts } from "./count.sql.ts";
+import { activity_counts, activity_day_counts } from "./count.sql.ts";
 import { lockCounts } from "./lock.ts";
 
 /** Events in one transaction: few enough that the removal of a task waits for it only briefly. */
@@ -32,6 +32,7 @@ export async function removeOldEvents(ctx: Context): Promise<void> {
   await removeInBatches(ctx, (ctx) => removeOfBoards(ctx, before));
   await removeInBatches(ctx, (ctx) => removeWithoutBoard(ctx, before));
   await ctx.db.execute(sql`delete from ${activity_counts} where hour > '-infinity' and hour < ${before} and events = 0`);
+  await ctx.db.execute(sql`delete from ${activity_day_counts} where day > '-infinity' and day < ${before} and events = 0`);
 }
 
 async function removeInBatches(ctx: Context, removeBatch: (ctx: Context) => Promise<number>): Promise<void> {
@@ -75,7 +76,8 @@ async function removeWithoutBoard(ctx: Context, before: SQL): Promise<number> {
 
 /**
  * Removes every `event` of a board that meets the condition, subtracts the counted ones from the counts and returns their
- * number. It locks the counts in a fixed order, because tasks of one board may be removed at the same time.
+ * number. It locks the hours in a fixed order, because tasks of one board may be removed at the same time; the first is the
+ * row with the sum, so that days are changed by one removal at a time.
  */
 async function removeEvents(ctx: Context, condition: SQL): Promise<number> {
   const result = await ctx.db.execute(sql`
@@ -94,6 +96,11 @@ async function removeEvents(ctx: Context, condition: SQL): Promise<number> {
       update ${activity_counts} as counts set events = counts.events - locked.events,
         failed = counts.failed - locked.failed, comments = counts.comments - locked.comments
       from locked where counts.board_id = locked.board_id and counts.hour = locked.hour
+    ), changed_days as (
+      update ${activity_day_counts} as counts set events = counts.events - day.events, failed = counts.failed - day.failed
+      from (select board_id, date_trunc('day', hour, 'UTC') as day, sum(events) as events, sum(failed) as failed
+        from locked where hour > '-infinity' group by 1, 2) as day
+      where counts.board_id = day.board_id and counts.day = day.day
     )
     select count(*)::int as total from removed`);
   return rowsOf<{ total: number }>(result)[0]!.total;

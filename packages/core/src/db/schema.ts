@@ -13,6 +13,7 @@ export * from "../job/circuit.sql.ts";
 export * from "../job/job.sql.ts";
 export * from "../memory/group-memory.sql.ts";
 export * from "../memory/memory.sql.ts";
+export * from "../metrics/count.sql.ts";
 export * from "../onboarding/onboarding.sql.ts";
 export * from "../organization/board-access.sql.ts";
 export * from "../organization/invite.sql.ts";

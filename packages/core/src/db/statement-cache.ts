@@ -2,22 +2,15 @@ import { sql } from "drizzle-orm";
 
 /*
  * The server plans a prepared statement once per connection (`cacheStatements`, switched off by PREPARED_STATEMENTS=off).
- * `customPlan` and `inlineLimit` are for statements whose best plan depends on their values. That Drizzle builds the SQL
- * text of a hot query once per process is another matter, and always on; see prepared.ts.
+ * `inlineLimit` and `selectGiven` help it to keep one plan for all values. That Drizzle builds the SQL text of a hot query once
+ * per process is another matter, and always on; see prepared.ts.
  */
 
-const CUSTOM_PLAN_COMMENT = "/* custom plan */";
 /** A statement is named from this use on: one that runs only once is not worth caching, such as a list of unusual length. */
 const MIN_USES = 5;
 /** Each named statement keeps a plan of tens of kilobytes in every connection's memory on the server. */
 const MAX_STATEMENTS = 300;
 const MAX_TRACKED_TEXTS = 3_000;
-
-/**
- * Starts a statement that PostgreSQL must plan for its values, such as a range of time. With one generic plan for all values
- * the dashboard took twice as long, and the planning time is negligible next to the work of such a statement.
- */
-export const customPlan = sql.raw(CUSTOM_PLAN_COMMENT);
 
 /**
  * A limit that is written into the SQL text. A generic plan does not know the value of a parameter and overestimates its
@@ -62,8 +55,7 @@ function createStatementNamer(): (text: string) => string | undefined {
   const uses = new Map<string, number>();
   return (text) => {
     const existing = names.get(text);
-    if (existing !== undefined || names.size >= MAX_STATEMENTS || text.trimStart().startsWith(CUSTOM_PLAN_COMMENT))
-      return existing;
+    if (existing !== undefined || names.size >= MAX_STATEMENTS) return existing;
     const count = (uses.get(text) ?? 0) + 1;
     if (count < MIN_USES) {
       if (uses.size >= MAX_TRACKED_TEXTS) uses.clear();

@@ -1,16 +1,19 @@
-import { and, count, eq, gte, lt } from "drizzle-orm";
+import { and, count, eq, gte, lt, sql } from "drizzle-orm";
 import * as z from "zod";
-import { countEvents, type EventCount } from "../activity/count.ts";
+import { countEvents, type EventCount } from "../activity/count-intervals.ts";
+import { preparedReadableBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
-import type { Context } from "../context.ts";
+import { memoPerApp } from "../app-memo.ts";
+import { createCoalescer } from "../coalesce.ts";
+import { type Context, isInTransaction, readAll } from "../context.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { Id, Instant } from "../wire.ts";
 import { readFlow } from "./flow.ts";
 import { PendingApprovals, readPendingApprovals } from "./pending-approvals.ts";
 import { toEdges, RangeKey, type Timeline, toTimeline } from "./range.ts";
 import { anyOf, readScope, type Scope } from "./scope.ts";
 import { SeriesComparison, StatusCountsComparison, roundTo2Decimals, toComparison, toPointValue } from "./series.ts";
-import { readStatusCounts } from "./status-counts.ts";
 
 const DEFAULT_RANGE: RangeKey = "24h";
 
@@ -59,20 +62,33 @@ export const Dashboard = z
   .meta({ id: "Dashboard", description: "Figures about the work on boards over a range, and over the time before it." });
 export type Dashboard = z.infer<typeof Dashboard>;
 
-/** The dashboard of the boards in scope (docs/reference/metrics.md#dashboard). Without boards all figures are zero. */
-export async function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
-  const timeline = toTimeline(query.range ?? query.range_key ?? DEFAULT_RANGE, ctx.now());
-  const edges = toEdges(timeline);
-  const board_ids = await readScope(ctx, query);
-  const [statusCounts, flow, events, active_agents, pending_approvals] = await Promise.all([
-    readStatusCounts(ctx, board_ids, edges.slice(1, -1)),
-    readFlow(ctx, board_ids, edges),
-    countEvents(ctx, board_ids, edges),
-    countActiveAgents(ctx, board_ids, timeline),
-    readPendingApprovals(ctx, board_ids),
+const runs = memoPerApp(createCoalescer<Dashboard>);
+
+/**
+ * The dashboard of the boards in scope (docs/reference/metrics.md#dashboard). Without boards all figures are zero. Requests
+ * for the same figures by callers with the same rights share a run that starts after all of them.
+ */
+export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
+  const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
+  const { key, values } = preparedReadableBoards(ctx.actor);
+  const { organization_id, member_id } = values;
+  const reader = key === "all" ? null : member_id;
+  const shared = JSON.stringify([organization_id, reader, range, query.board_id ?? null, query.group_id ?? null]);
+  const read = () => readDashboard(ctx, range, query);
+  return isInTransaction(ctx) ? read() : runs(ctx).run(shared, read);
+}
+
+async function readDashboard(ctx: Context<Member>, range: RangeKey, scope: Scope): Promise<Dashboard> {
+  const timeline = toTimeline(range, ctx.now());
+  const board_ids = await readScope(ctx, scope);
+  const [flow, events, active_agents, pending_approvals] = await readAll(ctx, [
+    () => readFlow(ctx, board_ids, timeline),
+    () => countEvents(ctx, board_ids, toEdges(timeline)),
+    () => countActiveAgents(ctx, board_ids, timeline),
+    () => readPendingApprovals(ctx, board_ids),
   ]);
-  const { reviewed, cycle_hours, median_hours_7d } = flow;
-  const { inbox, in_progress, review, done } = statusCounts.at(-1)!;
+  const { reviewed, cycle_hours, median_hours_7d, status_counts } = flow;
+  const { inbox, in_progress, review, done } = status_counts.at(-1)!;
   return {
     range: timeline.range,
     generated_at: timeline.now.toISOString(),
@@ -92,21 +108,28 @@ export async function getDashboard(ctx: Context<Member>, query: DashboardQuery):
       timeline,
       events.map((bucket) => toPointValue(errorRate([bucket]))),
     ),
-    wip: toComparison(
-      timeline,
-      statusCounts.map(({ blocked: _blocked, ...shown }) => shown),
-    ),
+    wip: toComparison(timeline, status_counts),
     pending_approvals,
   };
 }
 
 async function countActiveAgents(ctx: Context, board_ids: readonly string[], { start, now }: Timeline): Promise<number> {
-  const [row] = await ctx.db
-    .select({ total: count() })
-    .from(agents)
-    .where(and(eq(agents.board_id, anyOf(board_ids)), gte(agents.last_seen_at, start), lt(agents.last_seen_at, now)));
+  const [row] = await activeAgents(ctx.db).execute({ board_ids, start, now });
   return row!.total;
 }
+
+const activeAgents = preparedQuery((db) =>
+  db
+    .select({ total: count() })
+    .from(agents)
+    .where(
+      and(
+        eq(agents.board_id, anyOf(sql.placeholder("board_ids"))),
+        gte(agents.last_seen_at, sql.placeholder("start")),
+        lt(agents.last_seen_at, sql.placeholder("now")),
+      ),
+    ),
+);
 
 /** Error events in percent of all events; 0 without events. */
 function errorRate(counts: readonly EventCount[]): number {

@@ -1,67 +1,73 @@
-import { type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
-import { customPlan } from "../db/statement-cache.ts";
-import { toTimestamp, toTimestampArray } from "../db/timestamp.ts";
-import type { TaskStatus } from "../task/task-status.ts";
-import { task_transitions } from "../task/transition.sql.ts";
-import { addMs, DAY_MS, HOUR_MS } from "../time.ts";
-import { anyOf } from "./scope.ts";
+import { addMs, DAY_MS, dividedDays, dividedHours, HOUR_MS } from "../time.ts";
+import { type FlowRow, selectFlow } from "./flow-query.ts";
+import { type Bucket, type Timeline, toEdges } from "./range.ts";
 
-/** Figures about the flow of tasks through boards. Arrays have one figure for each interval. */
+/** The number of tasks in each status that metrics show. */
+export interface StatusCounts {
+  inbox: number;
+  in_progress: number;
+  review: number;
+  done: number;
+}
+
+type Changes = StatusCounts | undefined;
+
+/** Figures about the flow of tasks through boards. Arrays have one figure for each bucket, those of the comparison first. */
 export interface Flow {
   /** Number of different tasks that moved to review. */
   reviewed: number[];
   /** Mean hours from the start of work to done, of the tasks that moved to done; 0 without such tasks. */
   cycle_hours: number[];
-  /** The median of these hours in the seven days before the last edge; null without such tasks. */
+  /** The median of these hours in the last seven days; null without such tasks. */
   median_hours_7d: number | null;
+  /** The tasks at the end of each bucket; the last is now. */
+  status_counts: StatusCounts[];
 }
 
-interface Row {
-  figure: "reviewed" | "cycle" | "median";
-  /** Number of the interval, from 1; null for the median. */
-  place: number | null;
-  /** A number of tasks, or milliseconds. */
-  value: number | null;
+/** Reads the tasks of boards and their moves. One statement reads both, so that they are of one moment. */
+export async function readFlow(ctx: Context, board_ids: readonly string[], timeline: Timeline): Promise<Flow> {
+  const edges = toEdges(timeline);
+  const cut = [timeline.comparison, timeline.primary].map(([first]) => first!).filter(isCutAtStart);
+  const result = await selectFlow(ctx.db, timeline.size).execute({
+    board_ids: [...board_ids],
+    edges: toTimes(edges),
+    start: edges[0]!.toISOString(),
+    stop: edges.at(-1)!.toISOString(),
+    divided_hours: toTimes(dividedHours(edges)),
+    divided_days: toTimes(dividedDays(edges)),
+    cut_places: cut.map((bucket) => [...timeline.comparison, ...timeline.primary].indexOf(bucket) + 1),
+    cut_starts: toTimes(cut.map(({ start }) => start)),
+    cut_ends: toTimes(cut.map(({ end }) => end)),
+    week_ago: addMs(timeline.now, -7 * DAY_MS).toISOString(),
+  });
+  const rows = new Map(rowsOf<FlowRow>(result).map((row) => [row.place, row]));
+  const places = edges.slice(1).map((_end, index) => rows.get(index + 1));
+  const now = rows.get(null)!;
+  return {
+    reviewed: places.map((row) => row?.reviewed ?? 0),
+    cycle_hours: places.map((row) => (row?.completed ? row.cycle_ms / row.completed / HOUR_MS : 0)),
+    median_hours_7d: now.median_ms === null ? null : now.median_ms / HOUR_MS,
+    status_counts: undoMoves(now, rows.get(edges.length), places.slice(1)),
+  };
 }
+
+const toTimes = (times: readonly Date[]) => times.map((time) => time.toISOString());
+
+const isCutAtStart = ({ period, start }: Bucket) => start > period;
+
+const STATUSES = ["inbox", "in_progress", "review", "done"] as const;
 
 /**
- * Reads moves to review and to done. `edges` ascend, and interval i is [edges[i], edges[i + 1]).
- *
- * Moves of a removed task have lost its id. Those with the same board and start of work, to the millisecond, count as one
- * task; a move without a start counts as a separate task. A task that was done without a start of work has no cycle time.
+ * Starts from the tasks as they are now and undoes the moves of each interval, the latest first, so that tasks without any
+ * move count too. `later` are the moves after the last edge, by a clock that is ahead of this one.
  */
-export async function readFlow(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<Flow> {
-  const last = edges.at(-1)!;
-  const place = sql`width_bucket(move.at, ${toTimestampArray(edges)})`;
-  const toMilliseconds = (time: SQL) => sql`(extract(epoch from ${time}) * 1000)::float8`;
-  const transitionsTo = (status: TaskStatus, since: Date) => sql`${task_transitions} as move
-    where move.board_id = ${anyOf(board_ids)} and move.to_status = ${status}
-      and move.at >= ${toTimestamp(since)} and move.at < ${toTimestamp(last)}`;
-  const hasCycleStart = sql`move.in_progress_at is not null`;
-  const result = await ctx.db.execute(sql`${customPlan}
-    select 'reviewed' as figure, place, count(*)::float8 as value from (
-      select distinct ${place} as place,
-        coalesce(move.task_id, md5(move.board_id || ' ' || extract(epoch from move.in_progress_at))::uuid, move.id)
-      from ${transitionsTo("review", edges[0]!)}) as task
-    group by place
-    union all
-    select 'cycle', ${place}, ${toMilliseconds(sql`avg(move.at - move.in_progress_at)`)}
-    from ${transitionsTo("done", edges[0]!)} and ${hasCycleStart} group by 2
-    union all
-    select 'median', null, ${toMilliseconds(sql`percentile_cont(0.5) within group (order by move.at - move.in_progress_at)`)}
-    from ${transitionsTo("done", addMs(last, -7 * DAY_MS))} and ${hasCycleStart}`);
-  const rows = rowsOf<Row>(result);
-  const toIntervals = (figure: Row["figure"]) => {
-    const values = edges.slice(1).map(() => 0);
-    for (const row of rows) if (row.figure === figure) values[row.place! - 1] = row.value!;
-    return values;
-  };
-  const median_ms = rows.find(({ figure }) => figure === "median")!.value;
-  return {
-    reviewed: toIntervals("reviewed"),
-    cycle_hours: toIntervals("cycle").map((ms) => ms / HOUR_MS),
-    median_hours_7d: median_ms === null ? null : median_ms / HOUR_MS,
-  };
+function undoMoves(now: StatusCounts, later: Changes, intervals: readonly Changes[]): StatusCounts[] {
+  let counts = undo(now, later);
+  const ends = intervals.toReversed().map((changes) => (counts = undo(counts, changes)));
+  return [...ends.toReversed(), undo(now, undefined)];
 }
+
+const undo = (counts: StatusCounts, changes: Changes): StatusCounts =>
+  Object.fromEntries(STATUSES.map((status) => [status, counts[status] - (changes?.[status] ?? 0)])) as unknown as StatusCounts;

@@ -3,6 +3,8 @@ import * as z from "zod";
 import { approvals } from "../approval/approval.sql.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { inlineLimit } from "../db/statement-cache.ts";
 import { tasks } from "../task/task.sql.ts";
 import { Id, Instant } from "../wire.ts";
 import { anyOf } from "./scope.ts";
@@ -31,15 +33,26 @@ export type PendingApprovals = z.infer<typeof PendingApprovals>;
 
 /** Finds the newest approvals with an index alone, and then reads only these, even when thousands are pending. */
 export async function readPendingApprovals(ctx: Context, board_ids: readonly string[]): Promise<PendingApprovals> {
-  const newestFirst = [desc(approvals.created_at), desc(approvals.id)];
-  const newest = ctx.db
+  const rows = await selectPending(ctx.db).execute({ board_ids });
+  const items = rows.map(({ total: _total, ...row }) => ({
+    ...row,
+    confidence: row.confidence ?? 0,
+    created_at: row.created_at.toISOString(),
+  }));
+  return { total: rows[0]?.total ?? 0, items };
+}
+
+const newestFirst = [desc(approvals.created_at), desc(approvals.id)];
+
+const selectPending = preparedQuery((db) => {
+  const newest = db
     .select({ id: approvals.id, total: sql<number>`count(*) over ()`.mapWith(Number).as("total") })
     .from(approvals)
-    .where(and(eq(approvals.board_id, anyOf(board_ids)), eq(approvals.status, "pending")))
+    .where(and(eq(approvals.board_id, anyOf(sql.placeholder("board_ids"))), eq(approvals.status, "pending")))
     .orderBy(...newestFirst)
-    .limit(MAX_ITEMS)
+    .limit(inlineLimit(MAX_ITEMS))
     .as("newest");
-  const rows = await ctx.db
+  return db
     .select({
       approval_id: approvals.id,
       board_id: approvals.board_id,
@@ -55,10 +68,4 @@ export async function readPendingApprovals(ctx: Context, board_ids: readonly str
     .innerJoin(boards, eq(boards.id, approvals.board_id))
     .leftJoin(tasks, eq(tasks.id, approvals.task_id))
     .orderBy(...newestFirst);
-  const items = rows.map(({ total: _total, ...row }) => ({
-    ...row,
-    confidence: row.confidence ?? 0,
-    created_at: row.created_at.toISOString(),
-  }));
-  return { total: rows[0]?.total ?? 0, items };
-}
+});

@@ -1,9 +1,10 @@
-import { and, eq, sql } from "drizzle-orm";
-import { readableBoards } from "../access.ts";
+import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { preparedReadableBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
 import { board_groups, boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { createStatementCache } from "../db/prepared.ts";
 import { notFound } from "../errors.ts";
 
 export interface Scope {
@@ -16,19 +17,31 @@ export interface Scope {
  * An unreadable board is not found. A group of the organization is found even when the member may read none of its boards.
  */
 export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
-  const readable = readableBoards(ctx.actor);
-  const { organization_id } = ctx.actor.active;
-  const board = board_id === undefined ? undefined : eq(boards.id, board_id);
-  const inGroup = group_id === undefined ? undefined : eq(boards.board_group_id, group_id);
-  const group = and(eq(board_groups.organization_id, organization_id), group_id ? eq(board_groups.id, group_id) : undefined);
-  const result = await ctx.db.execute(sql`select
-    array(select ${boards.id} from ${boards} where ${and(readable, board, inGroup)}) as board_ids,
-    ${board ? sql`exists (select 1 from ${boards} where ${and(readable, board)})` : sql`true`} as board_found,
-    ${inGroup ? sql`exists (select 1 from ${board_groups} where ${group})` : sql`true`} as group_found`);
+  const { key, values } = preparedReadableBoards(ctx.actor);
+  const statement = statements.get(`${key}/${board_id !== undefined}/${group_id !== undefined}`, () =>
+    selectScope(ctx.actor, { board: board_id !== undefined, group: group_id !== undefined }),
+  );
+  const result = await statement.execute(ctx.db, { ...values, board_id, group_id });
   const [row] = rowsOf<{ board_ids: string[]; board_found: boolean; group_found: boolean }>(result);
   if (!row!.board_found || !row!.group_found) throw notFound();
   return row!.board_ids;
 }
 
+const statements = createStatementCache<unknown>();
+
+function selectScope(actor: Member, named: { board: boolean; group: boolean }): SQL {
+  const readable = preparedReadableBoards(actor).condition();
+  const board = named.board ? eq(boards.id, sql.placeholder("board_id")) : undefined;
+  const inGroup = named.group ? eq(boards.board_group_id, sql.placeholder("group_id")) : undefined;
+  const group = and(
+    eq(board_groups.organization_id, sql.placeholder("organization_id")),
+    eq(board_groups.id, sql.placeholder("group_id")),
+  );
+  return sql`select
+    array(select ${boards.id} from ${boards} where ${and(readable, board, inGroup)}) as board_ids,
+    ${board ? sql`exists (select 1 from ${boards} where ${and(readable, board)})` : sql`true`} as board_found,
+    ${inGroup ? sql`exists (select 1 from ${board_groups} where ${group})` : sql`true`} as group_found`;
+}
+
 /** The right side of `board_id =` for the boards of a scope. */
-export const anyOf = (board_ids: readonly string[]) => sql`any(${sql.param([...board_ids])}::uuid[])`;
+export const anyOf = (board_ids: Placeholder) => sql`any(${board_ids}::uuid[])`;

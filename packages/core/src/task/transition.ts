@@ -32,9 +32,13 @@ export function insertTransitions(ctx: TaskContext, transitions: readonly NewTra
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
+/** Metrics count a task once among its moves to review, also after its removal. See `reviewedBefore` for old rows. */
+const previousReview = sql`case when given.to_status = 'review' then coalesce((
+  select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;
+
 const insertRows = prepareRowsInsert(
   "transitions",
   task_transitions,
-  ["at", "board_id", "task_id", "from_status", "to_status", "in_progress_at", "agent_id", "user_id"],
-  { expressions: { at: nextTransitionTime } },
+  ["at", "board_id", "task_id", "from_status", "to_status", "in_progress_at", "reviewed_before", "agent_id", "user_id"],
+  { expressions: { at: nextTransitionTime, reviewed_before: previousReview } },
 );

@@ -1,0 +1,89 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { given, selectGiven } from "../db/given.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { dividedDays, dividedHours } from "../time.ts";
+import { boardEvents, eventHour, isFailed, isUncounted } from "./count.ts";
+import { activity_counts, activity_day_counts } from "./count.sql.ts";
+
+export interface EventCount {
+  events: number;
+  /** Events whose type ends with `failed`. */
+  failed: number;
+}
+
+/** Whether the counts of a board are also added up by day. */
+export const hasDays = (board_id: SQL): SQL =>
+  sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
+
+/**
+ * Counts the events of boards in each interval. `edges` ascend, and interval i is [edges[i], edges[i + 1]), so there is one
+ * interval fewer than edges. Days that contain an edge are read by hour, and hours that contain one from the log.
+ */
+export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
+  if (edges.length < 2) return [];
+  const toTimes = (times: readonly Date[]) => times.map((time) => time.toISOString());
+  const result = await selectCounts(ctx.db).execute({
+    board_ids: [...board_ids],
+    edges: toTimes(edges),
+    start: edges[0]!.toISOString(),
+    stop: edges.at(-1)!.toISOString(),
+    divided_hours: toTimes(dividedHours(edges)),
+    divided_days: toTimes(dividedDays(edges)),
+  });
+  const counts = edges.slice(1).map(() => ({ events: 0, failed: 0 }));
+  for (const { place, events, failed } of rowsOf<EventCount & { place: number }>(result)) counts[place - 1] = { events, failed };
+  return counts;
+}
+
+const selectValues = selectGiven({
+  board_ids: "uuid[]",
+  edges: "timestamptz[]",
+  start: "timestamptz",
+  stop: "timestamptz",
+  divided_hours: "timestamptz[]",
+  divided_days: "timestamptz[]",
+});
+const placeOf = (time: SQL) => sql`width_bucket(${time}, ${given("edges")})`;
+
+/** `offset 0` keeps the rows of each board in a separate loop, over the primary key, whatever the planner expects of the numbers. */
+const countedIn = (from: SQL, until: SQL) => sql`lateral (
+  select counts.hour, counts.events, counts.failed from ${activity_counts} as counts
+  where counts.board_id = board.id and counts.hour >= ${from} and counts.hour < ${until} and counts.hour <> all(board.divided_hours) offset 0)`;
+
+const selectCounts = preparedQuery(
+  () => sql`
+    with given as materialized (${selectValues})
+    , board as materialized (
+      select id, ${hasDays(sql`id`)} as has_days, given.* from given cross join unnest(given.board_ids) as board(id)
+    ), whole as (
+      select ${placeOf(sql`counts.day`)} as place, sum(counts.events) as events, sum(counts.failed) as failed
+      from board cross join lateral (
+        select counts.day, counts.events, counts.failed from ${activity_day_counts} as counts
+        where counts.board_id = board.id and counts.day >= board.start and counts.day < board.stop
+          and counts.day <> all(board.divided_days) offset 0
+      ) as counts where board.has_days group by 1
+      union all
+      select ${placeOf(sql`counts.hour`)}, sum(counts.events), sum(counts.failed)
+      from board cross join unnest(board.divided_days) as part(day)
+      cross join ${countedIn(sql`greatest(part.day, board.start)`, sql`least(part.day + interval '24 hours', board.stop)`)} as counts
+      where board.has_days group by 1
+      union all
+      select ${placeOf(sql`counts.hour`)}, sum(counts.events), sum(counts.failed)
+      from board cross join ${countedIn(sql`board.start`, sql`board.stop`)} as counts where not board.has_days group by 1
+    ), single as (
+      select event.* from board cross join lateral ${boardEvents(isUncounted)}
+      where ${placeOf(sql`event.created_at`)} between 1 and cardinality(board.edges) - 1
+        and ${eventHour} <> all(board.divided_hours)
+      union all
+      select event.* from board cross join unnest(board.divided_hours) as part(hour) cross join lateral ${boardEvents(sql`
+        event.created_at >= greatest(part.hour, board.start)
+        and event.created_at < least(part.hour + interval '1 hour', board.stop)`)}
+    ), loose as (
+      select ${placeOf(sql`event.created_at`)} as place, count(*) as events, count(*) filter (where ${isFailed}) as failed
+      from single as event group by 1
+    )
+    select place, sum(events)::int as events, sum(failed)::int as failed
+    from (select * from whole union all select * from loose) as part group by place`,
+);

@@ -1,0 +1,116 @@
+import { sql } from "drizzle-orm";
+import type { System } from "../actor.ts";
+import { boards } from "../board/board.sql.ts";
+import type { Context } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
+import { tasks } from "../task/task.sql.ts";
+import { task_transitions } from "../task/transition.sql.ts";
+import { task_counts, transition_counts, transitions_counted } from "./count.sql.ts";
+import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
+
+/** Moves in one transaction: few enough that a removal waits for it only briefly. */
+const BATCH_SIZE = 5_000;
+/** Boards in one transaction whose tasks are counted. */
+const BOARDS_PER_BATCH = 50;
+/** Batches in one run. The next run counts the rest; until then it is read from the moves. */
+const MAX_BATCHES = 200;
+
+/** The key of the advisory lock on the counts of moves: an arbitrary fixed number. */
+const COUNTS_LOCK = 4_207_121;
+
+/** Adds new moves to the counts, batch by batch, and counts the tasks of boards whose tasks are not counted yet. */
+export async function countNewTransitions(ctx: Context<System>): Promise<void> {
+  // With many uncounted moves left, the tasks of a board would have to be counted across all of them.
+  if (await runBatches(ctx, countBatch, BATCH_SIZE)) await runBatches(ctx, countTasks, BOARDS_PER_BATCH);
+}
+
+/** Whether all batches ran. */
+async function runBatches(ctx: Context, run: (ctx: Context) => Promise<number>, size: number): Promise<boolean> {
+  for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await withLockTimeoutRetry(ctx, run)) < size) return true;
+  return false;
+}
+
+const lockCounts = (ctx: Context) => ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
+
+const toTotal = (result: unknown) => rowsOf<{ total: number }>(result)[0]!.total;
+
+/** Counts one if a move to review is the first of its task in the period. */
+const firstIn = (period: "hour" | "day" | "week" | "month") => sql`count(*) filter (
+  where move.to_status = 'review' and move.previous_review < date_trunc('${sql.raw(period)}', move.at, 'UTC'))`;
+
+/**
+ * Counts the next moves in commit order and returns their number. It stops at the oldest open transaction, as the count of
+ * events does, and stores in moves of earlier versions when their task was reviewed before.
+ */
+async function countBatch(ctx: Context): Promise<number> {
+  await lockCounts(ctx);
+  const result = await ctx.db.execute(sql`
+    with fresh as materialized (
+      select move.* from ${boards} as board cross join lateral (
+        select move.id, move.board_id, move.task_id, move.from_status, move.to_status, move.at, move.in_progress_at,
+          move.reviewed_before, move.tx
+        from ${task_transitions} as move
+        where move.board_id = board.id and ${isUncounted} and move.tx < pg_snapshot_xmin(pg_current_snapshot())
+        order by move.tx, move.id limit ${BATCH_SIZE}) as move
+      order by move.tx, move.id limit ${BATCH_SIZE}
+    ), locked_board as (
+      select id from ${boards} where id in (select board_id from fresh) order by id for key share
+    ), move as materialized (
+      select move.*, case when move.to_status = 'review' then ${reviewedBefore} end as previous_review
+      from fresh as move join locked_board on locked_board.id = move.board_id
+    ), completed_rows as (
+      update ${task_transitions} as stored set reviewed_before = move.previous_review from move
+      where stored.id = move.id and stored.board_id = move.board_id
+        and move.to_status = 'review' and move.reviewed_before is null
+    ), added as (
+      insert into ${transition_counts} as counts (board_id, span, start, inbox, in_progress, review, done,
+        reviewed_in_hour, reviewed_in_day, reviewed_in_week, reviewed_in_month, completed, cycle_ms)
+      select move.board_id, span, date_trunc(span, move.at, 'UTC'), ${statusChanges},
+        ${firstIn("hour")}, ${firstIn("day")}, ${firstIn("week")}, ${firstIn("month")}, ${completions}
+      from move cross join (values ('hour'), ('day')) as part(span) group by 1, 2, 3
+      on conflict (board_id, span, start) do update set inbox = counts.inbox + excluded.inbox,
+        in_progress = counts.in_progress + excluded.in_progress, review = counts.review + excluded.review,
+        done = counts.done + excluded.done, reviewed_in_hour = counts.reviewed_in_hour + excluded.reviewed_in_hour,
+        reviewed_in_day = counts.reviewed_in_day + excluded.reviewed_in_day,
+        reviewed_in_week = counts.reviewed_in_week + excluded.reviewed_in_week,
+        reviewed_in_month = counts.reviewed_in_month + excluded.reviewed_in_month,
+        completed = counts.completed + excluded.completed, cycle_ms = counts.cycle_ms + excluded.cycle_ms
+    ), changed_tasks as (
+      update ${task_counts} as counts set inbox = counts.inbox + change.inbox,
+        in_progress = counts.in_progress + change.in_progress, review = counts.review + change.review,
+        done = counts.done + change.done
+      from (select move.board_id, ${statusChanges} from move group by move.board_id) as change
+      where counts.board_id = change.board_id
+    ), moved as (
+      insert into ${transitions_counted} (tx, transition_id) select tx, id from fresh order by tx desc, id desc limit 1
+      on conflict ("only") do update set tx = excluded.tx, transition_id = excluded.transition_id
+    )
+    select count(*)::int as total from fresh`);
+  return toTotal(result);
+}
+
+const tasksIn = (status: string) =>
+  sql`(select count(*) from ${tasks} as task where task.board_id = board.id and task.status = ${sql.raw(`'${status}'`)})`;
+
+/**
+ * Counts the tasks of boards that have no number of tasks yet, as they were before the moves that are not counted, and returns
+ * the number of boards. A change of a task's status and its move commit together, so that one statement sees both or neither.
+ */
+async function countTasks(ctx: Context): Promise<number> {
+  await lockCounts(ctx);
+  const result = await ctx.db.execute(sql`
+    with board as materialized (
+      select id from ${boards} as board
+      where not exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)
+      order by id limit ${BOARDS_PER_BATCH} for key share
+    ), counted as (
+      insert into ${task_counts} (board_id, inbox, in_progress, review, done)
+      select board.id, ${tasksIn("inbox")} - change.inbox, ${tasksIn("in_progress")} - change.in_progress,
+        ${tasksIn("review")} - change.review, ${tasksIn("done")} - change.done
+      from board cross join lateral (
+        select ${statusChanges} from ${task_transitions} as move where move.board_id = board.id and ${isUncounted}) as change
+    )
+    select count(*)::int as total from board`);
+  return toTotal(result);
+}

@@ -1,0 +1,131 @@
+import { type SQL, sql } from "drizzle-orm";
+import { preparedQuery } from "../db/prepared.ts";
+import { given, selectGiven } from "../db/given.ts";
+import { tasks } from "../task/task.sql.ts";
+import { task_transitions } from "../task/transition.sql.ts";
+import { task_counts, transition_counts } from "./count.sql.ts";
+import type { BucketSize } from "./range.ts";
+import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
+
+/** The moves of one interval, or the tasks now. */
+export interface FlowRow {
+  /** Number of the interval, from 1, one more for moves after the last edge; null for the tasks now. */
+  place: number | null;
+  inbox: number;
+  in_progress: number;
+  review: number;
+  done: number;
+  reviewed: number;
+  completed: number;
+  cycle_ms: number;
+  /** Only of the tasks now; null when no task was done. */
+  median_ms: number | null;
+}
+
+const placeOf = (at: SQL) => sql`width_bucket(${at}, ${given("edges")})`;
+const isWholeHour = sql`date_trunc('hour', move.at, 'UTC') <> all(${given("divided_hours")}::timestamptz[])`;
+
+/*
+ * Each of these reads the rows of one `board` over an index. `offset 0` keeps the planner from joining in another order, so
+ * that one plan serves any number of boards and any range; see `selectGiven`.
+ */
+const countsIn = (span: "hour" | "day", condition: SQL) => sql`lateral (
+  select counts.* from ${transition_counts} as counts
+  where counts.board_id = board.id and counts.span = ${sql.raw(`'${span}'`)} and ${condition} offset 0) as counts`;
+
+const movesIn = (condition: SQL) => sql`lateral (
+  select move.* from ${task_transitions} as move where move.board_id = board.id and ${condition} offset 0) as move`;
+
+const changes = sql`counts.inbox, counts.in_progress, counts.review, counts.done`;
+const noChanges = sql`0 as inbox, 0 as in_progress, 0 as review, 0 as done`;
+const hasTaskCount = sql`exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)`;
+
+/** Whole days and, of the days that an edge divides, whole hours. */
+const wholeSpans = (size: BucketSize) => {
+  const figures = sql`counts.start, ${changes}, counts.${sql.identifier(`reviewed_in_${size}`)} as reviewed,
+    counts.completed, counts.cycle_ms`;
+  return sql`
+    select ${figures} from board
+    cross join ${countsIn("day", sql`counts.start >= board.start and counts.start <> all(board.divided_days)`)}
+    union all
+    select ${figures} from board cross join unnest(board.divided_days) as part(day)
+    cross join ${countsIn(
+      "hour",
+      sql`counts.start >= greatest(part.day, board.start) and counts.start < part.day + interval '24 hours'
+        and counts.start <> all(board.divided_hours)`,
+    )}`;
+};
+
+/** Moves that are not counted yet, and all moves of the hours that an edge divides. */
+const singleMoves = sql`
+  select move.* from uncounted as move where ${placeOf(sql`move.at`)} > 0 and ${isWholeHour}
+  union all
+  select move.* from board cross join unnest(board.divided_hours) as part(hour) cross join ${movesIn(
+    sql`move.at >= greatest(part.hour, board.start) and move.at < part.hour + interval '1 hour'`,
+  )}`;
+
+const VALUES = {
+  board_ids: "uuid[]",
+  edges: "timestamptz[]",
+  start: "timestamptz",
+  stop: "timestamptz",
+  divided_hours: "timestamptz[]",
+  divided_days: "timestamptz[]",
+  cut_places: "int[]",
+  cut_starts: "timestamptz[]",
+  cut_ends: "timestamptz[]",
+  week_ago: "timestamptz",
+};
+const selectValues = selectGiven(VALUES);
+
+/**
+ * The moves of boards in intervals and the tasks now. Of a bucket that the window cuts at its start, all moves to review are
+ * read, because some were not the first of their task in the period but are the first in the window.
+ */
+export const selectFlow = preparedQuery(
+  (_db, size: BucketSize) => sql`
+    with given as materialized (${selectValues})
+    , board as materialized (
+      select id, given.* from given cross join unnest(given.board_ids) as board(id)
+    ), uncounted as materialized (
+      select move.* from board cross join ${movesIn(isUncounted)}
+    ), part as (
+      select ${placeOf(sql`counts.start`)} as place, ${changes}, counts.reviewed, counts.completed, counts.cycle_ms
+      from (${wholeSpans(size)}) as counts
+      union all
+      select move.place, ${statusChanges},
+        count(*) filter (where move.to_status = 'review' and ${reviewedBefore} < (${given("edges")})[move.place]), ${completions}
+      from (select move.*, ${placeOf(sql`move.at`)} as place from (${singleMoves}) as move) as move group by move.place
+    ), tasks_now as (
+      select ${changes} from board join ${task_counts} as counts on counts.board_id = board.id
+      union all
+      select ${statusChanges} from uncounted as move join board on board.id = move.board_id where ${hasTaskCount}
+      union all
+      select ${taskChanges()} from board cross join lateral (
+        select task.status from ${tasks} as task where task.board_id = board.id offset 0) as task
+      where not ${hasTaskCount}
+    )
+    select place, sum(inbox)::int as inbox, sum(in_progress)::int as in_progress, sum(review)::int as review,
+      sum(done)::int as done, sum(reviewed)::int as reviewed, sum(completed)::int as completed,
+      sum(cycle_ms)::float8 as cycle_ms, null::float8 as median_ms
+    from (
+      select place, ${changes}, case when place <> all(${given("cut_places")}::int[]) then counts.reviewed else 0 end as reviewed,
+        counts.completed, counts.cycle_ms
+      from part as counts
+      union all
+      select cut.place, ${noChanges}, count(*) filter (where ${reviewedBefore} < cut.start), 0, 0
+      from board cross join unnest(board.cut_places, board.cut_starts, board.cut_ends) as cut(place, start, stop)
+      cross join ${movesIn(sql`move.to_status = 'review' and move.at >= cut.start and move.at < cut.stop`)} group by 1
+    ) as part group by place
+    union all
+    select null, sum(inbox)::int, sum(in_progress)::int, sum(review)::int, sum(done)::int, 0, 0, 0, (
+      select (extract(epoch from percentile_cont(0.5) within group (order by move.at - move.in_progress_at)) * 1000)::float8
+      from board cross join ${movesIn(sql`move.to_status = 'done' and move.in_progress_at is not null
+        and move.at >= board.week_ago and move.at < board.stop`)})
+    from tasks_now`,
+);
+
+function taskChanges(): SQL {
+  const tasksIn = (status: string) => sql`count(*) filter (where task.status = ${sql.raw(`'${status}'`)})`;
+  return sql`${tasksIn("inbox")}, ${tasksIn("in_progress")}, ${tasksIn("review")}, ${tasksIn("done")}`;
+}

@@ -1,0 +1,44 @@
+import { type SQL, sql } from "drizzle-orm";
+import { task_transitions } from "../task/transition.sql.ts";
+import { transitions_counted } from "./count.sql.ts";
+
+// Each figure adds what is in `transition_counts` and the moves that are not counted yet, as the counts of events do; see
+// `../activity/count.ts`. A move never changes what it counts for, and it is removed only with its board.
+
+const countedUpTo = {
+  tx: sql`coalesce((select tx from ${transitions_counted}), '0'::xid8)`,
+  id: sql`coalesce((select transition_id from ${transitions_counted}), '00000000-0000-0000-0000-000000000000'::uuid)`,
+};
+
+/** Whether a `move` is not counted yet. The first line is for the planner, as in `isUncounted` of events. */
+export const isUncounted = sql`move.tx >= ${countedUpTo.tx} and move.tx <= '18446744073709551615'::xid8
+  and (move.tx, move.id) > (${countedUpTo.tx}, ${countedUpTo.id})`;
+
+const earlier = (condition: SQL) => sql`(
+  select max(earlier.at) from ${task_transitions} as earlier
+  where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;
+
+/**
+ * When the task of a `move` to review moved there before. Moves of earlier versions do not have it until they are counted. If
+ * their task was removed, they have lost its id, and those of one board and one start of work are of one task.
+ */
+export const reviewedBefore = sql`coalesce(move.reviewed_before, case
+  when move.task_id is not null then ${earlier(sql`earlier.task_id = move.task_id`)}
+  when move.in_progress_at is not null then ${earlier(sql`earlier.board_id = move.board_id
+    and earlier.in_progress_at = move.in_progress_at and earlier.task_id is null`)}
+  end, '-infinity')`;
+
+const changeOf = (status: string) => {
+  const literal = sql.raw(`'${status}'`);
+  return sql`count(*) filter (where move.to_status = ${literal}) - count(*) filter (where move.from_status = ${literal})`;
+};
+
+/** How a group of moves changes the number of tasks in each status that metrics show. */
+export const statusChanges = sql`${changeOf("inbox")} as inbox, ${changeOf("in_progress")} as in_progress,
+  ${changeOf("review")} as review, ${changeOf("done")} as done`;
+
+const isCompleted = sql`move.to_status = 'done' and move.in_progress_at is not null`;
+
+/** The number of a group's moves to done with a start of work, and the sum of the time since then. */
+export const completions = sql`count(*) filter (where ${isCompleted}) as completed, coalesce(sum(
+  (extract(epoch from move.at - move.in_progress_at) * 1000)::bigint) filter (where ${isCompleted}), 0)::bigint as cycle_ms`;
