@@ -95,6 +95,30 @@ test("an index that a later migration drops is not built", async () => {
   expect(await readIndexes(database)).toEqual([]);
 });
 
+test("an index that is dropped concurrently serves until the one that replaces it is built", async () => {
+  const database = (await openEmpty())();
+  const old = `CREATE INDEX "things_id" ON "things" USING btree ("id");`;
+  await database.migrate(await createMigrations(TABLE, old));
+  const folder = await createMigrations(TABLE, old, `DROP INDEX CONCURRENTLY "things_id";--> statement-breakpoint${INDEX}`);
+  const names = () =>
+    rows<{ name: string }>(
+      database,
+      sql`select indexrelid::regclass::text as name from pg_index
+    where indrelid = 'things'::regclass order by 1`,
+    );
+  let migrated: Promise<void> | undefined;
+  await database.db.transaction(async (writer) => {
+    await writer.execute(sql`insert into things values (1, 'writer')`);
+    migrated = database.migrate(folder);
+    await expect.poll(() => building(database), { timeout: 20_000 }).toHaveLength(1);
+    expect(await names()).toEqual([{ name: "things_id" }, { name: "things_name" }]);
+  });
+  await migrated;
+  expect(await names()).toEqual([{ name: "things_name" }]);
+  await database.migrate(folder);
+  expect(await names()).toEqual([{ name: "things_name" }]);
+});
+
 test("the embedded database builds the index in the migration", { timeout: 120_000 }, async () => {
   const database = await openPglite();
   onTestFinished(() => database.close());

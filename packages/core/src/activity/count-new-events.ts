@@ -38,10 +38,8 @@ const countBatch = (ctx: Context): Promise<number> =>
     // The lock on the boards keeps them from being removed between reading their events and writing their counts.
     const result = await ctx.db.execute(sql`
       with fresh as materialized (
-        select event.* from ${boards} as board cross join lateral (
-          select event.board_id, event.created_at, event.event_type, event.tx, event.seq from ${activity_events} as event
-          where event.board_id = board.id and ${isUncounted} and event.tx < pg_snapshot_xmin(pg_current_snapshot())
-          order by event.tx, event.seq limit ${BATCH_SIZE}) as event
+        select event.board_id, event.created_at, event.event_type, event.tx, event.seq from ${activity_events} as event
+        where ${isUncounted} and event.tx < pg_snapshot_xmin(pg_current_snapshot())
         order by event.tx, event.seq limit ${BATCH_SIZE}
       ), locked_board as (
         select id, ${hasDays(sql`board.id`)} as has_days from ${boards} as board

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, check, integer, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, check, index, integer, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { instant, transactionId } from "../db/columns.ts";
 
@@ -18,7 +18,7 @@ export const activity_counts = pgTable(
     /** Events that are comments. */
     comments: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.board_id, t.hour] })],
+  (t) => [primaryKey({ columns: [t.board_id, t.hour] }), index("activity_counts_by_hour").on(t.hour).concurrently()],
 );
 
 /**

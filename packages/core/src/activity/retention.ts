@@ -1,10 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
-import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
+import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { organizations } from "../organization/organization.sql.ts";
 import { addMs, DAY_MS, startOfHour } from "../time.ts";
 import { activity_events } from "./activity.sql.ts";
 import { eventHour, isCounted, isFailed } from "./count.ts";
@@ -13,8 +12,6 @@ import { lockCounts } from "./lock.ts";
 
 /** Events in one transaction: few enough that the removal of a task waits for it only briefly. */
 const BATCH_SIZE = 2_000;
-/** Batches in one run. The next run removes the rest. */
-const MAX_BATCHES = 200;
 
 /** Removes the comments of a task. An earlier statement of the transaction must have selected `sharedCountsLock`. */
 export async function removeComments(ctx: Context, board_id: string, task_id: string): Promise<void> {
@@ -29,26 +26,22 @@ export async function removeOldEvents(ctx: Context): Promise<void> {
   const days = ctx.settings.activity_retention_days;
   if (days === 0) return;
   const before = toTimestamp(startOfHour(addMs(ctx.now(), -days * DAY_MS)));
-  await removeInBatches(ctx, (ctx) => removeOfBoards(ctx, before));
-  await removeInBatches(ctx, (ctx) => removeWithoutBoard(ctx, before));
+  await removeInBatches(BATCH_SIZE, (size, from) =>
+    withLockTimeoutRetry(ctx, (ctx) => removeOfBoards(ctx, sql`${from}::timestamptz`, before, size)),
+  );
+  await removeInBatches(BATCH_SIZE, (size, from) => removeWithoutBoard(ctx, sql`${from}::timestamptz`, before, size));
   await ctx.db.execute(sql`delete from ${activity_counts} where hour > '-infinity' and hour < ${before} and events = 0`);
   await ctx.db.execute(sql`delete from ${activity_day_counts} where day > '-infinity' and day < ${before} and events = 0`);
 }
 
-async function removeInBatches(ctx: Context, removeBatch: (ctx: Context) => Promise<number>): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await withLockTimeoutRetry(ctx, removeBatch)) < BATCH_SIZE) return;
-}
-
 /** Reads only hours with counted events other than comments, so that no run reads old comments again. */
-async function removeOfBoards(ctx: Context, before: SQL): Promise<number> {
+async function removeOfBoards(ctx: Context, from: SQL, before: SQL, size: number): Promise<RemovedBatch> {
   await lockCounts(ctx);
   const due = sql`(
-    select counts.* from ${boards} as board cross join lateral (
-      select counts.board_id, counts.hour from ${activity_counts} as counts
-      where counts.board_id = board.id and counts.hour > '-infinity' and counts.hour < ${before}
-        and counts.events > counts.comments
-      order by counts.hour limit ${BATCH_SIZE}) as counts
-    limit ${BATCH_SIZE}) as due`;
+    select counts.board_id, counts.hour from ${activity_counts} as counts
+    where counts.hour > '-infinity' and counts.hour >= date_trunc('hour', ${from}, 'UTC') and counts.hour < ${before}
+      and counts.events > counts.comments
+    order by counts.hour limit ${size}) as due`;
   return removeEvents(
     ctx,
     sql`event.id in (
@@ -57,29 +50,29 @@ async function removeOfBoards(ctx: Context, before: SQL): Promise<number> {
         where event.board_id = due.board_id
           and event.created_at >= due.hour and event.created_at < due.hour + interval '1 hour'
           and event.event_type <> 'task.comment' and ${isCounted}
-        limit ${BATCH_SIZE}) as event
-      limit ${BATCH_SIZE})`,
+        limit ${size}) as event
+      order by due.hour limit ${size})`,
   );
 }
 
-async function removeWithoutBoard(ctx: Context, before: SQL): Promise<number> {
+async function removeWithoutBoard(ctx: Context, from: SQL, before: SQL, size: number): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`
-    delete from ${activity_events} where id in (
-      select event.id from ${organizations} as organization cross join lateral (
-        select event.id from ${activity_events} as event
-        where event.organization_id = organization.id and event.board_id is null and event.created_at < ${before}
-        order by event.created_at, event.id limit ${BATCH_SIZE}) as event
-      limit ${BATCH_SIZE})
-    returning id`);
-  return rowsOf(result).length;
+    with removed as (
+      delete from ${activity_events} where ctid = any (array(
+        select ctid from ${activity_events}
+        where board_id is null and created_at >= ${from} and created_at < ${before}
+        order by created_at limit ${size} for update skip locked))
+      returning created_at)
+    select count(*)::int as count, max(created_at)::text as last from removed`);
+  return rowsOf<RemovedBatch>(result)[0]!;
 }
 
 /**
- * Removes every `event` of a board that meets the condition, subtracts the counted ones from the counts and returns their
- * number. It locks the hours in a fixed order, because tasks of one board may be removed at the same time; the first is the
- * row with the sum, so that days are changed by one removal at a time.
+ * Removes every `event` of a board that meets the condition, subtracts the counted ones from the counts and returns how many
+ * there were. It locks the hours in a fixed order, because tasks of one board may be removed at the same time; the first is
+ * the row with the sum, so that days are changed by one removal at a time.
  */
-async function removeEvents(ctx: Context, condition: SQL): Promise<number> {
+async function removeEvents(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`
     with removed as (
       delete from ${activity_events} as event where ${condition}
@@ -102,6 +95,6 @@ async function removeEvents(ctx: Context, condition: SQL): Promise<number> {
         from locked where hour > '-infinity' group by 1, 2) as day
       where counts.board_id = day.board_id and counts.day = day.day
     )
-    select count(*)::int as total from removed`);
-  return rowsOf<{ total: number }>(result)[0]!.total;
+    select count(*)::int as count, max(created_at)::text as last from removed`);
+  return rowsOf<RemovedBatch>(result)[0]!;
 }

@@ -31,6 +31,7 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
     // Building an index waits for open transactions, and nothing waits behind it.
     await client.query("set lock_timeout = 0");
     await withLockRetry(() => buildConcurrentIndexes(db, folder));
+    await withLockRetry(() => dropReplacedIndexes(db, folder));
   } finally {
     client.release(true);
   }
@@ -58,6 +59,9 @@ async function withLockRetry(migrate: () => Promise<void>): Promise<void> {
 }
 
 const CONCURRENT_INDEX = /^\s*create (?:unique )?index concurrently "([^"]+)" on "([^"]+)"/i;
+/** An index that statements use until its replacement is built. */
+const CONCURRENT_DROP = /^\s*drop index concurrently (?:if exists )?"([^"]+)"/i;
+const CREATED_INDEX = /^\s*create (?:unique )?index (?:concurrently )?"([^"]+)"/i;
 const DROPPED = /^\s*drop (?:index|table) (?:concurrently )?(?:if exists )?"([^"]+)"/i;
 
 /**
@@ -78,7 +82,8 @@ export async function applyMigrations(db: Db, folder: string, options: { concurr
 
 async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: MigrationMeta, concurrently: boolean) {
   for (const statement of statements)
-    if (!concurrently || !CONCURRENT_INDEX.test(statement)) await db.execute(sql.raw(toTransactional(statement)));
+    if (!concurrently || !(CONCURRENT_INDEX.test(statement) || CONCURRENT_DROP.test(statement)))
+      await db.execute(sql.raw(toTransactional(statement)));
   await db.execute(sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`);
 }
 
@@ -103,6 +108,18 @@ async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
     if (index) await db.execute(sql`drop index concurrently ${quoted}`);
     await db.execute(sql.raw(statement));
   }
+}
+
+/** Drops the indexes that are dropped concurrently, once those that replace them are built. */
+async function dropReplacedIndexes(db: Db, folder: string): Promise<void> {
+  const replaced = new Set<string>();
+  for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {
+    const [, dropped] = CONCURRENT_DROP.exec(statement) ?? [];
+    const [, created] = CREATED_INDEX.exec(statement) ?? [];
+    if (dropped) replaced.add(dropped);
+    if (created) replaced.delete(created);
+  }
+  for (const name of replaced) await db.execute(sql`drop index concurrently if exists ${sql.identifier(name)}`);
 }
 
 /** The statements of the concurrent indexes by name, without those that a later migration drops. */

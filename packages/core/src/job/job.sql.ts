@@ -65,7 +65,6 @@ export const jobs = pgTable(
   },
   (t) => [
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
-    index("jobs_live").on(t.status, t.run_at),
     uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
     // A budget holds across processes: two jobs that take the same slot at the same time collide here.
     uniqueIndex("jobs_organization_slot").on(t.organization_id, t.organization_slot).where(sql`status = 'running'`),

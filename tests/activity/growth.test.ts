@@ -1,0 +1,83 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { scheduled } from "@board/core/schedule";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addEvents } from "../support/activity.ts";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+const BOARDS = 1_000;
+const DAY = 86_400_000;
+const TABLES = ["activity_counts", "activity_events", "boards", "organizations"];
+
+let postgres: Postgres;
+let database: Database;
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ autovacuum: "off" });
+  // With one connection, its statistics are complete once it has reported them.
+  database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
+  await database.migrate();
+  world = await createWorld({ database, environment: { ACTIVITY_RETENTION_DAYS: "30" } });
+  home = await world.tenant("home");
+  // The other organizations have a board each, and young events on it and on none.
+  const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
+  await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
+  await world.db.execute(sql`
+    insert into boards (organization_id, gateway_id, name, slug, description)
+    select other.id, ${home.gateway_id}, 'Other', 'other', '' from ${others}`);
+  await world.db.execute(sql`
+    insert into activity_events (organization_id, board_id, event_type, created_at)
+    select board.organization_id, case when n < 4 then board.id end, 'task.updated', now() - n * interval '1 day'
+    from boards as board, generate_series(1, 5) as n where board.slug = 'other'`);
+  await scheduled.lifecycle(world.context());
+  await world.db.execute(sql`vacuum analyze activity_events, activity_counts, boards, organizations`);
+});
+afterAll(async () => {
+  await world.close();
+  await database.close();
+  await postgres.stop();
+});
+
+/** Runs a schedule and returns the rows that it visited. */
+async function countVisited(schedule: "lifecycle" | "retention"): Promise<number> {
+  const before = await readVisited();
+  await scheduled[schedule](world.context());
+  return (await readVisited()) - before;
+}
+
+async function readVisited(): Promise<number> {
+  await world.db.execute(sql`select pg_stat_force_next_flush()`);
+  const result = await world.db.execute(sql`
+    select sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + idx_scan)::int as visited from pg_stat_user_tables
+    where relname = any(${sql.param(TABLES)}::text[])`);
+  return rowsOf<{ visited: number }>(result)[0]!.visited;
+}
+
+const addOnHome = (count: number, days: number) =>
+  addEvents(
+    world,
+    home,
+    Array.from({ length: count }, (_, n) => ({
+      board_id: n % 2 === 0 ? home.board_id : null,
+      created_at: new Date(Date.now() - days * DAY),
+    })),
+  );
+
+test("new events are counted without looking at the boards that have none", async () => {
+  expect(await countVisited("lifecycle")).toBeLessThan(100);
+  await addOnHome(20, 0);
+  expect(await countVisited("lifecycle")).toBeLessThan(300);
+});
+
+test("old events are removed without looking at the boards and organizations that have none", async () => {
+  expect(await countVisited("retention")).toBeLessThan(100);
+  await addOnHome(20, 40);
+  await scheduled.lifecycle(world.context());
+  expect(await countVisited("retention")).toBeLessThan(500);
+  expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 20);
+});

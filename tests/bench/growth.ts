@@ -1,0 +1,72 @@
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import pg from "pg";
+import type { BenchEnvironment } from "./environment.ts";
+import { listBackground, ROLE } from "./growth/background.ts";
+import { growTo } from "./growth/fill.ts";
+import { type Callers, fillHome } from "./growth/home.ts";
+import { type Cost, measure } from "./growth/measure.ts";
+import { listRequests } from "./growth/requests.ts";
+import { chosenSizes, type Size } from "./growth/sizes.ts";
+import { type Row, round } from "./row.ts";
+
+const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
+
+/**
+ * The cost of each operation while the other organizations grow, by `GROWTH=small` or `full`. The caller's own organization
+ * stays as it is; the large one has a tenth of all events and shows what grows with a caller's own rows.
+ */
+export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {
+  const url = place.postgres.url("bench");
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query("alter system set pg_stat_statements.track_planning = on");
+  await client.query("select pg_reload_conf()");
+  await client.query(`create role ${ROLE} superuser login password '${ROLE}'`);
+  const database = openPostgres(url.replace("postgres:postgres@", `${ROLE}:${ROLE}@`), { log: silentLog });
+  const costs = new Map<string, Cost[]>();
+  const sizes = chosenSizes();
+  let callers: Callers | null = null;
+  let before = EMPTY;
+  try {
+    for (const size of sizes) {
+      const start = performance.now();
+      await growTo(client, before, size);
+      callers ??= await fillHome(client, place);
+      console.log(`Filled to ${describe(size)} in ${((performance.now() - start) / 1000).toFixed(0)} s`);
+      before = size;
+      const operations = { ...listRequests(place, callers), ...listBackground(client, database, place, callers) };
+      for (const [name, operation] of Object.entries(operations)) {
+        const cost = await measure(client, operation);
+        costs.set(name, [...(costs.get(name) ?? []), cost]);
+      }
+    }
+  } finally {
+    await client.query("alter system reset pg_stat_statements.track_planning");
+    await database.close();
+    await client.end();
+  }
+  return [...costs].map(([name, list]) => toRow(name, list, sizes));
+}
+
+const describe = ({ organizations, agents, events, done_jobs }: Size) =>
+  [
+    `${organizations.toLocaleString("en")} organizations`,
+    `${agents.toLocaleString("en")} agents`,
+    `${events.toLocaleString("en")} events`,
+    `${done_jobs.toLocaleString("en")} done jobs`,
+  ].join(", ");
+
+function toRow(name: string, costs: readonly Cost[], sizes: readonly Size[]): Row {
+  const list = (of: (cost: Cost) => string) => costs.map(of).join(", ");
+  const [first, last] = [costs[0]!, costs.at(-1)!];
+  const times = (of: (cost: Cost) => number | null) => (of(first) ? `${((of(last) ?? 0) / of(first)!).toFixed(2)}x` : "");
+  return {
+    what: name,
+    figure: `PostgreSQL ${list(({ database_ms }) => database_ms.toFixed(2))} ms; service ${list(({ service_ms }) => (service_ms === null ? "-" : round(service_ms)))} ms`,
+    target: "1.3x",
+    baseline: `at ${describe(sizes[0]!)}; the last at ${describe(sizes.at(-1)!)}`,
+    ratio: `PostgreSQL ${times(({ database_ms }) => database_ms)}, service ${times(({ service_ms }) => service_ms)}`,
+    statements: `${list(({ buffers }) => buffers.toFixed(0))} pages`,
+  };
+}
