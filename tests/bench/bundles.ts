@@ -32,8 +32,19 @@ const IMPORT = `
   process.stdout.write(String(performance.now() - start), () => process.exit(0));
 `;
 
-/** Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms. */
-const COSTLY = ["@aws-sdk/", "@smithy/", "@aws-lambda-powertools/", "zod-openapi/", "swagger-ui-dist/", "@modelcontextprotocol/"];
+/**
+ * Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms; and the error texts of Zod
+ * in other languages, which are in a bundle when a use of Zod's namespace keeps the bundler from taking it apart.
+ */
+const COSTLY = [
+  "zod/v4/locales/de",
+  "@aws-sdk/",
+  "@smithy/",
+  "@aws-lambda-powertools/",
+  "zod-openapi/",
+  "swagger-ui-dist/",
+  "@modelcontextprotocol/",
+];
 const forbidden = ({ modules }: Bundle): string[] =>
   COSTLY.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));
 

@@ -11,6 +11,9 @@ import { trimEndOf } from "./text.ts";
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
+/** For schemas of settings. Zod otherwise compiles them first, which takes longer than to read the settings of a process. */
+export const PARSED_ONCE = { jitless: true };
+
 /** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
 export const Environment = z.object({
   PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
@@ -244,7 +247,7 @@ function parseEnvironment<S extends z.ZodObject>(
   listMore: (variables: Record<string, string>) => string[] = () => [],
 ): z.output<S> {
   const variables = withoutBlanks(environment);
-  const parsed = schema.safeParse(variables);
+  const parsed = schema.safeParse(variables, PARSED_ONCE);
   const issues = parsed.error?.issues ?? [];
   // Reversed, so that the first problem of a setting is kept.
   const invalid = new Map(issues.toReversed().map((issue) => [String(issue.path[0]), toProblem(issue, variables)]));

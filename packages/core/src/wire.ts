@@ -1,4 +1,6 @@
 import * as z from "zod";
+// Not `z.core`, which a bundler cannot take apart: with it come the error texts in fifty languages, 330 KB.
+import { _check } from "zod/v4/core";
 
 /** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
 export const MAX_NAME = 200;
@@ -101,7 +103,7 @@ export const ok: z.infer<typeof Ok> = { ok: true };
  * once. `fail` without a text reports a missing field.
  */
 export const objectCheck = <T extends object>(check: (value: T, fail: (field: string, text?: string) => void) => void) =>
-  z.core._check<T>(
+  _check<T>(
     ({ value, issues }) =>
       check(value, (field, text) =>
         issues.push(

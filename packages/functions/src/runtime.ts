@@ -14,14 +14,14 @@ import type { Gateways } from "@board/core/openclaw/client";
 import { relayAll } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/event-bus/local-event-bus";
 import { errorText } from "@board/core/log";
-import { parseSettings, type Settings } from "@board/core/settings";
+import { PARSED_ONCE, parseSettings, type Settings } from "@board/core/settings";
 import type { HttpClient } from "@board/core/http/client";
 import { FunctionEnvironment } from "./environment.ts";
 import { stream } from "./manifest.ts";
 import { createEmfMeter } from "./meter.ts";
 import type { WakeUpSender } from "./queue.ts";
 
-const environment = FunctionEnvironment.parse(process.env);
+const environment = FunctionEnvironment.parse(process.env, PARSED_ONCE);
 const parsedSettings = parseSettings(process.env, "lambda");
 /** Without a bus, board events are off, so that no jobs are stored that could never be published. */
 export const settings: Settings = {
