@@ -67,14 +67,14 @@ export async function openStoredBodies(environment: Record<string, string> = {})
 }
 
 export const toolsOf = (world: World) => ({
-  async addOld(webhook: Webhook, body?: string | Uint8Array, days = 31): Promise<string> {
+  addOld: async (webhook: Webhook, body?: string | Uint8Array, days = 31): Promise<string> => {
     const id = await postPayload(world, webhook, body);
     const received_at = new Date(world.now().getTime() - days * DAY_MS);
     await world.db.update(board_webhook_payloads).set({ received_at }).where(eq(board_webhook_payloads.id, id));
     await world.db.update(jobs).set({ status: "done", finished_at: world.now() }).where(sql`payload ->> 'payload_id' = ${id}`);
     return id;
   },
-  async addCopies(id: string, count: number): Promise<void> {
+  addCopies: async (id: string, count: number): Promise<void> => {
     const [row] = await world.db.select().from(board_webhook_payloads).where(eq(board_webhook_payloads.id, id));
     const { id: _, ...stored } = row!;
     const copies = Array.from({ length: count }, (_item, n) => ({
@@ -84,7 +84,7 @@ export const toolsOf = (world: World) => ({
     await world.db.insert(board_webhook_payloads).values(copies);
   },
   run: () => scheduled.bodies(world.context()),
-  async bodyOf(id: string) {
+  bodyOf: async (id: string) => {
     const [row] = await world.db.select().from(board_webhook_payloads).where(eq(board_webhook_payloads.id, id));
     return row!;
   },

@@ -75,7 +75,11 @@ async function writeDurably(file: string, body: Uint8Array): Promise<void> {
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function readStart(file: string, max_bytes = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
