@@ -7,6 +7,7 @@ import type { Gateways } from "./openclaw/client.ts";
 import type { ScopedLog } from "./log.ts";
 import type { Meter } from "./meter.ts";
 import type { NotedLimits } from "./noted-limits.ts";
+import type { PathBoard } from "./path-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "./settings.ts";
 import type { HttpClient } from "./http/client.ts";
@@ -39,6 +40,8 @@ export interface Context<A extends Actor = Actor> {
   readonly precondition?: (ctx: Context) => Promise<void>;
   /** Stores the answer to a request that may be repeated, in the transaction of its change; see `claimKey`. */
   readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
+  /** The board that the path of the request names. */
+  readonly path_board?: PathBoard;
   /** The limits that this request counts toward, for its answer. */
   readonly limits: NotedLimits;
 }

@@ -48,6 +48,10 @@ export class StatementGroup {
     });
   }
 
+  get texts(): string[] {
+    return this.#queries.map(({ text }) => text);
+  }
+
   /** The driver keeps the names of parsed statements. */
   get name(): string | undefined {
     return this.#queries[this.#current]?.name;
