@@ -88,7 +88,7 @@ export async function transaction<C extends TransactionContext, T>(
       // A failure fails the COMMIT too.
       writes.catch(() => {});
       // A query of the query builder starts one turn after it is awaited, and must precede the COMMIT.
-      await null;
+      await Promise.resolve();
       return undefined;
     });
     return writes === undefined ? (result as T) : await writes;
