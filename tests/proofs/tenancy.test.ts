@@ -52,6 +52,11 @@ describe("the access matrix", () => {
 describe("the access matrix without a condition", () => {
   test.each([
     { condition: '"board_member"."user_id" = "users"."id"', path: "/api/v1/boards/{board_id}", by: "another owner" },
+    {
+      condition: '"board_member"."organization_id" = "boards"."organization_id"',
+      path: "/api/v1/boards/{board_id}",
+      by: "another owner",
+    },
     { condition: '"tags"."organization_id" = $', path: "/api/tags/{tag_id}", by: "another owner" },
     {
       condition: '"agents"."board_id" = $',

@@ -1,5 +1,4 @@
-import { and, eq, getTableColumns, is, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { PgTransaction } from "drizzle-orm/pg-core";
+import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "./actor.ts";
 import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
@@ -26,17 +25,13 @@ export async function boardFor(ctx: Context<User | Agent>, board_id: string, nee
 }
 
 async function boardForUser(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  const { board, rights } = foundBySignIn(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
+  const { board, rights } = takePathBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
   const writable = rights?.all_write === true || rights?.can_write === true;
   const readable = writable || rights?.all_read === true || rights?.can_read === true;
   if (!board || !readable) throw notFound();
   if (need === "write" && !writable) throw boardAccessDenied();
   return board;
 }
-
-/** A transaction reads again, because its statements belong together. */
-const foundBySignIn = ({ db, path_board }: Context, caller_id: string, board_id: string): FoundBoard | null =>
-  is(db, PgTransaction) ? null : takePathBoard(path_board, caller_id, board_id);
 
 async function findForUser(ctx: Context, { user_id }: User, board_id: string): Promise<FoundBoard> {
   const [row] = await boardOfUserQuery(ctx.db).execute({ board_id, user_id });
@@ -72,7 +67,7 @@ const boardOfUserQuery = preparedQuery((db) =>
 
 async function boardForAgent(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
   const { agent_id, organization_id } = actor;
-  const found = foundBySignIn(ctx, agent_id, board_id);
+  const found = takePathBoard(ctx, agent_id, board_id);
   const board = found ? found.board : (await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id }))[0];
   if (!board) throw notFound();
   const isAssigned = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;

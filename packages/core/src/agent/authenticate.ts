@@ -57,7 +57,7 @@ async function findRowWithBoard(ctx: Context, token: string, board_id: string) {
   const lookup = tokenLookup(ctx.settings.token_pepper, token);
   const [row] = await agentWithBoardLookup(ctx.db).execute({ lookup, board_id });
   if (!row) return null;
-  notePathBoard(ctx.path_board, row.agent.agent_id, { board: row.board, rights: null });
+  notePathBoard(ctx, row.agent.agent_id, { board: row.board, rights: null });
   return row.agent;
 }
 

@@ -106,7 +106,7 @@ async function findUserByIdentity(ctx: Context, identity: Identity) {
   const [row] = await selectUserWithBoard(ctx.db).execute({ ...values, board_id: path_board.id });
   if (!row) return null;
   const { user, active, board, ...rights } = row;
-  notePathBoard(path_board, user.id, { board, rights });
+  notePathBoard(ctx, user.id, { board, rights });
   return { user, active };
 }
 
@@ -153,7 +153,8 @@ const selectUserWithBoard = preparedQuery((db) =>
       ),
     )
     .where(hasIdentity)
-    .orderBy(desc(users.auth_issuer))
+    // A user has one membership in an organization. Ordered, so that a proof sees for certain when others' were read.
+    .orderBy(desc(users.auth_issuer), asc(board_member.created_at))
     .limit(1),
 );
 
