@@ -65,10 +65,9 @@ export class StatementGroup {
     connection.stream.cork();
     try {
       for (const query of this.#queries) {
-        const { handleError } = query;
         query.handleError = (error) => void (this.#unsendable ??= error);
         query.prepare(unsynchronized);
-        query.handleError = handleError;
+        Reflect.deleteProperty(query, "handleError");
         if (this.#unsendable !== undefined) break;
       }
       connection.sync();
