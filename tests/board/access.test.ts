@@ -138,3 +138,32 @@ describe("the list of boards", () => {
       expect((await list(owner, `?gateway_id=${foreign}`)).body).toEqual({ items: [], total: 0, limit: 20, offset: 0 });
   });
 });
+
+test("a right that is taken away before the body of a request has arrived no longer counts", async () => {
+  const person = await join({ write: true });
+  const add = (body: string | ReadableStream) =>
+    world.app.request(`/api/v1/boards/${home.board_id}/tasks`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${person.token}` },
+      body,
+      duplex: "half",
+    } as RequestInit);
+  expect((await add(JSON.stringify({ title: "Sweep" }))).status).toBe(200);
+  const [user] = await world.db.select().from(users).where(eq(users.auth_subject, person.subject));
+  const late = new ReadableStream(
+    {
+      // Called when the service reads the body, which it does after the sign-in.
+      async pull(body) {
+        await world.db
+          .update(organization_members)
+          .set({ all_boards_write: false })
+          .where(eq(organization_members.user_id, user!.id));
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        body.enqueue(new TextEncoder().encode(JSON.stringify({ title: "Mop" })));
+        body.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  expect((await add(late)).status).toBe(404);
+});

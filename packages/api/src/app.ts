@@ -3,7 +3,9 @@ import { as, type Context } from "@board/core/context";
 import { DomainError, notFound } from "@board/core/errors";
 import { createScopedLog } from "@board/core/log";
 import { noteLimit } from "@board/core/noted-limits";
+import { createPathBoard } from "@board/core/path-board";
 import { hasPendingWakeups } from "@board/core/pending-wakeups";
+import { Id } from "@board/core/wire";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import { toCounterKey } from "@board/core/rate-limit";
 import type { StoredAnswer } from "@board/core/idempotency/idempotency";
@@ -86,6 +88,9 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       if (resource_metadata)
         c.set("resource_metadata", `Bearer resource_metadata="${c.var.ctx.settings.service_url}${resource_metadata}"`);
       c.var.ctx.log.addFields(pathLogFields(c));
+      // A stream checks its access by itself, now and later.
+      const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
+      if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, path_board: createPathBoard(board_id) });
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       // Stored before the role is checked: the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });

@@ -7,14 +7,15 @@ import { rowsOf } from "./db/database.ts";
 import { boardAccessDenied, notFound } from "./errors.ts";
 import { organization_members } from "./organization/organization.sql.ts";
 import { organization_board_access } from "./organization/board-access.sql.ts";
+import { type FoundBoard, takePathBoard } from "./path-board.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
- * Reads a board in one statement and checks that the caller may access it (docs/reference/conventions.md#board-access). The
- * only place that decides this: a user needs rights through a membership in the board's organization, an agent must belong
- * to the board, and a main agent to the board's gateway.
+ * Reads a board in one statement, or in that of the sign-in, and checks that the caller may access it
+ * (docs/reference/conventions.md#board-access). The only place that decides this: a user needs rights through a membership in
+ * the board's organization, an agent must belong to the board, and a main agent to the board's gateway.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -24,13 +25,17 @@ export async function boardFor(ctx: Context<User | Agent>, board_id: string, nee
 }
 
 async function boardForUser(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  const [row] = await boardOfUserQuery(ctx.db).execute({ board_id, user_id: actor.user_id });
-  if (!row) throw notFound();
-  const writable = row.all_write || row.can_write === true;
-  const readable = writable || row.all_read || row.can_read === true;
-  if (!readable) throw notFound();
+  const { board, rights } = takePathBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
+  const writable = rights?.all_write === true || rights?.can_write === true;
+  const readable = writable || rights?.all_read === true || rights?.can_read === true;
+  if (!board || !readable) throw notFound();
   if (need === "write" && !writable) throw boardAccessDenied();
-  return row.board;
+  return board;
+}
+
+async function findForUser(ctx: Context, { user_id }: User, board_id: string): Promise<FoundBoard> {
+  const [row] = await boardOfUserQuery(ctx.db).execute({ board_id, user_id });
+  return { board: row?.board ?? null, rights: row ?? null };
 }
 
 const boardOfUserQuery = preparedQuery((db) =>
@@ -61,7 +66,9 @@ const boardOfUserQuery = preparedQuery((db) =>
 );
 
 async function boardForAgent(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
-  const [board] = await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id: actor.organization_id });
+  const { agent_id, organization_id } = actor;
+  const found = takePathBoard(ctx, agent_id, board_id);
+  const board = found ? found.board : (await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id }))[0];
   if (!board) throw notFound();
   const isAssigned = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;
   if (!isAssigned) throw boardAccessDenied();

@@ -2,11 +2,13 @@ import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor, Agent, Role, User } from "./actor.ts";
 import type { BodyStorage } from "./body-storage.ts";
+import { isPipelined } from "./db/pipeline.ts";
 import type { EventBus } from "./event-bus/event-bus.ts";
 import type { Gateways } from "./openclaw/client.ts";
 import type { ScopedLog } from "./log.ts";
 import type { Meter } from "./meter.ts";
 import type { NotedLimits } from "./noted-limits.ts";
+import type { PathBoard } from "./path-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "./settings.ts";
 import type { HttpClient } from "./http/client.ts";
@@ -41,6 +43,8 @@ export interface Context<A extends Actor = Actor> {
   readonly precondition?: (ctx: Context) => Promise<void>;
   /** Stores the answer to a request that may be repeated, in the transaction of its change; see `claimKey`. */
   readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
+  /** The board that the path of the request names. */
+  readonly path_board?: PathBoard;
   /** The limits that this request counts toward, for its answer. */
   readonly limits: NotedLimits;
 }
@@ -52,18 +56,54 @@ export type CallerContext = Context<User | Agent>;
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
+ * The last writes of a transaction, which are sent together with its COMMIT where the driver can. `run` starts all of them at
+ * once, before it awaits anything. When one fails, nothing is committed.
+ */
+export class FinalWrites<T> {
+  readonly run: () => Promise<T>;
+  constructor(run: () => Promise<T>) {
+    this.run = run;
+  }
+}
+
+/**
  * Runs `work` in a transaction, joining the caller's when there is one. Name its parameter `ctx` too, so that it shadows the
  * outer context: a query on the outer connection would block itself on PGlite and escape the transaction on a pool.
  */
-export function transaction<C extends TransactionContext, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
-  if (isInTransaction(ctx)) return work(ctx);
-  return ctx.db.transaction(async (db) => {
-    const inside = { ...ctx, db };
-    // Only the whole context of a request has a precondition.
-    await ctx.precondition?.(inside as unknown as Context);
-    return work(inside);
-  });
+export async function transaction<C extends TransactionContext, T>(
+  ctx: C,
+  work: (ctx: C) => Promise<T | FinalWrites<T>>,
+): Promise<T> {
+  if (isInTransaction(ctx)) {
+    const result = await work(ctx);
+    return result instanceof FinalWrites ? result.run() : result;
+  }
+  let writes: Promise<T> | undefined;
+  try {
+    const result = await ctx.db.transaction(async (db) => {
+      const inside = { ...ctx, db };
+      // Only the whole context of a request has a precondition.
+      await ctx.precondition?.(inside as unknown as Context);
+      const result = await work(inside);
+      if (!(result instanceof FinalWrites)) return result;
+      if (!isPipelined(db)) return result.run();
+      writes = start(result);
+      // A failure fails the COMMIT too.
+      writes.catch(() => {});
+      // A query of the query builder starts one turn after it is awaited, and must precede the COMMIT.
+      await Promise.resolve();
+      return undefined;
+    });
+    return writes === undefined ? (result as T) : await writes;
+  } catch (error) {
+    // The error of a write says more than that of the COMMIT.
+    await writes;
+    throw error;
+  }
 }
+
+/** An async function, because a query of the query builder runs again whenever it is awaited. */
+const start = async <T>({ run }: FinalWrites<T>): Promise<T> => run();
 
 /** The transaction of a request does not count: in it, as without it, the domain opens its own where it needs one. */
 export const isInTransaction = (ctx: TransactionContext): boolean =>

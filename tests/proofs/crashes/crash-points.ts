@@ -38,9 +38,13 @@ type Query = (this: unknown, ...args: unknown[]) => unknown;
 // oxlint-disable-next-line typescript/unbound-method -- called with its own
 const query = pg.Client.prototype.query as unknown as Query;
 (pg.Client.prototype as { query: Query }).query = function (...args) {
-  const statement = nameOf(args[0]);
-  const arrived = () => crashPoint(`database, after: ${statement}`);
-  crashPoint(`database, before: ${statement}`);
+  const statements = textsOf(args[0]).map((text) => text.replaceAll(/\s+/g, " ").trim().slice(0, 60));
+  const arrived = () => statements.forEach((statement) => crashPoint(`database, after: ${statement}`));
+  for (const statement of statements) crashPoint(`database, before: ${statement}`);
+  if (isGroup(args[0])) {
+    interceptAnswer(args[0], arrived);
+    return query.call(this, ...args);
+  }
   const callback = args.at(-1);
   if (typeof callback === "function") {
     const intercepted: Callback = (error, result) => {
@@ -52,9 +56,27 @@ const query = pg.Client.prototype.query as unknown as Query;
   return (query.call(this, ...args) as Promise<unknown>).finally(arrived);
 };
 
-function nameOf(statement: unknown): string {
-  const text = typeof statement === "string" ? statement : (statement as { text: string }).text;
-  return text.replaceAll(/\s+/g, " ").trim().slice(0, 60);
+/** Statements that are sent together. */
+interface Group extends Record<"handleReadyForQuery" | "handleError", (...args: unknown[]) => void> {
+  texts: string[];
+}
+
+const isGroup = (statement: unknown): statement is Group =>
+  typeof statement === "object" && statement !== null && "texts" in statement;
+
+function textsOf(statement: unknown): string[] {
+  if (isGroup(statement)) return statement.texts;
+  return [typeof statement === "string" ? statement : (statement as { text: string }).text];
+}
+
+function interceptAnswer(group: Group, arrived: () => void): void {
+  for (const name of ["handleReadyForQuery", "handleError"] as const) {
+    const handle = group[name].bind(group);
+    group[name] = (...args) => {
+      arrived();
+      handle(...args);
+    };
+  }
 }
 
 const methods = new Map<string, string>();

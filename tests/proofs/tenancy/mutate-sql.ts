@@ -103,18 +103,21 @@ const withoutOwner = (text: string): string =>
         .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f-]{36}/', '/', 'g')")
     : `(${text} or true)`;
 
-type Query = (this: pg.Client, ...given: unknown[]) => unknown;
+/** The part of node-postgres' connection that sends texts. */
+interface Connection {
+  query: (this: unknown, text: string) => void;
+  parse: (this: unknown, statement: { text: string }) => void;
+}
 
 /** Intercepts every statement that this process sends through node-postgres, and may replace it. */
 export function interceptStatements(replace: (text: string) => string): () => void {
-  const original = Reflect.get(pg.Client.prototype, "query") as Query;
-  const intercepted: Query = function (first, ...rest) {
-    if (typeof first === "string") return original.call(this, replace(first), ...rest);
-    const query = first as { text?: unknown };
-    return typeof query.text === "string"
-      ? original.call(this, { ...query, text: replace(query.text) }, ...rest)
-      : original.call(this, first, ...rest);
+  const connection = pg.Connection.prototype as unknown as Connection;
+  const { query, parse } = connection;
+  connection.query = function (text) {
+    query.call(this, replace(text));
   };
-  Reflect.set(pg.Client.prototype, "query", intercepted);
-  return () => void Reflect.set(pg.Client.prototype, "query", original);
+  connection.parse = function (statement) {
+    parse.call(this, { ...statement, text: replace(statement.text) });
+  };
+  return () => void Object.assign(connection, { query, parse });
 }

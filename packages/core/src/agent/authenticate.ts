@@ -1,9 +1,11 @@
-import { and, asc, eq, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
 import type { Agent } from "../actor.ts";
 import { memoPerApp } from "../app-memo.ts";
+import { boards } from "../board/board.sql.ts";
 import type { Context } from "../context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { notePathBoard } from "../path-board.ts";
 import { agents } from "./agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";
@@ -26,7 +28,7 @@ const columns = {
 
 /** The agent that holds this token. Its presence is recorded at once, outside any transaction of the request. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
-  const row = await findRowByToken(ctx, token);
+  const row = await (ctx.path_board ? findRowWithBoard(ctx, token, ctx.path_board.id) : findRowByToken(ctx, token));
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
@@ -47,6 +49,24 @@ const agentByTokenLookup = preparedQuery((db) =>
     .select(columns)
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(and(eq(agents.agent_token_lookup, sql.placeholder("lookup")), ne(agents.status, "deleting"))),
+);
+
+/** The same together with the board that the path names, if it is of the agent's organization. */
+async function findRowWithBoard(ctx: Context, token: string, board_id: string) {
+  const lookup = tokenLookup(ctx.settings.token_pepper, token);
+  const [row] = await agentWithBoardLookup(ctx.db).execute({ lookup, board_id });
+  if (!row) return null;
+  notePathBoard(ctx, row.agent.agent_id, { board: row.board, rights: null });
+  return row.agent;
+}
+
+const agentWithBoardLookup = preparedQuery((db) =>
+  db
+    .select({ agent: columns, board: getTableColumns(boards) })
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .leftJoin(boards, and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, gateways.organization_id)))
     .where(and(eq(agents.agent_token_lookup, sql.placeholder("lookup")), ne(agents.status, "deleting"))),
 );
 

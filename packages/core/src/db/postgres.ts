@@ -2,6 +2,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import type { Log } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
+import { pipelineTransactions } from "./pipeline.ts";
 import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
@@ -44,6 +45,7 @@ export function openPostgres(
     onConnect: (client) => limitSession(client, timeouts),
   });
   guardConnections(pool, options.log);
+  pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);
   const { onQuery } = options;
   const db = drizzle(pool, onQuery ? { logger: { logQuery: onQuery } } : {});

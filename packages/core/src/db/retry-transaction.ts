@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { type Context, transaction } from "../context.ts";
+import { type Context, type FinalWrites, transaction } from "../context.ts";
 import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./acting-as.ts";
 
@@ -44,7 +44,7 @@ export class RetryTransaction extends Error {
  */
 export async function withDeadlockRetry<C extends Context, T>(
   ctx: C,
-  work: (ctx: C, isRetry: boolean) => Promise<T>,
+  work: (ctx: C, isRetry: boolean) => Promise<T | FinalWrites<T>>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
-import { laneHead } from "./job.ts";
+import { laneHead } from "./lane.ts";
 import { jobs } from "./job.sql.ts";
 
 /** The relay runs every five minutes. A due job that has waited for more than three runs is a sign of a fault. */

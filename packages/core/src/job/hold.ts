@@ -5,8 +5,9 @@ import { addPendingWakeup } from "../pending-wakeups.ts";
 import { type CircuitRow, endTrial, startTrial } from "./circuit.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { type HeldBy, jobs } from "./job.sql.ts";
-import { isLaneHead, type JobRow, markUnsent } from "./job.ts";
+import { type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
+import { isLaneHead } from "./lane.ts";
 import { leaseJob } from "./lease.ts";
 import { gatewayIsFree, organizationIsFree, slotLimits, subscriptionIsFree } from "./slots.ts";
 

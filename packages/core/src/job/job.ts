@@ -10,6 +10,7 @@ import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
+import { fewValues, inScope, type RelayScope, toRelayScope } from "./relay-scope.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
 
@@ -149,17 +150,6 @@ export interface WakeUp {
   subscription_id?: string;
 }
 
-/**
- * The head of a lane: its running job, else the queued job with the lowest `seq`. A queued job can have a lower `seq` than
- * the running one, because `seq` is drawn before commit and dead jobs are redriven; it still waits.
- */
-export const laneHead = (lane: SQL) => sql`coalesce(
-  (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'running'),
-  (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'queued' order by other.seq limit 1))`;
-
-/** The job is the head of its lane, or has no lane. */
-export const isLaneHead = sql`(${jobs.lane} is null or ${jobs.id} = ${laneHead(sql`${jobs}.lane`)})`;
-
 /** When the job can be leased next: a running job when its lease expires. */
 const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
 
@@ -196,6 +186,7 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
     id: ids[0] ?? null,
     ids,
     lanes: [...scope.lanes],
+    ...fewValues(scope),
   };
   const take = takeUnsent(ctx.db, toRelayScope(scope));
   // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
@@ -224,21 +215,6 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
   if (failed.length > 0) await markUnsent(ctx, inArray(jobs.id, failed));
   return wakeUps.length - failed.length;
 }
-
-type RelayScope = "everything" | "one job" | "listed";
-
-const toRelayScope = ({ everything, ids, lanes }: PendingWakeups): RelayScope =>
-  everything ? "everything" : ids.size === 1 && lanes.size === 0 ? "one job" : "listed";
-
-const inScope: Record<RelayScope, SQL> = {
-  everything: isLaneHead,
-  "one job": sql`id = ${sql.placeholder("id")}`,
-  /** The jobs with the given ids, and the head of each lane. */
-  listed: sql`id in (
-    select unnest(${sql.placeholder("ids")}::uuid[])
-    union all
-    select ${laneHead(sql`wanted.lane`)} from unnest(${sql.placeholder("lanes")}::text[]) as wanted(lane))`,
-};
 
 const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 

@@ -6,9 +6,10 @@ import { undoIfLost } from "../db/retry-unavailable.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
-import { isLaneHead, type JobRow, LEASE_MS } from "./job.ts";
+import { type JobRow, LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
+import { isLaneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
 
 /** Attempts to lease a job while other workers take the same slots. */

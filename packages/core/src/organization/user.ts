@@ -1,10 +1,14 @@
-import { and, asc, desc, eq, inArray, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../actor.ts";
+import { boards } from "../board/board.sql.ts";
 import type { Context, Db } from "../context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../errors.ts";
+import { notePathBoard } from "../path-board.ts";
 import { Id } from "../wire.ts";
+import { organization_board_access } from "./board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 
@@ -96,29 +100,61 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
 async function findUserByIdentity(ctx: Context, identity: Identity) {
   const { issuer, subject } = identity;
   const ownsUnassigned = (issuer === LOCAL_IDENTITY.issuer) === (subject === LOCAL_IDENTITY.subject);
-  const [row] = await selectUserByIdentity(ctx.db).execute({ issuer, subject, or_issuer: ownsUnassigned ? "" : issuer });
-  return row ?? null;
+  const values = { issuer, subject, or_issuer: ownsUnassigned ? "" : issuer };
+  const { path_board } = ctx;
+  if (!path_board) return (await selectUserByIdentity(ctx.db).execute(values))[0] ?? null;
+  const [row] = await selectUserWithBoard(ctx.db).execute({ ...values, board_id: path_board.id });
+  if (!row) return null;
+  const { user, active, board, ...rights } = row;
+  notePathBoard(ctx, user.id, { board, rights });
+  return { user, active };
 }
 
+const isActive = and(
+  eq(organization_members.user_id, users.id),
+  eq(organization_members.organization_id, users.active_organization_id),
+);
+
 const selectUsers = (db: Db) =>
-  db
-    .select({ user: identityColumns, active: membershipColumns })
-    .from(users)
-    .leftJoin(
-      organization_members,
-      and(eq(organization_members.user_id, users.id), eq(organization_members.organization_id, users.active_organization_id)),
-    );
+  db.select({ user: identityColumns, active: membershipColumns }).from(users).leftJoin(organization_members, isActive);
+
+const hasIdentity = and(
+  eq(users.auth_subject, sql.placeholder("subject")),
+  inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
+);
 
 /** A user with the issuer comes before one without. */
-const selectUserByIdentity = preparedQuery((db) =>
-  selectUsers(db)
-    .where(
+const selectUserByIdentity = preparedQuery((db) => selectUsers(db).where(hasIdentity).orderBy(desc(users.auth_issuer)).limit(1));
+
+/** The membership in the organization of the board that the path names. */
+const board_member = alias(organization_members, "board_member");
+
+/** The same with that board, and the rights to it, which `boardFor` judges. */
+const selectUserWithBoard = preparedQuery((db) =>
+  db
+    .select({
+      user: identityColumns,
+      active: membershipColumns,
+      board: getTableColumns(boards),
+      all_read: board_member.all_boards_read,
+      all_write: board_member.all_boards_write,
+      can_read: organization_board_access.can_read,
+      can_write: organization_board_access.can_write,
+    })
+    .from(users)
+    .leftJoin(organization_members, isActive)
+    .leftJoin(boards, eq(boards.id, sql.placeholder("board_id")))
+    .leftJoin(board_member, and(eq(board_member.organization_id, boards.organization_id), eq(board_member.user_id, users.id)))
+    .leftJoin(
+      organization_board_access,
       and(
-        eq(users.auth_subject, sql.placeholder("subject")),
-        inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
+        eq(organization_board_access.organization_member_id, board_member.id),
+        eq(organization_board_access.board_id, boards.id),
       ),
     )
-    .orderBy(desc(users.auth_issuer))
+    .where(hasIdentity)
+    // A user has one membership in an organization. Ordered, so that a proof sees for certain when others' were read.
+    .orderBy(desc(users.auth_issuer), asc(board_member.created_at))
     .limit(1),
 );
 

@@ -1,7 +1,7 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import type { Lead, User } from "../actor.ts";
-import type { Context } from "../context.ts";
+import { type Context, FinalWrites } from "../context.ts";
 import { actingValue, preparedActor } from "../db/acting-as.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
@@ -37,8 +37,11 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
     await addDependencies(ctx, board, row.id, newTask.depends_on_task_ids ?? []);
     await assignTags(ctx, row.id, newTask.tag_ids ?? []);
     await storeFieldValues(ctx, row.id, fields);
-    await storeEffects(ctx, toCreationEffects(ctx.actor, board, row, agents));
-    return (await readTask(ctx, board.id, row.id))!;
+    return new FinalWrites(async () => {
+      const effects = storeEffects(ctx, toCreationEffects(ctx.actor, board, row, agents));
+      const [task] = await Promise.all([readTask(ctx, board.id, row.id), effects]);
+      return task!;
+    });
   });
 }
 

@@ -133,9 +133,11 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
  * others committed while the lock was waited for. When a task became a dependent meanwhile, it is not locked, and locking
  * it now could deadlock; so the transaction starts again, with the board's dependencies locked.
  */
-export async function readTaskFacts(ctx: Context, { task, locked_ids }: LockedTask) {
-  const values = { board_id: task.board_id, task_id: task.id, locked_ids };
-  const [row] = await selectFacts(ctx.db, locked_ids !== null).execute(values);
+export async function readTaskFacts(
+  ctx: Context,
+  task: { board_id: string; task_id: string; locked_ids: LockedTask["locked_ids"] },
+) {
+  const [row] = await selectFacts(ctx.db, task.locked_ids !== null).execute(task);
   const { is_stale, ...facts } = row!;
   if (is_stale) throw new RetryTransaction();
   return facts;

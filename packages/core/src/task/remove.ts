@@ -25,7 +25,11 @@ export async function removeTask(
     if (isRetry) await lockDependencies(ctx, board);
     const locked = await lockTask(ctx, board, task_id, { dependents: true });
     requireFence(locked.task, fence);
-    const { dependents } = await readTaskFacts(ctx, locked);
+    const { dependents } = await readTaskFacts(ctx, {
+      board_id: board.id,
+      task_id: locked.task.id,
+      locked_ids: locked.locked_ids,
+    });
     const condition = taskCondition(board.id, locked.task.id);
     await replacePrimaryTask(ctx, locked.task.id);
     // This stronger lock keeps new rows from referring to the task, so that no comment is added after the next statement.

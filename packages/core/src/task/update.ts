@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../access.ts";
 import { type Agent, agentIdOf } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type CallerContext, type Context, isInTransaction } from "../context.ts";
+import { type CallerContext, type Context, FinalWrites, isInTransaction, transaction } from "../context.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
@@ -16,7 +16,7 @@ import { type MatchResults, matchSentValues, withMatchResults } from "./match-be
 import { type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
 import { decideLease } from "./lease-checks.ts";
 import { type LeaseAction, nextLease, requireFence } from "./lease-state.ts";
-import { returnDependentsToInbox } from "./return-dependents.ts";
+import { type ReturnedTask, returnDependentsToInbox } from "./return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
 import { isTask, readTask, type Task, taskColumns, toTask } from "./task.ts";
@@ -65,7 +65,8 @@ export function changeLease(
 ): Promise<Task> {
   const patch: TaskPatch = { status: lease_action.type === "begin" ? "in_progress" : "inbox" };
   const change = { patch, was_unassigned: false, matched: new Map(), fence, lease_action };
-  return isInTransaction(ctx) ? changeInTransaction(ctx, board, task_id, change, false) : changeTask(ctx, board, task_id, change);
+  if (!isInTransaction(ctx)) return changeTask(ctx, board, task_id, change);
+  return transaction(ctx, (ctx) => changeInTransaction(ctx, board, task_id, change, false));
 }
 
 const changeTask = (ctx: CallerContext, board: BoardRow, task_id: string, change: TaskChange): Promise<Task> =>
@@ -77,30 +78,46 @@ async function changeInTransaction(
   task_id: string,
   change: TaskChange,
   isRetry: boolean,
-): Promise<Task> {
+): Promise<FinalWrites<Task>> {
   const { patch, fence } = change;
   if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
-  const locked = await lockTask(ctx, board, task_id, {
-    also_ids: patch.depends_on_task_ids,
-    // A lease begins and ends between the inbox and work, which does not touch the tasks that depend on it.
-    dependents: patch.status !== undefined && change.lease_action === undefined,
-  });
-  const before = locked.task;
+  // A lease begins and ends between the inbox and work, which does not touch the tasks that depend on it.
+  const dependents = patch.status !== undefined && change.lease_action === undefined;
+  const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   requireFence(before, fence);
-  const facts = await readTaskFacts(ctx, locked);
-  const agents = await readBoardAgents(ctx, board, patch.assigned_agent_id ? [patch.assigned_agent_id] : []);
   const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
-  const result = await decideUpdate(ctx, update);
-  const { task, ...stored } = await storeUpdate(ctx, update, result);
+  const { writeRow, ...stored } = await storeLinks(ctx, update, await decideUpdate(ctx, update));
+  const writeEffects = (returned: readonly ReturnedTask[]) => {
+    const { comment } = patch;
+    const { review_comment, dependents } = facts;
+    const done = { actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, returned, dependents };
+    return storeEffects(ctx, toUpdateEffects(done));
+  };
   const wasReopened = before.status === "done" && stored.after.status !== "done";
-  const returned = wasReopened ? await returnDependentsToInbox(ctx, board, before.id) : [];
-  const { review_comment, dependents } = facts;
-  const { comment } = patch;
-  await storeEffects(
-    ctx,
-    toUpdateEffects({ actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, returned, dependents }),
-  );
-  return task;
+  if (!wasReopened) return new FinalWrites(async () => (await Promise.all([writeRow(), writeEffects([])]))[0]);
+  const task = await writeRow();
+  const returned = await returnDependentsToInbox(ctx, board, before.id);
+  return new FinalWrites(async () => {
+    await writeEffects(returned);
+    return task;
+  });
+}
+
+/** Reads all that decides about the change after the lock, and together with it where the lock tells nothing that is needed. */
+async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
+  const { depends_on_task_ids: also_ids, assigned_agent_id } = patch;
+  const read = (locked_ids: readonly string[] | null) =>
+    Promise.all([
+      readTaskFacts(ctx, { board_id: board.id, task_id, locked_ids }),
+      readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : []),
+    ]);
+  const locking = lockTask(ctx, board, task_id, { also_ids, dependents });
+  const reading = dependents ? locking.then(({ locked_ids }) => read(locked_ids)) : read(null);
+  // Without the task, the error of the lock counts.
+  reading.catch(() => {});
+  const { task: before } = await locking;
+  const [facts, agents] = await reading;
+  return { before, facts, agents };
 }
 
 interface UpdateInput extends LeaseRequest {
@@ -153,10 +170,12 @@ async function decideUpdate(ctx: CallerContext, update: UpdateInput): Promise<Tr
   return update.lease_action ? decideLease(transition, update.lease_action) : decideTransition(transition);
 }
 
-type StoredUpdate = Pick<TaskUpdate, "after" | "is_changed" | "changed_fields"> & { task: Task };
+interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed_fields"> {
+  writeRow: () => Promise<Task>;
+}
 
-/** Writes the links before the row, so that the row's `returning` shows them. */
-async function storeUpdate(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredUpdate> {
+/** Writes the links. The row is written after them, so that its `returning` shows them. */
+async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;
   const { title, description, priority, due_at, tag_ids, depends_on_task_ids, custom_field_values } = patch;
   const values = custom_field_values ? await validateFieldValues(ctx, board, custom_field_values, before.id, matched) : [];
@@ -176,12 +195,12 @@ async function storeUpdate(ctx: CallerContext, update: UpdateInput, result: Tran
   const link_changes = { ...links, custom_field_values: values.length > 0 };
   const is_changed = !isEmpty(changes) || Object.values(link_changes).includes(true);
   // A lease that only begins or is renewed is no change of the task: it has no event and keeps `updated_at`.
-  const task =
+  const writeRow = () =>
     is_changed || !isEmpty(lease_changes)
-      ? await updateRow(ctx, before, { ...changes, ...lease_changes }, is_changed)
-      : await readTask(ctx, board.id, before.id);
+      ? updateRow(ctx, before, { ...changes, ...lease_changes }, is_changed)
+      : readTask(ctx, board.id, before.id).then((task) => task!);
   return {
-    task: task!,
+    writeRow,
     after: { ...before, ...changes, ...lease_changes },
     is_changed,
     changed_fields: toChangedFields(changes, link_changes),

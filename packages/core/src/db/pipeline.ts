@@ -1,0 +1,128 @@
+import type pg from "pg";
+import type { Db } from "../context.ts";
+import { type Statement, StatementGroup } from "./statement-group.ts";
+
+/*
+ * Statements of a transaction share round trips: BEGIN is sent with the first statement, statements that the code starts at
+ * the same time are sent together, and the last ones with COMMIT (`transactionEndingWith`). Outside transactions nothing
+ * changes. Only node-postgres does this; the other drivers run the same statements one after the other.
+ */
+
+type Result = Pick<pg.QueryResult, "command" | "rowCount" | "rows" | "fields">;
+type Query = (...args: unknown[]) => unknown;
+interface Client {
+  query: (...args: never[]) => unknown;
+}
+interface Pool {
+  on(event: "connect", listener: (client: Client) => void): unknown;
+}
+
+const pipelinedClients = new WeakSet<object>();
+
+/** Makes the connections of a pool of node-postgres send the statements of transactions together. */
+export function pipelineTransactions(pool: Pool): void {
+  pool.on("connect", (client) => {
+    const pipeline = createPipeline(client.query.bind(client) as Query);
+    client.query = pipeline as Client["query"];
+    pipelinedClients.add(client);
+  });
+}
+
+/** Whether statements that are started at the same time in this transaction are sent together. */
+export const isPipelined = (db: Db): boolean => {
+  const { client } = db._.session as unknown as { client?: object };
+  return client !== undefined && pipelinedClients.has(client);
+};
+
+const isBegin = (text: string) => text.startsWith("begin");
+/** Several statements in one text, which the driver sends by another protocol. */
+const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">) =>
+  values.length === 0 && config.text.includes(";");
+
+function createPipeline(send: Query): Query {
+  /** BEGIN, until the first statement of its transaction is sent. */
+  let begin: Statement | null = null;
+  let waiting: Statement[] = [];
+  let isOpen = false;
+  /** The first error of the transaction. */
+  let failure: unknown;
+
+  const sendOne = ({ config, values, resolve, reject }: Statement) =>
+    (send(config, values) as Promise<pg.QueryResult>).then(resolve, reject);
+
+  function flush(): void {
+    if (waiting.length === 0) return;
+    const statements = begin ? [begin, ...waiting] : waiting;
+    begin = null;
+    waiting = [];
+    if (statements.length === 1) void sendOne(statements[0]!);
+    else if (statements.some(isScript)) void sendInTurn(statements);
+    else send(new StatementGroup(statements));
+  }
+
+  async function sendInTurn(statements: readonly Statement[]): Promise<void> {
+    for (const statement of statements)
+      if (failure === undefined) await sendOne(statement);
+      else statement.reject(failure);
+  }
+
+  function add(config: pg.QueryConfig, values: unknown[] | undefined): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const fail = (error: unknown) => {
+      failure ??= error;
+      reject(error);
+    };
+    // The server answers the COMMIT of a failed transaction with success.
+    const end = (result: Result) => (result.command === "COMMIT" ? resolve(result) : reject(failure ?? rolledBack()));
+    waiting.push({ config, values, resolve: config.text === "commit" ? end : resolve, reject: fail });
+    return promise;
+  }
+
+  /** Ends a transaction that has sent nothing. */
+  function endUnsent(command: string): Promise<Result> {
+    begin = null;
+    return Promise.resolve(toResult(command));
+  }
+
+  return (...args) => {
+    const [config, values] = args as [pg.QueryConfig, unknown[] | undefined];
+    if (!isQueryConfig(args)) {
+      flush();
+      return send(...args);
+    }
+    const { text } = config;
+    if (!isOpen && !isBegin(text)) return send(...args);
+    if (isBegin(text)) {
+      [isOpen, failure] = [true, undefined];
+      begin = { config, values, resolve: () => {}, reject: (error) => (failure ??= error) };
+      return Promise.resolve(toResult("BEGIN"));
+    }
+    const isUnsent = begin !== null && waiting.length === 0;
+    if (text === "commit") {
+      isOpen = false;
+      if (isUnsent) return endUnsent("COMMIT");
+      const committed = add(config, values);
+      flush();
+      return committed;
+    }
+    if (text.startsWith("rollback")) {
+      isOpen = text !== "rollback";
+      if (isUnsent && !isOpen) return endUnsent("ROLLBACK");
+      // Alone, because the server skips what follows a failed statement of a group.
+      flush();
+      return send(...args);
+    }
+    if (waiting.length === 0) process.nextTick(flush);
+    return add(config, values);
+  };
+}
+
+/** Calls with a callback, or with a query of another kind, pass. */
+function isQueryConfig([config, values, ...others]: unknown[]): boolean {
+  const isConfig =
+    typeof config === "object" && config !== null && "text" in config && "types" in config && !("submit" in config);
+  return isConfig && (values === undefined || Array.isArray(values)) && others.length === 0;
+}
+
+const toResult = (command: string): Result => ({ command, rowCount: null, rows: [], fields: [] });
+const rolledBack = () => new Error("The transaction was rolled back, because one of its statements had failed");
