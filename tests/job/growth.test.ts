@@ -1,15 +1,17 @@
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
+import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
 import { silentLog } from "@board/core/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 let postgres: Postgres;
 let database: Database;
 let world: World;
+let home: Tenant;
 
 beforeAll(async () => {
   postgres = await startPostgres({ autovacuum: "off" });
@@ -17,6 +19,7 @@ beforeAll(async () => {
   database = openPostgres(await postgres.createDatabase("leases"), { max: 1, log: silentLog });
   await database.migrate();
   world = await createWorld({ database });
+  home = await world.tenant("home");
 });
 afterAll(async () => {
   await world.close();
@@ -32,22 +35,48 @@ async function readRowsVisited(): Promise<number> {
   return rowsOf<{ visited: number }>(result)[0]!.visited;
 }
 
+const LANES = 3_000;
+
+/** Adds jobs that each have a lane, and returns their ids. */
+async function addJobs(count: number, status: "queued" | "done", sent_at: Date | null): Promise<string[]> {
+  const { organization_id, gateway_id } = home;
+  const added = await world.db.execute(sql`
+    insert into jobs (kind, lane, organization_id, gateway_id, payload, run_at, sent_at, max_attempts, status, finished_at)
+    select 'webhook.notify', ${status} || n, ${organization_id}, ${gateway_id}, '{}', now(), ${sent_at?.toISOString() ?? null}::timestamptz,
+      1, ${status}, case ${status} when 'done' then now() end
+    from generate_series(1, ${count}::int) as n returning id`);
+  return rowsOf<{ id: string }>(added).map(({ id }) => id);
+}
+
 test("a lease visits no job of other lanes when a backlog came after the last statistics", async () => {
-  const { organization_id, gateway_id } = await world.tenant("home");
-  const add = (count: number, status: string) =>
-    world.db.execute(sql`
-      insert into jobs (kind, lane, organization_id, gateway_id, payload, run_at, sent_at, max_attempts, status, finished_at)
-      select 'webhook.notify', ${status} || n, ${organization_id}, ${gateway_id}, '{}', now(), now(), 1, ${status},
-        case ${status} when 'done' then now() end
-      from generate_series(1, ${count}::int) as n returning id`);
   await world.db.execute(sql`delete from jobs`);
-  await add(20_000, "done");
+  await addJobs(20_000, "done", new Date());
   await world.db.execute(sql`vacuum analyze jobs`);
-  const ids = rowsOf<{ id: string }>(await add(3_000, "queued")).map(({ id }) => id);
+  const ids = await addJobs(LANES, "queued", new Date());
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
     expect((await leaseJob(world.context(), id))?.id).toBe(id);
     await world.db.execute(sql`update jobs set status = 'done', organization_slot = null, gateway_slot = null where id = ${id}`);
   }
+  expect((await readRowsVisited()) - before).toBeLessThan(300);
+});
+
+test("a relay of a lane visits no job of other lanes, even by a plan from a time without jobs", async () => {
+  const sent: string[] = [];
+  const relayLane = (lane: string) =>
+    relay(
+      world.context(),
+      async (wakeUps) => {
+        sent.push(...wakeUps.map(({ id }) => id));
+        return { failed: [] };
+      },
+      { lanes: new Set([lane]), ids: new Set(), everything: false },
+    );
+  await world.db.execute(sql`delete from jobs`);
+  for (let use = 0; use < 15; use++) await relayLane("none");
+  const ids = await addJobs(LANES, "queued", null);
+  const before = await readRowsVisited();
+  for (let n = 1; n <= 10; n++) await relayLane(`queued${n}`);
+  expect(sent).toEqual(ids.slice(0, 10));
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });

@@ -6,7 +6,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.ts"],
     reporters: ["default", "../crashes/summary-reporter.ts"],
-    testTimeout: 3_600_000,
+    testTimeout: 10_800_000,
     hookTimeout: 180_000,
   },
 });

@@ -6,11 +6,10 @@ import { errorText } from "../log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
-import { inlineLimit } from "../db/statement-cache.ts";
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
-import { fewValues, inScope, type RelayScope, toRelayScope } from "./relay-scope.ts";
+import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } from "./relay-scope.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
 
@@ -151,10 +150,8 @@ export interface WakeUp {
 }
 
 /** When the job can be leased next: a running job when its lease expires. */
-const dueAt = sql`case when ${jobs.status} = 'running' then ${jobs.lease_until} else ${jobs.run_at} end`;
-
-/** Wake-ups of one relay batch: the maximum of an SQS batch. */
-const RELAY_BATCH = 10;
+/** Null for a job that has ended. */
+const dueAt = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} when 'running' then ${jobs.lease_until} end`;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 
@@ -178,14 +175,15 @@ export async function relayAll(
  */
 export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
   const now = ctx.now();
-  const ids = [...scope.ids];
+  const [ids, lanes] = [[...scope.ids], [...scope.lanes]];
   const values = {
     now: now.toISOString(),
     lost_before: new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString(),
     due_until: new Date(now.getTime() + MAX_DELAY_MS).toISOString(),
     id: ids[0] ?? null,
+    lane: lanes[0] ?? null,
     ids,
-    lanes: [...scope.lanes],
+    lanes,
     ...fewValues(scope),
   };
   const take = takeUnsent(ctx.db, toRelayScope(scope));
@@ -221,13 +219,9 @@ const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 const takeUnsent = preparedQuery(
   (_db, scope: RelayScope) => sql`
     update ${jobs} set sent_at = ${timeOf("now")}
-    where id in (
-      select id from ${jobs}
-      where status in ('queued', 'running')
-        and (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
-        and ${dueAt} <= ${timeOf("due_until")}
-        and ${inScope[scope]}
-      order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked)
+    where id in (${dueInScope[scope](sql`
+        (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
+        and ${dueAt} <= ${timeOf("due_until")}`)})
     returning id, kind, organization_id, subscription_id,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );

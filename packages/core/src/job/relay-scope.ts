@@ -1,13 +1,19 @@
 import { type SQL, sql } from "drizzle-orm";
+import { inlineLimit } from "../db/statement-cache.ts";
 import type { PendingWakeups } from "../pending-wakeups.ts";
+import { jobs } from "./job.sql.ts";
 import { isLaneHead, laneHead } from "./lane.ts";
 
+/** Wake-ups of one relay batch: the maximum of an SQS batch. */
+export const RELAY_BATCH = 10;
+
 /** Which jobs a relay looks at; each has its own statement. */
-export type RelayScope = "everything" | "one job" | "few" | "listed";
+export type RelayScope = "everything" | "one job" | "one lane" | "few" | "listed";
 
 export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayScope {
   if (everything) return "everything";
   if (ids.size === 1 && lanes.size === 0) return "one job";
+  if (ids.size === 0 && lanes.size === 1) return "one lane";
   return ids.size <= FEW && lanes.size <= FEW ? "few" : "listed";
 }
 
@@ -26,19 +32,35 @@ export const fewValues = ({ ids, lanes }: PendingWakeups) => {
   );
 };
 
-const oneOf = (ids: SQL, lanes: SQL) => sql`id in (
-    ${ids}
-    union all
-    select ${laneHead(sql`wanted.lane`)} from ${lanes} as wanted(lane))`;
+/**
+ * Selects those of the wanted jobs that are due. Each is looked up by its id: a plan from a time without open jobs would read
+ * the whole backlog instead, as it would if these statements named the statuses that the index of open jobs has.
+ */
+const oneOf =
+  (ids: SQL, lanes: SQL) =>
+  (isDue: SQL): SQL =>
+    sql`
+    select due.id from (
+      ${ids}
+      union all
+      select ${laneHead(sql`wanted.lane`)} from ${lanes} as wanted(lane)) as wanted(id)
+    cross join lateral (select id, seq from ${jobs} where id = wanted.id and ${isDue} for update skip locked) as due
+    order by due.seq limit ${inlineLimit(RELAY_BATCH)}`;
+const allOf =
+  (which: SQL) =>
+  (isDue: SQL): SQL =>
+    sql`select id from ${jobs} where ${isDue} and ${which} order by seq limit ${inlineLimit(RELAY_BATCH)} for update skip locked`;
 const few = (name: string, type: SQL) =>
   sql`(values ${sql.join(
     numbers.map((n) => sql`(${sql.placeholder(`${name}_${n}`)}::${type})`),
     sql`, `,
   )})`;
 
-export const inScope: Record<RelayScope, SQL> = {
-  everything: isLaneHead,
-  "one job": sql`id = ${sql.placeholder("id")}`,
+/** The ids of the jobs to relay, which meet `isDue` and are locked. */
+export const dueInScope: Record<RelayScope, (isDue: SQL) => SQL> = {
+  everything: allOf(sql`status in ('queued', 'running') and ${isLaneHead}`),
+  "one job": allOf(sql`id = ${sql.placeholder("id")}`),
+  "one lane": allOf(sql`id = (${laneHead(sql`${sql.placeholder("lane")}::text`)})`),
   /** The jobs with the given ids, and the head of each lane. */
   few: oneOf(sql`select id from ${few("id", sql`uuid`)} as wanted(id)`, few("lane", sql`text`)),
   listed: oneOf(sql`select unnest(${sql.placeholder("ids")}::uuid[])`, sql`unnest(${sql.placeholder("lanes")}::text[])`),
