@@ -92,7 +92,9 @@ describe("cleanup of a deleted organization", () => {
     const headers = { "Idempotency-Key": "stored" };
     await world.call("POST", "/api/v1/tags", { token: deleted.owner.token, body: { name: "Stored" }, headers });
     const full = await countRows();
-    const empty = tables.map(getTableName).filter((name) => name !== "users" && full[name]! <= before[name]!);
+    // People outlive the organization, and so do the notes of what to remove from the body storage.
+    const outlive = ["users", "webhook_body_orphans"];
+    const empty = tables.map(getTableName).filter((name) => !outlive.includes(name) && full[name]! <= before[name]!);
     expect(empty, "tables that this test leaves empty").toEqual([]);
     expect(agentIdsOnHost()).toEqual([...keptIds, ...removedIds].toSorted());
 

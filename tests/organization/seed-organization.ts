@@ -17,6 +17,7 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   const { db } = world;
   const [owner] = await db.select().from(schema.users).where(eq(schema.users.auth_subject, tenant.owner.subject));
   await postPayload(world, await createWebhook(world, tenant, { agent_id: worker.id }), "{}", { "idempotency-key": "filled" });
+  await db.insert(schema.webhook_body_turns).values({ organization_id, turn_at: new Date(), next_at: new Date() });
   await seedSubscription(world, { organization_id, board_id });
   await addJob(world, tenant, { gateway_id, lane: "some lane" });
   const tag = await post("/api/v1/tags", { name: "Tag" });

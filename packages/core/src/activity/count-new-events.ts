@@ -18,21 +18,26 @@ const MAX_BATCHES = 200;
 /** Boards in one transaction whose days are added up, which may have years of hours. */
 const BOARDS_PER_BATCH = 50;
 
-/** Adds new events to the counts, batch by batch, and then adds up the days of boards that have none. */
+/** Adds new events to the counts, batch by batch, and adds up the days of boards that have new events and no days yet. */
 export async function countNewEvents(ctx: Context<System>): Promise<void> {
-  await runBatches(() => countBatch(ctx), BATCH_SIZE);
-  await runBatches(() => addUpDays(ctx), BOARDS_PER_BATCH);
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const { total, without_days } = await countBatch(ctx);
+    for (let at = 0; at < without_days.length; at += BOARDS_PER_BATCH)
+      await addUpDays(ctx, without_days.slice(at, at + BOARDS_PER_BATCH));
+    if (total < BATCH_SIZE) return;
+  }
 }
 
-async function runBatches(run: () => Promise<number>, size: number): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await run()) < size) return;
+interface CountedBatch {
+  total: number;
+  without_days: string[];
 }
 
 /**
- * Counts the next events in commit order and returns their number. It stops at the oldest open transaction: an event that
+ * Counts the next events in commit order and returns their number and their boards without days. It stops at the oldest open transaction: an event that
  * commits later is then always after the stored position, so no event is missed.
  */
-const countBatch = (ctx: Context): Promise<number> =>
+const countBatch = (ctx: Context): Promise<CountedBatch> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
     await lockCounts(ctx);
     // The lock on the boards keeps them from being removed between reading their events and writing their counts.
@@ -62,18 +67,18 @@ const countBatch = (ctx: Context): Promise<number> =>
         insert into ${activity_counted} (tx, seq) select tx, seq from fresh order by tx desc, seq desc limit 1
         on conflict ("only") do update set tx = excluded.tx, seq = excluded.seq
       )
-      select count(*)::int as total from fresh`);
-    return rowsOf<{ total: number }>(result)[0]!.total;
+      select count(*)::int as total, array(select id from locked_board where not has_days) as without_days from fresh`);
+    return rowsOf<CountedBatch>(result)[0]!;
   });
 
-/** Adds up the days of boards from their hours and returns the number of boards. */
-const addUpDays = (ctx: Context): Promise<number> =>
+/** Adds up the days of boards from their hours. */
+const addUpDays = (ctx: Context, board_ids: readonly string[]): Promise<void> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
     await lockCounts(ctx);
-    const result = await ctx.db.execute(sql`
+    await ctx.db.execute(sql`
       with locked_board as (
-        select id from ${boards} as board where not ${hasDays(sql`board.id`)}
-        order by id limit ${BOARDS_PER_BATCH} for key share
+        select id from ${boards} as board where id = any(${sql.param(board_ids)}::uuid[]) and not ${hasDays(sql`board.id`)}
+        order by id for key share
       ), added as (
         insert into ${activity_day_counts} (board_id, day, events, failed)
         select counts.board_id, date_trunc('day', counts.hour, 'UTC'), sum(counts.events), sum(counts.failed)
@@ -81,6 +86,5 @@ const addUpDays = (ctx: Context): Promise<number> =>
         where counts.hour > '-infinity' group by 1, 2
         union all select id, '-infinity', 0, 0 from locked_board
       )
-      select count(*)::int as total from locked_board`);
-    return rowsOf<{ total: number }>(result)[0]!.total;
+      select count(*) from locked_board`);
   });

@@ -19,40 +19,43 @@ const MAX_BATCHES = 200;
 /** The key of the advisory lock on the counts of moves: an arbitrary fixed number. */
 const COUNTS_LOCK = 4_207_121;
 
-/** Adds new moves to the counts, batch by batch, and counts the tasks of boards whose tasks are not counted yet. */
+/** Adds new moves to the counts, batch by batch, and counts the tasks of boards that have new moves and no counts yet. */
 export async function countNewTransitions(ctx: Context<System>): Promise<void> {
-  // With many uncounted moves left, the tasks of a board would have to be counted across all of them.
-  if (await runBatches(ctx, countBatch, BATCH_SIZE)) await runBatches(ctx, countTasks, BOARDS_PER_BATCH);
+  const uncounted = new Set<string>();
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const { total, without_tasks } = await withLockTimeoutRetry(ctx, countBatch);
+    for (const id of without_tasks) uncounted.add(id);
+    if (total < BATCH_SIZE) break;
+  }
+  // After the moves: with many uncounted ones left, the tasks of a board would have to be counted across all of them.
+  const ids = [...uncounted];
+  for (let at = 0; at < ids.length; at += BOARDS_PER_BATCH)
+    await withLockTimeoutRetry(ctx, (ctx) => countTasks(ctx, ids.slice(at, at + BOARDS_PER_BATCH)));
 }
 
-/** Whether all batches ran. */
-async function runBatches(ctx: Context, run: (ctx: Context) => Promise<number>, size: number): Promise<boolean> {
-  for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await withLockTimeoutRetry(ctx, run)) < size) return true;
-  return false;
+interface CountedBatch {
+  total: number;
+  without_tasks: string[];
 }
 
 const lockCounts = (ctx: Context) => ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
-
-const toTotal = (result: unknown) => rowsOf<{ total: number }>(result)[0]!.total;
 
 /** Counts one if a move to review is the first of its task in the period. */
 const firstIn = (period: "hour" | "day" | "week" | "month") => sql`count(*) filter (
   where move.to_status = 'review' and move.previous_review < date_trunc('${sql.raw(period)}', move.at, 'UTC'))`;
 
 /**
- * Counts the next moves in commit order and returns their number. It stops at the oldest open transaction, as the count of
+ * Counts the next moves in commit order and returns their number and their boards without counts of tasks. It stops at the oldest open transaction, as the count of
  * events does, and stores in moves of earlier versions when their task was reviewed before.
  */
-async function countBatch(ctx: Context): Promise<number> {
+async function countBatch(ctx: Context): Promise<CountedBatch> {
   await lockCounts(ctx);
   const result = await ctx.db.execute(sql`
     with fresh as materialized (
-      select move.* from ${boards} as board cross join lateral (
-        select move.id, move.board_id, move.task_id, move.from_status, move.to_status, move.at, move.in_progress_at,
-          move.reviewed_before, move.tx
-        from ${task_transitions} as move
-        where move.board_id = board.id and ${isUncounted} and move.tx < pg_snapshot_xmin(pg_current_snapshot())
-        order by move.tx, move.id limit ${BATCH_SIZE}) as move
+      select move.id, move.board_id, move.task_id, move.from_status, move.to_status, move.at, move.in_progress_at,
+        move.reviewed_before, move.tx
+      from ${task_transitions} as move
+      where ${isUncounted} and move.tx < pg_snapshot_xmin(pg_current_snapshot())
       order by move.tx, move.id limit ${BATCH_SIZE}
     ), locked_board as (
       select id from ${boards} where id in (select board_id from fresh) order by id for key share
@@ -86,24 +89,26 @@ async function countBatch(ctx: Context): Promise<number> {
       insert into ${transitions_counted} (tx, transition_id) select tx, id from fresh order by tx desc, id desc limit 1
       on conflict ("only") do update set tx = excluded.tx, transition_id = excluded.transition_id
     )
-    select count(*)::int as total from fresh`);
-  return toTotal(result);
+    select count(*)::int as total, array(
+      select id from locked_board where not exists (select 1 from ${task_counts} as counts where counts.board_id = locked_board.id)
+    ) as without_tasks from fresh`);
+  return rowsOf<CountedBatch>(result)[0]!;
 }
 
 const tasksIn = (status: string) =>
   sql`(select count(*) from ${tasks} as task where task.board_id = board.id and task.status = ${sql.raw(`'${status}'`)})`;
 
 /**
- * Counts the tasks of boards that have no number of tasks yet, as they were before the moves that are not counted, and returns
- * the number of boards. A change of a task's status and its move commit together, so that one statement sees both or neither.
+ * Counts the tasks of boards that have no number of tasks yet, as they were before the moves that are not counted. A change of a task's status and its move commit together, so that one statement sees both or neither.
  */
-async function countTasks(ctx: Context): Promise<number> {
+async function countTasks(ctx: Context, board_ids: readonly string[]): Promise<void> {
   await lockCounts(ctx);
-  const result = await ctx.db.execute(sql`
+  await ctx.db.execute(sql`
     with board as materialized (
       select id from ${boards} as board
-      where not exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)
-      order by id limit ${BOARDS_PER_BATCH} for key share
+      where id = any(${sql.param(board_ids)}::uuid[])
+        and not exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)
+      order by id for key share
     ), counted as (
       insert into ${task_counts} (board_id, inbox, in_progress, review, done)
       select board.id, ${tasksIn("inbox")} - change.inbox, ${tasksIn("in_progress")} - change.in_progress,
@@ -111,6 +116,5 @@ async function countTasks(ctx: Context): Promise<number> {
       from board cross join lateral (
         select ${statusChanges} from ${task_transitions} as move where move.board_id = board.id and ${isUncounted}) as change
     )
-    select count(*)::int as total from board`);
-  return toTotal(result);
+    select count(*) from board`);
 }

@@ -40,6 +40,7 @@ export const task_transitions = pgTable(
       .where(sql`to_status in ('review', 'done')`)
       .concurrently(),
     index("task_transitions_in_commit_order").on(t.board_id, t.tx, t.id).concurrently(),
+    index("task_transitions_of_all_boards").on(t.tx, t.id).concurrently(),
     // Moves of removed tasks have lost the task's id. Those of one start of work are of one task; see `reviewedBefore`.
     index("task_transitions_unnamed_reviews")
       .on(t.board_id, t.in_progress_at, t.at, t.id)

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "task_transitions_of_all_boards" ON "task_transitions" USING btree ("tx","id");
