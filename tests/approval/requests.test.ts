@@ -188,7 +188,7 @@ describe("requesting an approval", () => {
     expect(answer.status).toBe(404);
   });
 
-  test("a request takes four statements, and six with a task", async () => {
+  test("a request takes three statements, and five with a task", async () => {
     const [task_id] = await addTasks(world, home.board_id, ["Task"]);
     await list();
     world.statements.length = 0;
@@ -196,7 +196,7 @@ describe("requesting an approval", () => {
     const alone = world.statements.length;
     world.statements.length = 0;
     await post({ action_type: "Do", description: "Why", task_id });
-    expect([alone, world.statements.length]).toEqual([4, 6]);
+    expect([alone, world.statements.length]).toEqual([3, 5]);
   });
 });
 

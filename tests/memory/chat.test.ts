@@ -208,12 +208,12 @@ describe("storing chat and its notifications", () => {
     expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
-  test("a note takes three statements, and chat with two recipients six", async () => {
+  test("a note takes two statements, and chat with two recipients five", async () => {
     world.statements.length = 0;
     await post("note", {});
-    expect(world.statements.length).toBe(3);
+    expect(world.statements.length).toBe(2);
     world.statements.length = 0;
     await post("@worker chat");
-    expect(world.statements.filter((statement) => !/^(begin|commit)/i.test(statement)).length).toBe(6);
+    expect(world.statements.filter((statement) => !/^(begin|commit)/i.test(statement)).length).toBe(5);
   });
 });

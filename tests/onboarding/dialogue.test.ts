@@ -199,7 +199,7 @@ test("a reader may see the onboarding but not change it", async () => {
 });
 
 test.each<[string, number, () => Promise<unknown>]>([
-  ["reading the onboarding", 3, () => board.read()],
+  ["reading the onboarding", 2, () => board.read()],
   ["starting the onboarding again", 5, () => board.start()],
   ["answering a question", 5, () => board.answer({ answer: "Yes" })],
 ])("%s takes %i statements", async (_what, statements, act) => {

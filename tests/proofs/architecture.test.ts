@@ -27,7 +27,7 @@ const offenders = (list: Import[], isForbidden: (entry: Import) => boolean) =>
 
 /** Which package may import which. */
 const ALLOWED: Record<string, RegExp> = {
-  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
+  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|zod\/v4\/core$|ws$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
   api: /^(packages\/api\/|node:|@board\/core\/|hono|@hono\/zod-validator$|@modelcontextprotocol\/server$|zod$|zod-openapi$|jose$|pino$)/,
   functions:
     /^(packages\/functions\/|node:|@board\/(core|api)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,

@@ -225,13 +225,13 @@ describe("reading a task", () => {
 });
 
 describe("statements of task reads", () => {
-  test("a page or a task takes three statements, and reads write nothing", async () => {
+  test("a page or a task takes two statements, and reads write nothing", async () => {
     const rows = await addTasks(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}`, {}])));
     for (let index = 1; index < 30; index++) await depend(rows[`${index}`]!, rows["0"]!);
     for (const query of ["", "?status=blocked,inbox", "?limit=10", "?limit=10&offset=10", `/${rows["1"]!.id}`]) {
       world.statements.length = 0;
       await read(query);
-      expect([query, world.statements.length]).toEqual([query, 3]);
+      expect([query, world.statements.length]).toEqual([query, 2]);
       expect(world.statements.filter((statement) => !/^select/i.test(statement))).toEqual([]);
     }
   });

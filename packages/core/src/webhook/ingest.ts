@@ -93,7 +93,8 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
   const headers = storedHeaders(request.headers, signatureHeaders(webhook));
   const size_bytes = body.byteLength + Buffer.byteLength(JSON.stringify(headers));
   const filtered = !matchesEventTypes(webhook.event_types, event_type);
-  const delivery = newDelivery(ctx, webhook, filtered);
+  const received_at = ctx.now();
+  const delivery = newDelivery(received_at, webhook, filtered);
   const shown = { payload_id, summary, text: readableText(webhook.source, content_type, text) };
   await runBatch(ctx, [
     ...(delivery_id === null ? [] : [insertDeliveryId(ctx, { webhook_id, delivery_id, payload_id })]),
@@ -107,7 +108,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
       size_bytes,
       source_ip: request.source_ip,
       content_type,
-      received_at: ctx.now(),
+      received_at,
       event_type,
       delivery_id,
       summary,
@@ -154,12 +155,12 @@ function insertMemory({ board_id, id: webhook_id, description: instruction }: Op
 }
 
 /** How the delivery is recorded: by its job, or at once when the message goes to an inbox. */
-function newDelivery(ctx: Context, webhook: OpenWebhook, filtered: boolean): NewDelivery {
+function newDelivery(received_at: Date, webhook: OpenWebhook, filtered: boolean): NewDelivery {
   if (filtered) return { notify_job_id: null, delivery: null };
   if (webhook.gateway_kind !== "pull") return { notify_job_id: crypto.randomUUID(), delivery: null };
   const agent_id = webhook.inbox_agent_id;
   const reached = agent_id !== null;
-  const [status, delivered_at] = reached ? (["delivered", ctx.now().toISOString()] as const) : (["no_target", null] as const);
+  const [status, delivered_at] = reached ? (["delivered", received_at.toISOString()] as const) : (["no_target", null] as const);
   return { notify_job_id: null, delivery: { status, attempts: 1, last_error: null, delivered_at, agent_id } };
 }
 
