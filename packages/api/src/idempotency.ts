@@ -14,6 +14,7 @@ import {
   storeAnswer,
   type StoredAnswer,
 } from "@board/core/idempotency/idempotency";
+import { keepPathBoard } from "@board/core/path-board";
 import { createPendingWakeups, mergePendingWakeups } from "@board/core/pending-wakeups";
 import * as z from "zod";
 import type { Endpoint } from "./endpoint.ts";
@@ -106,6 +107,7 @@ async function runInTransaction(ctx: Context, request: RepeatableRequest, run: R
   try {
     return await withDeadlockRetry(ctx, async (inside) => {
       const pendingWakeups = createPendingWakeups();
+      keepPathBoard(ctx, inside.db);
       const answer = await run({ ...inside, request_transaction: inside.db, pendingWakeups });
       if (!(await storeAnswer(inside, request, answer))) throw new KeyIsUsed();
       mergePendingWakeups(ctx.pendingWakeups, pendingWakeups);

@@ -30,6 +30,11 @@ export function notePathBoard({ db, path_board }: Context, caller_id: string, fo
   if (path_board) path_board.found = { ...found, caller_id, db, read_at: performance.now() };
 }
 
+/** Lets the transaction of a whole request use what its sign-in has read, as the request would without a transaction. */
+export function keepPathBoard({ db, path_board }: Context, transaction: Db): void {
+  if (path_board?.found?.db === db) path_board.found = { ...path_board.found, db: transaction };
+}
+
 /**
  * What the sign-in of this caller has just read about the board. Only the first check uses it; later ones read again, as do
  * transactions that were begun since, whose statements belong together.
