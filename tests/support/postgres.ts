@@ -18,6 +18,11 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
+// The package ends a process that has nothing left to do with the code 0, which would hide that tests have failed.
+process.prependListener("beforeExit", () => {
+  if (process.exitCode) process.exit();
+});
+
 const FOLDER = /^board-postgres-(\d+)-/;
 const FLAGS = {
   listen_addresses: "127.0.0.1",

@@ -106,6 +106,20 @@ test("a value waits for a change of its field and is checked by the new rules", 
   expect((await answer).body.detail).toMatchObject({ field_key, field_type: "integer", reason: "must be an integer" });
 });
 
+test.each([
+  ["abc", 422],
+  ["123", 200],
+])("the pattern that a field has when %s is stored decides, not the one that was read before", async (value, status) => {
+  const { id, field_key } = await field({ validation_regex: "[a-z]+" });
+  let answer!: Promise<Answer>;
+  await world.db.transaction(async (db) => {
+    await db.update(definitions).set({ validation_regex: "\\d+" }).where(eq(definitions.id, id));
+    answer = create({ [field_key]: value });
+    await waitForBlockedConnection();
+  });
+  expect((await answer).status).toBe(status);
+});
+
 test("a value waits for the deletion of its field and is refused as unknown", async () => {
   const { id, field_key } = await field();
   let answer!: Promise<Answer>;
