@@ -6,6 +6,8 @@ import {
   board_memory,
   board_webhook_payloads,
   boards,
+  gateways,
+  organizations,
   tasks,
 } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
@@ -238,5 +240,27 @@ test("a search finds nothing of other organizations, also when their id is one o
     expect(await found(path, secret, abroad), path).toBe(1);
     for (const q of [secret, `${board_id}/${secret}`, `${organization_id}/${secret}`, `x' | '${board_id}/${secret}`])
       expect(await found(path, q, home), `${path} ${q}`).toBe(0);
+  }
+});
+
+test("a search finds nothing of owners whose ids begin as those of the searched ones do", async () => {
+  const word = `Twin${crypto.randomUUID().slice(0, 8)}`;
+  const twinOf = (id: string) => id.slice(0, 8) + crypto.randomUUID().slice(8);
+  const [organization_id, gateway_id, board_id] = [home.organization_id, home.gateway_id, home.board_id].map(twinOf);
+  const rowOf = async <T extends object>(rows: Promise<T[]>) => (await rows)[0]!;
+  const organization = await rowOf(world.db.select().from(organizations).where(eq(organizations.id, home.organization_id)));
+  const gateway = await rowOf(world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id)));
+  await world.db.insert(organizations).values({ ...organization, id: organization_id!, name: word });
+  await world.db.insert(gateways).values({ ...gateway, id: gateway_id!, organization_id: organization_id! });
+  const board = { organization_id: organization_id!, gateway_id: gateway_id!, name: word, slug: word, description: "" };
+  await world.db.insert(boards).values({ ...board, id: board_id! });
+  const both = [board_id!, home.board_id];
+  await world.db.insert(tasks).values(both.map((board_id) => ({ board_id, title: word })));
+  await world.db.insert(board_memory).values(both.map((board_id) => ({ board_id, content: word })));
+  await world.db.insert(agents).values({ gateway_id: gateway_id!, board_id: board_id!, name: word });
+  const expected = { [taskPath()]: 1, [`/api/v1/boards/${home.board_id}/memory`]: 1, "/api/v1/boards": 0, "/api/v1/agents": 0 };
+  for (const [path, count] of Object.entries(expected)) {
+    const { total, items } = (await search(path, word)).body;
+    expect([total, items.length], path).toEqual([count, count]);
   }
 });

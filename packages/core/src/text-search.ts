@@ -1,6 +1,7 @@
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import * as z from "zod";
+import { wordPrefix } from "./db/search-vector.ts";
 import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
@@ -22,7 +23,10 @@ interface SearchedTable {
   vector: SQL;
 }
 
-/** A search for rows that belong to one of the owners and have a word that begins with each word of `text`. */
+/**
+ * A search for rows of the owners that have a word that begins with each word of `text`. It may find rows of an owner with
+ * a similar id too, so the query that reads them names the owner.
+ */
 export interface Search extends SearchedTable {
   owners: readonly string[];
   text: string;
@@ -34,7 +38,8 @@ export interface Search extends SearchedTable {
  */
 export function rowsWithWords({ table, vector, owners, text }: Search): SQL {
   const words = toWords(text);
-  const query = words.map((word) => `(${owners.map((owner) => `'${owner}/${word}':*`).join(" | ")})`).join(" & ");
+  const prefixes = [...new Set(owners.map(wordPrefix))];
+  const query = words.map((word) => `(${prefixes.map((prefix) => `'${prefix}${word}':*`).join(" | ")})`).join(" & ");
   const hasWords =
     words.length === 0 || owners.length === 0 ? sql`false` : sql`${vector} @@ (select lower(${query}::text)::tsquery)`;
   return sql`(select * from ${table} where ${hasWords} offset 0)`;
