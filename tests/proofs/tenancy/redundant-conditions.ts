@@ -48,6 +48,11 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   // People and organizations.
   { condition: '"organization_members"."user_id" = $', within: '(select "organization_id" from', because: LOCK },
   {
+    condition: '"organization_members"."organization_id" = "users"."active_organization_id"',
+    within: '"board_member"."organization_id" = "boards"."organization_id"',
+    because: "on paths of a board the membership of the board's organization counts, which is read beside it",
+  },
+  {
     condition: '"user_id" = $',
     within: "count(*) filter (where",
     because: "an organization without another owner has this owner",
@@ -148,7 +153,6 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: SAME_ROW,
   },
   { condition: HOME, within: '"tasks"."id" in (select unnest($::uuid[]) )', because: OTHER_FORM },
-  { condition: '"tasks"."board_id" = $', within: "select now()::timestamptz(3)", because: SAME_ROW },
   { condition: '"tasks"."board_id" = $', within: 'update "tasks" set', because: SAME_ROW },
   { condition: '"tasks"."board_id" = $', within: "pg_advisory_xact_lock_shared", because: SAME_ROW },
   {
