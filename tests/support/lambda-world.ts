@@ -106,7 +106,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   const { max_seconds = Number.POSITIVE_INFINITY } = streams;
   const sandboxes = createLambdaPool({
     bundles: inject("bundles"),
-    preloads: servers ? ["clock.cjs", "web-redirect.cjs"] : ["clock.cjs"],
+    preloads: ["clock.cjs", "short-hashing.cjs", ...(servers ? ["web-redirect.cjs"] : [])],
     environment: {
       LOG_LEVEL: "debug",
       ...options.environment,
