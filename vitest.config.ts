@@ -15,11 +15,12 @@ export default defineConfig({
     include: ["tests/*/*.test.ts"],
     exclude: SLOW_FILES,
     globalSetup: ["tests/support/database-template.ts"],
+    setupFiles: ["tests/support/short-hashing.cjs"],
     pool: "forks",
     // Workers are kept, since loading the service and warming up the embedded database take longer than most files.
     isolate: false,
-    // One more than two cores, since tests often wait for processes and for unreachable hosts.
-    maxWorkers: 3,
+    // Two more than two cores, since tests often wait for processes and for unreachable hosts.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -46,6 +46,7 @@ export default defineConfig({
   test: {
     include: selectFiles(),
     globalSetup: ["tests/support/database-template.ts"],
+    setupFiles: ["tests/support/short-hashing.cjs"],
     pool: "forks",
     isolate: false,
     maxWorkers: 1,

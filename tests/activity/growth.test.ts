@@ -1,28 +1,21 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { rowsOf } from "@board/core/db/database";
 import { scheduled } from "@board/core/schedule";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addEvents } from "../support/activity.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { openGrowthWorld } from "../support/growth-world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
 const BOARDS = 1_000;
 const DAY = 86_400_000;
 const TABLES = ["activity_counts", "activity_events", "boards", "organizations"];
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
+let close: (() => Promise<void>) | undefined;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres({ autovacuum: "off" });
-  // With one connection, its statistics are complete once it has reported them.
-  database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database, environment: { ACTIVITY_RETENTION_DAYS: "30" } });
+  ({ world, close } = await openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } }));
   home = await world.tenant("home");
   // The other organizations have a board each, and young events on it and on none.
   const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
@@ -37,11 +30,7 @@ beforeAll(async () => {
   await scheduled.lifecycle(world.context());
   await world.db.execute(sql`vacuum analyze activity_events, activity_counts, boards, organizations`);
 });
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+afterAll(() => close?.());
 
 /** Runs a schedule and returns the rows that it visited. */
 async function countVisited(schedule: "lifecycle" | "retention"): Promise<number> {

@@ -2,11 +2,13 @@ import { createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { agents } from "@board/core/db/schema";
 import { eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { useRealHashing } from "../support/real-hashing.ts";
 import { createWorld, type Tenant, TEST_KEYS, type World } from "../support/world.ts";
 
 let world: World;
 let home: Tenant;
 
+useRealHashing();
 beforeAll(async () => {
   world = await createWorld();
   home = await world.tenant("home");

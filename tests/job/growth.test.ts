@@ -1,31 +1,20 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
+import { rowsOf } from "@board/core/db/database";
 import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
-import { silentLog } from "@board/core/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { openGrowthWorld } from "../support/growth-world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
+let close: (() => Promise<void>) | undefined;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres({ autovacuum: "off" });
-  // With one connection, its statistics are complete once it has reported them.
-  database = openPostgres(await postgres.createDatabase("leases"), { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
+  ({ world, close } = await openGrowthWorld());
   home = await world.tenant("home");
 });
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+afterAll(() => close?.());
 
 async function readRowsVisited(): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);

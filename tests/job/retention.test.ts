@@ -1,29 +1,18 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
+import { rowsOf } from "@board/core/db/database";
 import { jobs } from "@board/core/db/schema";
 import { scheduled } from "@board/core/schedule";
-import { silentLog } from "@board/core/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openGrowthWorld } from "../support/growth-world.ts";
+import type { World } from "../support/world.ts";
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
+let close: (() => Promise<void>) | undefined;
 
 beforeAll(async () => {
-  postgres = await startPostgres({ autovacuum: "off" });
-  // With one connection, its statistics are complete once it has reported them.
-  database = openPostgres(await postgres.createDatabase("retention"), { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
+  ({ world, close } = await openGrowthWorld());
 });
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+afterAll(() => close?.());
 
 /** Adds jobs that ended a number of days ago. */
 async function addEnded(status: "done" | "dead", days: number, count: number): Promise<void> {

@@ -1,10 +1,10 @@
 import { board_group_memory, board_groups, boards, organization_board_access } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup, boardMemoryPath, groupMemoryPath } from "../support/group.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
-import { listen } from "../support/sse.ts";
+import { listen, STREAM_TIMEOUT_MS } from "../support/sse.ts";
 import type { Tenant, World } from "../support/world.ts";
 
 let world: World;
@@ -163,19 +163,27 @@ describe("the stream of group memory", () => {
   test("a board's stream is silent without a group and follows the board from group to group", async () => {
     const other_id = await addGroup(world, home, "Other", []);
     const listener = await follow(ofBoard(alone.board_id, "/stream"));
+    /** Waits for polls that began after this call: each reads, then renews the caller's access. */
+    const waitForPolls = async () => {
+      world.statements.length = 0;
+      const renewals = () => world.statements.filter((statement) => statement.includes('from "users"')).length;
+      await vi.waitUntil(() => renewals() > 3, { timeout: STREAM_TIMEOUT_MS, interval: 5 });
+    };
     const write = async (id: string, content: string) => {
-      await new Promise((done) => setTimeout(done, 150));
+      await waitForPolls();
       await world.db.insert(board_group_memory).values({ board_group_id: id, content });
-      await new Promise((done) => setTimeout(done, 150));
+      await waitForPolls();
     };
     const move = (board_group_id: string | null) =>
       world.db.update(boards).set({ board_group_id }).where(eq(boards.id, alone.board_id));
     await write(group_id, "before");
     await move(group_id);
     await write(group_id, "in the first");
+    await listener.waitForEvents(1);
     await move(other_id);
     await write(group_id, "after it left");
     await write(other_id, "in the second");
+    await listener.waitForEvents(2);
     await move(null);
     await write(other_id, "after all");
     expect([contents(listener), listener.ended]).toEqual([

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { openPostgres } from "@board/core/db/postgres";
@@ -8,6 +7,7 @@ import { silentLog } from "@board/core/log";
 import { createDatabaseFolder } from "@board/local/template-database";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";
+import { scratchFolder } from "./scratch-folder.ts";
 
 const TEMPLATE = "template";
 
@@ -16,7 +16,7 @@ const TEMPLATE = "template";
  * transaction holds back the streams of all databases of a server.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const root = mkdtempSync(path.join(tmpdir(), "board-template-"));
+  const root = mkdtempSync(path.join(scratchFolder, `board-template-${process.pid}-`));
   const folder = path.join(root, "database");
   const workers = Math.min(project.vitest.config.maxWorkers, project.config.maxWorkers);
   const [servers] = await Promise.all([Promise.all(Array.from({ length: workers }, () => startTemplate())), buildPrograms()]);

@@ -18,6 +18,7 @@ import { sqsEvent } from "./aws-events.ts";
 import { startNeonProxy } from "./neon-proxy.ts";
 import { findWebRedirect } from "./web-redirect.ts";
 import { createLambdaPool } from "./lambda-pool.ts";
+import { isHashingShort } from "./real-hashing.ts";
 import { startSqs } from "./sqs.ts";
 import { type CopyOptions, openCopy } from "./test-database.ts";
 import type { LogLine, WorldOptions } from "./world.ts";
@@ -106,7 +107,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   const { max_seconds = Number.POSITIVE_INFINITY } = streams;
   const sandboxes = createLambdaPool({
     bundles: inject("bundles"),
-    preloads: servers ? ["clock.cjs", "web-redirect.cjs"] : ["clock.cjs"],
+    preloads: ["clock.cjs", ...(isHashingShort() ? ["short-hashing.cjs"] : []), ...(servers ? ["web-redirect.cjs"] : [])],
     environment: {
       LOG_LEVEL: "debug",
       ...options.environment,

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { inject, vi } from "vitest";
+import { scratchFolder } from "./scratch-folder.ts";
 
 const LAUNCHER = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
 /** A start may create a database, which is slow on a busy machine. */
@@ -81,7 +82,7 @@ export async function runProgram(
 const folders: string[] = [];
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "board-program-"));
+  const folder = mkdtempSync(path.join(scratchFolder, `board-program-${process.pid}-`));
   folders.push(folder);
   return folder;
 }

@@ -3,7 +3,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/log";
 import pg from "pg";
 import { inject } from "vitest";
-import { administer } from "./postgres.ts";
+import { administer, COPY_STRATEGY } from "./postgres.ts";
 
 let databases = 0;
 
@@ -20,7 +20,8 @@ const serverUrl = () => {
 export async function copyTemplate(): Promise<{ name: string; url: string; drop(): Promise<void> }> {
   const name = `world-${process.pid}-${databases++}`;
   const admin = `${serverUrl()}/postgres`;
-  await administer(admin, `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(inject("template"))}`);
+  const source = pg.escapeIdentifier(inject("template"));
+  await administer(admin, `create database ${pg.escapeIdentifier(name)} template ${source} ${COPY_STRATEGY}`);
   return {
     name,
     url: `${serverUrl()}/${name}`,

@@ -8,7 +8,8 @@ import { scheduled } from "@board/core/schedule";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { createBodyFolder } from "@board/local/body-folder";
 import { eq, like, sql } from "drizzle-orm";
-import { postPayload } from "../support/webhook.ts";
+import { afterAll, beforeAll } from "vitest";
+import { createWebhook, postPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 export const DAY_MS = 86_400_000;
@@ -63,6 +64,28 @@ export async function openStoredBodies(environment: Record<string, string> = {})
       await world.close();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+interface StoredBodiesOfTest {
+  fixture: StoredBodies;
+  home: Tenant;
+  webhook: Webhook;
+}
+
+/** Opens a storage for all tests of a file, and returns a function that repairs it and adds a tenant with a webhook. */
+export function setupStoredBodies(): () => Promise<StoredBodiesOfTest> {
+  let opened: StoredBodies | undefined;
+  let tenants = 0;
+  beforeAll(async () => {
+    opened = await openStoredBodies();
+  });
+  afterAll(() => opened?.close());
+  return async () => {
+    const fixture = opened!;
+    Object.assign(fixture.intercept, { before: () => {}, after: () => {} });
+    const home = await fixture.world.tenant(`tenant-${++tenants}`);
+    return { fixture, home, webhook: await createWebhook(fixture.world, home) };
   };
 }
 

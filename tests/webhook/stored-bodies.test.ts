@@ -3,12 +3,12 @@ import path from "node:path";
 import { webhook_payload_usage } from "@board/core/db/schema";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { scheduled } from "@board/core/schedule";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { BodyStorageError } from "@board/core/body-storage";
 import { openPullBoard } from "../support/pull-board.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant } from "../support/world.ts";
-import { openStoredBodies, type StoredBodies, toolsOf } from "./body-fixture.ts";
+import { setupStoredBodies, type StoredBodies, toolsOf } from "./body-fixture.ts";
 
 const UNAVAILABLE = { detail: "The payload cannot be read from its storage. Try again later." };
 const BODIES = [
@@ -25,16 +25,9 @@ let fixture: StoredBodies;
 let home: Tenant;
 let webhook: Webhook;
 
-let tenants = 0;
-
-beforeAll(async () => {
-  fixture = await openStoredBodies();
-});
-afterAll(() => fixture.close());
+const openTest = setupStoredBodies();
 beforeEach(async () => {
-  repairStorage();
-  home = await fixture.world.tenant(`tenant-${++tenants}`);
-  webhook = await createWebhook(fixture.world, home);
+  ({ fixture, home, webhook } = await openTest());
 });
 
 const get = (target: string) => fixture.world.call("GET", target, { token: home.owner.token });

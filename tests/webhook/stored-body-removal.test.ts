@@ -1,24 +1,18 @@
 import { scheduled } from "@board/core/schedule";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { createWebhook } from "../support/webhook.ts";
 import type { Tenant } from "../support/world.ts";
-import { DAY_MS, openStoredBodies, type StoredBodies } from "./body-fixture.ts";
+import { DAY_MS, setupStoredBodies, type StoredBodies } from "./body-fixture.ts";
 
 let fixture: StoredBodies;
 let home: Tenant;
 let webhook: Webhook;
 
-let tenants = 0;
-
-beforeAll(async () => {
-  fixture = await openStoredBodies();
-});
-afterAll(() => fixture.close());
+const openTest = setupStoredBodies();
 beforeEach(async () => {
-  home = await fixture.world.tenant(`tenant-${++tenants}`);
-  webhook = await createWebhook(fixture.world, home);
+  ({ fixture, home, webhook } = await openTest());
 });
 
 const remove = async (target: string) =>
@@ -32,7 +26,7 @@ test.each([
   const { board_id } = await addBoard(fixture.world, home);
   webhook = await createWebhook(fixture.world, { ...home, board_id });
   const sibling = await createWebhook(fixture.world, home);
-  const other = await fixture.world.tenant(`other-${tenants}`);
+  const other = await fixture.world.tenant(`other of ${home.board_id}`);
   const foreign = await createWebhook(fixture.world, other);
   for (const target of [webhook, webhook, sibling, foreign]) await fixture.addOld(target, "body");
   await fixture.run();

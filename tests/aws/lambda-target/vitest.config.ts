@@ -10,7 +10,7 @@ export default defineConfig({
     include: worldTests.filter((name) => excludedFiles[name] === undefined).map((name) => `tests/${name}.test.ts`),
     env: { TEST_TARGET: "lambda" },
     globalSetup: ["tests/support/database-template.ts", "tests/aws/lambda-target/prepare.ts"],
-    setupFiles: ["tests/aws/lambda-target/each-test.ts"],
+    setupFiles: ["tests/support/short-hashing.cjs", "tests/aws/lambda-target/each-test.ts"],
     pool: "forks",
     isolate: false,
     // Each world starts processes.

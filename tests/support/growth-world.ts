@@ -1,0 +1,23 @@
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { startPostgres } from "./postgres.ts";
+import { createWorld, type World, type WorldOptions } from "./world.ts";
+
+/** A world whose database counts the rows that its statements visit, on a server of its own that cleans nothing up by itself. */
+export async function openGrowthWorld(
+  options: Omit<WorldOptions, "database"> = {},
+): Promise<{ world: World; close: () => Promise<void> }> {
+  const postgres = await startPostgres({ autovacuum: "off" });
+  // With one connection, its statistics are complete once it has reported them.
+  const database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
+  await database.migrate();
+  const world = await createWorld({ ...options, database });
+  return {
+    world,
+    close: async () => {
+      await world.close();
+      await database.close();
+      await postgres.stop();
+    },
+  };
+}
