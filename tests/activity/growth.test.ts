@@ -39,11 +39,11 @@ async function countVisited(schedule: "lifecycle" | "retention"): Promise<number
   return (await readVisited()) - before;
 }
 
-async function readVisited(): Promise<number> {
+async function readVisited(tables = TABLES): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(sql`
     select sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + idx_scan)::int as visited from pg_stat_user_tables
-    where relname = any(${sql.param(TABLES)}::text[])`);
+    where relname = any(${sql.param(tables)}::text[])`);
   return rowsOf<{ visited: number }>(result)[0]!.visited;
 }
 
@@ -63,10 +63,23 @@ test("new events are counted without looking at the boards that have none", asyn
   expect(await countVisited("lifecycle")).toBeLessThan(300);
 });
 
+test("a person leaves without a look at the events of others", async () => {
+  const person = await world.person("leaver");
+  await world.join(person, home.organization_id, "member");
+  const me = await world.call("GET", "/api/v1/users/me", { token: person.token });
+  await world.db.execute(sql`
+    insert into activity_events (organization_id, board_id, user_id, event_type)
+    values (${home.organization_id}, ${home.board_id}, ${me.body.id}, 'task.updated')`);
+  const before = await readVisited(["activity_events"]);
+  expect((await world.call("DELETE", "/api/v1/users/me", { token: person.token })).status).toBe(200);
+  expect((await readVisited(["activity_events"])) - before).toBeLessThan(20);
+  expect(await world.db.$count(sql`activity_events where user_id = ${me.body.id}`)).toBe(0);
+});
+
 test("old events are removed without looking at the boards and organizations that have none", async () => {
   expect(await countVisited("retention")).toBeLessThan(100);
   await addOnHome(20, 40);
   await scheduled.lifecycle(world.context());
   expect(await countVisited("retention")).toBeLessThan(500);
-  expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 20);
+  expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 21);
 });

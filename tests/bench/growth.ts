@@ -5,11 +5,13 @@ import type { BenchEnvironment } from "./environment.ts";
 import { listBackground, ROLE } from "./growth/background.ts";
 import { growTo } from "./growth/fill.ts";
 import { type Callers, fillHome } from "./growth/home.ts";
-import { type Cost, measure } from "./growth/measure.ts";
+import { type Cost, listGrowing, measure } from "./growth/measure.ts";
 import { listRequests } from "./growth/requests.ts";
 import { chosenSizes, type Size } from "./growth/sizes.ts";
 import { type Row, round } from "./row.ts";
 
+/** What counts as flat. */
+const FLAT = 1.3;
 const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
 
 /**
@@ -46,6 +48,11 @@ export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {
     await database.close();
     await client.end();
   }
+  for (const [name, list] of costs) {
+    const [first, last] = [list[0]!, list.at(-1)!];
+    if (last.buffers <= first.buffers * FLAT && last.database_ms <= first.database_ms * FLAT) continue;
+    console.log(`\n${name} grows:\n  ${listGrowing(first, last).join("\n  ")}`);
+  }
   return [...costs].map(([name, list]) => toRow(name, list, sizes));
 }
 
@@ -64,7 +71,7 @@ function toRow(name: string, costs: readonly Cost[], sizes: readonly Size[]): Ro
   return {
     what: name,
     figure: `PostgreSQL ${list(({ database_ms }) => database_ms.toFixed(2))} ms; service ${list(({ service_ms }) => (service_ms === null ? "-" : round(service_ms)))} ms`,
-    target: "1.3x",
+    target: `${FLAT}x`,
     baseline: `at ${describe(sizes[0]!)}; the last at ${describe(sizes.at(-1)!)}`,
     ratio: `PostgreSQL ${times(({ database_ms }) => database_ms)}, service ${times(({ service_ms }) => service_ms)}`,
     statements: `${list(({ buffers }) => buffers.toFixed(0))} pages`,

@@ -1,6 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
+import { resolveUnleased } from "@board/core/job/hold";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";
@@ -45,6 +46,20 @@ test("a lease visits no job of other lanes when a backlog came after the last st
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
     expect((await leaseJob(world.context(), id))?.id).toBe(id);
+    await world.db.execute(sql`update jobs set status = 'done', organization_slot = null, gateway_slot = null where id = ${id}`);
+  }
+  expect((await readRowsVisited()) - before).toBeLessThan(300);
+});
+
+test("what became of a job that another wake-up took is found without a visit to other lanes", async () => {
+  await world.db.execute(sql`delete from jobs`);
+  await addJobs(20_000, "done", new Date());
+  await world.db.execute(sql`vacuum analyze jobs`);
+  const ids = await addJobs(LANES, "queued", new Date());
+  const before = await readRowsVisited();
+  for (const id of ids.slice(0, 10)) {
+    expect((await resolveUnleased(world.context(), id)).outcome).toBe("leased");
+    expect((await resolveUnleased(world.context(), id)).outcome).toBe("waiting");
     await world.db.execute(sql`update jobs set status = 'done', organization_slot = null, gateway_slot = null where id = ${id}`);
   }
   expect((await readRowsVisited()) - before).toBeLessThan(300);

@@ -26,7 +26,7 @@ beforeEach(() => {
   world.statements.length = 0;
 });
 
-const runs = () => world.statements.filter((statement) => statement.includes(`"agents"."last_seen_at" >=`)).length;
+const runs = () => world.statements.filter((statement) => statement.includes("agent.last_seen_at >=")).length;
 const readMany = (requests: readonly (readonly [Person, object])[]) =>
   Promise.all(requests.map(([who, query]) => readDashboard(world, who, query)));
 const many = (count: number, who: Person, query: object = {}) => Array.from({ length: count }, () => [who, query] as const);

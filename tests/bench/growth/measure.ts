@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Client } from "pg";
+import { readProcessorTime } from "./processor-time.ts";
 
 /** What one operation costs. */
 export interface Cost {
@@ -9,11 +9,22 @@ export interface Cost {
   buffers: number;
   /** Processor time of the service; null where the system does not tell. */
   service_ms: number | null;
+  /** The same for each statement, of the round with the fewest pages. */
+  statements: readonly StatementCost[];
+}
+
+interface StatementCost {
+  text: string;
+  ms: number;
+  buffers: number;
 }
 
 /** The least of several rounds: what else runs on the machine only adds. */
 const ROUNDS = 3;
-const TICK_MS = 10;
+/** Less than this is noise. */
+const MIN_PAGES = 1;
+const MIN_MS = 0.05;
+const LINE = 240;
 
 export interface Measured {
   /** Operations of a round. */
@@ -40,38 +51,44 @@ export async function measure(client: Client, { count, run, settle, prepare, pid
   for (let round = 0; round < ROUNDS; round++) {
     await prepare?.();
     await client.query("select pg_stat_statements_reset()");
-    const before = processorTime(pid);
+    const before = readProcessorTime(pid);
     await run(count);
-    const after = processorTime(pid);
+    const after = readProcessorTime(pid);
     await settle?.();
-    const { rows } = await client.query<{ ms: number; buffers: number }>(
-      `select coalesce(sum(total_exec_time + total_plan_time), 0)::float8 as ms,
-        coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8 as buffers
+    const { rows: statements } = await client.query<StatementCost>(
+      `select query as text, (sum(total_exec_time + total_plan_time) / $3)::float8 as ms,
+        (sum(shared_blks_hit + shared_blks_read) / $3)::float8 as buffers
         from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
-        and userid = $1::regrole and calls >= $2`,
-      [role, pid === null ? 1 : count * MIN_SHARE],
+        and userid = $1::regrole and calls >= $2 group by query`,
+      [role, pid === null ? 1 : count * MIN_SHARE, count],
     );
+    const sum = (of: (cost: StatementCost) => number) => statements.reduce((total, cost) => total + of(cost), 0);
     const service_ms = before === null || after === null ? null : (after - before) / count;
-    rounds.push({ database_ms: rows[0]!.ms / count, buffers: rows[0]!.buffers / count, service_ms });
+    rounds.push({ database_ms: sum(({ ms }) => ms), buffers: sum(({ buffers }) => buffers), service_ms, statements });
   }
   const least = (of: (cost: Cost) => number) => Math.min(...rounds.map(of));
   return {
     database_ms: least(({ database_ms }) => database_ms),
     buffers: least(({ buffers }) => buffers),
     service_ms: rounds[0]!.service_ms === null ? null : least(({ service_ms }) => service_ms!),
+    statements: rounds.reduce((best, round) => (round.buffers < best.buffers ? round : best)).statements,
   };
 }
 
-/** Milliseconds of processor time that a process has used. */
-function processorTime(pid: number | null): number | null {
-  if (pid === null) {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1000;
-  }
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return null;
-  }
+/** The statements whose cost differs most between two sizes, as one line each. */
+export function listGrowing(first: Cost, last: Cost): string[] {
+  const texts = new Set([...first.statements, ...last.statements].map(({ text }) => text));
+  const growth = [...texts].map((text) => {
+    const of = ({ statements }: Cost) => statements.find((cost) => cost.text === text) ?? { ms: 0, buffers: 0 };
+    const [before, after] = [of(first), of(last)];
+    return { text, before, after, pages: after.buffers - before.buffers, ms: after.ms - before.ms };
+  });
+  return growth
+    .filter(({ pages, ms }) => pages >= MIN_PAGES || ms >= MIN_MS)
+    .sort((a, b) => b.pages - a.pages)
+    .map(
+      ({ text, before, after }) =>
+        `${before.buffers.toFixed(1)} to ${after.buffers.toFixed(1)} pages, ${before.ms.toFixed(3)} to ${after.ms.toFixed(3)} ms: ` +
+        text.replace(/\s+/g, " ").slice(0, LINE),
+    );
 }

@@ -6,6 +6,7 @@ import { seal } from "../seal.ts";
 import { LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
+import { hasStatus } from "./lane.ts";
 import { freedSlots } from "./slots.ts";
 
 /** A job whose id the caller chooses, so that the caller can claim it later and run it itself. */
@@ -91,7 +92,7 @@ export async function endJobs(ctx: Context, ids: readonly string[]): Promise<voi
   await ctx.db
     .update(jobs)
     .set({ ...freedSlots, status: "done", finished_at: ctx.now(), secret_sealed: null, last_error: null, held_by: null })
-    .where(and(inArray(jobs.id, [...ids]), inArray(jobs.status, ["queued", "running"])));
+    .where(and(inArray(jobs.id, [...ids]), hasStatus("queued", "running")));
 }
 
 /**
@@ -133,7 +134,7 @@ async function updateLiveJobs(
   const updated = await ctx.db
     .update(jobs)
     .set({ ...values, sent_at: null })
-    .where(and(inArray(jobs.id, [...ids]), inArray(jobs.status, ["queued", "running"])))
+    .where(and(inArray(jobs.id, [...ids]), hasStatus("queued", "running")))
     .returning({ id: jobs.id, lane: jobs.lane });
   for (const job of updated) addPendingWakeup(ctx.pendingWakeups, job);
 }

@@ -7,7 +7,7 @@ import { gateway_circuits } from "./circuit.sql.ts";
 import { type HeldBy, jobs } from "./job.sql.ts";
 import { type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
-import { isLaneHead } from "./lane.ts";
+import { hasStatus, isLaneHead } from "./lane.ts";
 import { leaseJob } from "./lease.ts";
 import { gatewayIsFree, organizationIsFree, slotLimits, subscriptionIsFree } from "./slots.ts";
 
@@ -40,7 +40,7 @@ const findDue = preparedQuery((db) =>
     .where(
       and(
         eq(jobs.id, sql.placeholder("id")),
-        eq(jobs.status, "queued"),
+        hasStatus("queued"),
         lte(jobs.run_at, sql`${sql.placeholder("now")}::timestamptz`),
         isLaneHead,
       ),
@@ -56,7 +56,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
   if (!found) {
     // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
     // sends another one for the time when the job can be leased.
-    await markUnsent(ctx, eq(jobs.id, id));
+    await markUnsent(ctx, [id]);
     return WAITING;
   }
   const { job, organization_free, gateway_free, subscription_free } = found;
@@ -76,7 +76,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
 async function leaseAgain(ctx: Context, { id }: JobRow): Promise<Unleased> {
   const job = await leaseJob(ctx, id);
   if (job) return { outcome: "leased", job, trial_until: null };
-  await markUnsent(ctx, eq(jobs.id, id));
+  await markUnsent(ctx, [id]);
   return WAITING;
 }
 
@@ -85,7 +85,7 @@ async function runTrial(ctx: Context, { id }: JobRow, gateway_id: string): Promi
   const job = trial_until && (await leaseJob(ctx, id, { is_trial: true }));
   if (job) return { outcome: "leased", job, trial_until };
   if (trial_until) await endTrial(ctx, gateway_id, trial_until);
-  await markUnsent(ctx, eq(jobs.id, id));
+  await markUnsent(ctx, [id]);
   return WAITING;
 }
 
@@ -122,5 +122,4 @@ async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: numb
 }
 
 /** The job has not been leased, claimed or ended since it was read. */
-export const isStillQueued = (job: JobRow) =>
-  and(eq(jobs.id, job.id), eq(jobs.status, "queued"), eq(jobs.attempts, job.attempts));
+export const isStillQueued = (job: JobRow) => and(eq(jobs.id, job.id), hasStatus("queued"), eq(jobs.attempts, job.attempts));

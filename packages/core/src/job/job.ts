@@ -9,6 +9,7 @@ import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-
 import { seal } from "../seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
 import { jobs } from "./job.sql.ts";
+import { hasStatus } from "./lane.ts";
 import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } from "./relay-scope.ts";
 
 export type JobRow = typeof jobs.$inferSelect;
@@ -190,7 +191,7 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
   // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
   const result = await undoIfLost(
     () => take.execute(values),
-    () => markUnsent(ctx, eq(jobs.sent_at, now)),
+    () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
   );
   const rows = rowsOf<Omit<WakeUp, "queue" | "subscription_id"> & { kind: string; subscription_id: string | null }>(result);
   const wakeUps = rows.map(
@@ -210,7 +211,7 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
       return wakeUps.map((wakeUp) => wakeUp.id);
     },
   );
-  if (failed.length > 0) await markUnsent(ctx, inArray(jobs.id, failed));
+  if (failed.length > 0) await markUnsent(ctx, failed);
   return wakeUps.length - failed.length;
 }
 
@@ -226,13 +227,12 @@ const takeUnsent = preparedQuery(
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 
-/** Clears `sent_at` of the matching queued and running jobs, so that the next relay sends them a new wake-up. */
-export async function markUnsent(ctx: Context, which: SQL): Promise<void> {
-  const live = await ctx.db
-    .update(jobs)
-    .set({ sent_at: null })
-    .where(and(which, inArray(jobs.status, ["queued", "running"])))
-    .returning({ id: jobs.id, lane: jobs.lane });
+/** Clears `sent_at` of queued and running jobs, so that the next relay sends them a new wake-up. */
+export const markUnsent = (ctx: Context, ids: readonly string[]): Promise<void> =>
+  clearSent(ctx, and(inArray(jobs.id, [...ids]), hasStatus("queued", "running"))!);
+
+async function clearSent(ctx: Context, which: SQL): Promise<void> {
+  const live = await ctx.db.update(jobs).set({ sent_at: null }).where(which).returning({ id: jobs.id, lane: jobs.lane });
   for (const job of live) addPendingWakeup(ctx.pendingWakeups, job);
 }
 

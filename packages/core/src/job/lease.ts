@@ -9,7 +9,7 @@ import { gateway_circuits } from "./circuit.sql.ts";
 import { type JobRow, LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
 import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
-import { isLaneHead } from "./lane.ts";
+import { hasStatus, isLaneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
 
 /** Attempts to lease a job while other workers take the same slots. */
@@ -21,10 +21,7 @@ const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${sq
 
 const now = sql`${sql.placeholder("now")}::timestamptz`;
 
-/**
- * A `case`, because PostgreSQL would take plain conditions for a reason to search an index of all open jobs instead of the
- * one job: with statistics from when there were none, that index looks smaller than the primary key.
- */
+/** A `case`, as in `hasStatus`. */
 const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now}
   when 'running' then ${jobs.lease_until} <= ${now} else false end`;
 
@@ -82,12 +79,12 @@ async function returnLease(ctx: Context, id: string, token: string): Promise<voi
   await ctx.db
     .update(jobs)
     .set({ status: "queued", attempts: sql`${jobs.attempts} - 1`, ...freedSlots })
-    .where(and(eq(jobs.id, id), eq(jobs.status, "running"), eq(jobs.lease_token, token)));
+    .where(and(eq(jobs.id, id), hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
 /** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
 export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
-  and(eq(jobs.id, job.id), eq(jobs.status, "running"), eq(jobs.attempts, job.attempts));
+  and(eq(jobs.id, job.id), hasStatus("running"), eq(jobs.attempts, job.attempts));
 
 export async function renewLease(ctx: Context, job: JobRow): Promise<void> {
   await ctx.db

@@ -1,4 +1,4 @@
-import { and, count, eq, gte, lt, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import * as z from "zod";
 import { countEvents, type EventCount } from "../activity/count-intervals.ts";
 import { preparedReadableBoards } from "../access.ts";
@@ -7,12 +7,13 @@ import { agents } from "../agent/agent.sql.ts";
 import { memoPerApp } from "../app-memo.ts";
 import { createCoalescer } from "../coalesce.ts";
 import { type Context, isInTransaction, readAll } from "../context.ts";
+import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { Id, Instant } from "../wire.ts";
 import { readFlow } from "./flow.ts";
 import { PendingApprovals, readPendingApprovals } from "./pending-approvals.ts";
 import { toEdges, RangeKey, type Timeline, toTimeline } from "./range.ts";
-import { anyOf, readScope, type Scope } from "./scope.ts";
+import { readScope, type Scope } from "./scope.ts";
 import { SeriesComparison, StatusCountsComparison, roundTo2Decimals, toComparison, toPointValue } from "./series.ts";
 
 const DEFAULT_RANGE: RangeKey = "24h";
@@ -114,21 +115,20 @@ async function readDashboard(ctx: Context<Member>, range: RangeKey, scope: Scope
 }
 
 async function countActiveAgents(ctx: Context, board_ids: readonly string[], { start, now }: Timeline): Promise<number> {
-  const [row] = await activeAgents(ctx.db).execute({ board_ids, start, now });
-  return row!.total;
+  const values = { board_ids: [...board_ids], start: start.toISOString(), now: now.toISOString() };
+  return rowsOf<{ total: number }>(await activeAgents(ctx.db).execute(values))[0]!.total;
 }
 
-const activeAgents = preparedQuery((db) =>
-  db
-    .select({ total: count() })
-    .from(agents)
-    .where(
-      and(
-        eq(agents.board_id, anyOf(sql.placeholder("board_ids"))),
-        gte(agents.last_seen_at, sql.placeholder("start")),
-        lt(agents.last_seen_at, sql.placeholder("now")),
-      ),
-    ),
+/**
+ * Reads the agents of each board, and filters them afterwards: with the times as a condition of the table, the server read the
+ * index of the presence of all agents of the service. The times are values that its plan does not know.
+ */
+const activeAgents = preparedQuery(
+  () => sql`
+    select (count(*) filter (where agent.last_seen_at >= ${sql.placeholder("start")}::timestamptz
+      and agent.last_seen_at < ${sql.placeholder("now")}::timestamptz))::int as total
+    from unnest(${sql.placeholder("board_ids")}::uuid[]) as board(id)
+    cross join lateral (select agent.last_seen_at from ${agents} as agent where agent.board_id = board.id offset 0) as agent`,
 );
 
 /** Error events in percent of all events; 0 without events. */

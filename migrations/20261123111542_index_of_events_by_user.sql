@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "activity_by_user" ON "activity_events" USING btree ("user_id") WHERE user_id is not null;

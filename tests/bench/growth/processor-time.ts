@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { rowsOf } from "@board/core/db/database";
+import type { Db } from "@board/core/context";
+import { sql } from "drizzle-orm";
+
+const TICK_MS = 10;
+const NS_PER_MS = 1e6;
+
+/** Milliseconds of processor time that a process has used; null where the system does not tell. */
+export function readProcessorTime(pid: number | null): number | null {
+  if (pid === null) {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  }
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Milliseconds of processor time that the connections to the database have used, other than this one. What else runs on the
+ * machine does not add to it, unlike to the times of pg_stat_statements. NaN where the system does not tell.
+ */
+export async function readServerTime(db: Db): Promise<number> {
+  const result = await db.execute(sql`select pid from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`);
+  try {
+    const times = rowsOf<{ pid: number }>(result).map(({ pid }) =>
+      Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]),
+    );
+    return times.reduce((sum, time) => sum + time, 0) / NS_PER_MS;
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,60 @@
+import { type Database, rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
+import { silentLog } from "@board/core/log";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { readDashboard } from "./dashboard-fixture.ts";
+
+const BOARDS = 2_000;
+const AGENTS = 20_000;
+/** More than the server expects in an array, so that it prefers a plan for any values. */
+const OWN_BOARDS = 30;
+/** So many that the server keeps a plan. */
+const DASHBOARDS = 15;
+
+let postgres: Postgres;
+let database: Database;
+let world: World;
+let home: Tenant;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ autovacuum: "off" });
+  // With one connection, its statistics are complete once it has reported them.
+  database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
+  await database.migrate();
+  world = await createWorld({ database });
+  home = await world.tenant("home");
+  await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
+  await world.db.execute(sql`
+    insert into boards (organization_id, gateway_id, name, slug, description)
+    select id, ${home.gateway_id}, 'Other', 'other', '' from organizations where name = 'Other'`);
+  await world.db.execute(sql`
+    insert into boards (organization_id, gateway_id, name, slug, description)
+    select ${home.organization_id}, ${home.gateway_id}, 'Own', 'own-' || n, '' from generate_series(1, ${OWN_BOARDS}::int) as n`);
+  await world.db.execute(sql`
+    insert into agents (gateway_id, board_id, name, status, last_seen_at)
+    select board.gateway_id, board.id, 'Agent ' || n, 'offline', now() - interval '1 hour'
+    from boards as board, generate_series(1, ${AGENTS / BOARDS}::int) as n where board.slug = 'other'`);
+  await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
+});
+afterAll(async () => {
+  await world.close();
+  await database.close();
+  await postgres.stop();
+});
+
+/** Index entries of agents that were read. */
+async function readEntries(): Promise<number> {
+  await world.db.execute(sql`select pg_stat_force_next_flush()`);
+  const result = await world.db.execute(sql`
+    select sum(idx_tup_read)::int as entries from pg_stat_user_indexes where relname = 'agents'`);
+  return rowsOf<{ entries: number }>(result)[0]!.entries;
+}
+
+test("a dashboard reads no agent of other organizations", async () => {
+  const before = await readEntries();
+  for (let n = 0; n < DASHBOARDS; n++) expect((await readDashboard(world, home.owner, {})).status).toBe(200);
+  expect((await readEntries()) - before).toBeLessThan(DASHBOARDS * 20);
+});
