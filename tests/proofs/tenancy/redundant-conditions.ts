@@ -50,7 +50,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   {
     condition: '"organization_members"."organization_id" = "users"."active_organization_id"',
     within: '"board_member"."organization_id" = "boards"."organization_id"',
-    because: "on paths of a board the membership of the board's organization counts, which is read beside it",
+    because: "on paths of a board the membership of the board's organization counts, which is read as well",
   },
   {
     condition: '"user_id" = $',

@@ -28,7 +28,7 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   ],
   [/whsec_[\w+/]{43}=/g, "(secret)"],
   [/"duration_ms": ?\d+/g, '"duration_ms": (duration)'],
-  // The words of a text that is written beside them, among them the parts of new ids.
+  // The words of a text of the same row, among them the parts of new ids.
   [/"words": ?"(?:[^"\\\\]|\\\\.)*"/g, '"words": "(words)"'],
   // Tokens of 32 and 43 characters, and digests of tokens.
   [/"(?![0-9a-f]{8}-)[\w-]{32,44}=?"/g, '"(token)"'],

@@ -18,7 +18,7 @@ export const SEPARATORS =
 const OWNER_DIGITS = 8;
 const literal = (text: string) => sql.raw(`'${text}'`);
 
-/** What stands before each word of an owner's rows. */
+/** What precedes each word of an owner's rows. */
 export const wordPrefix = (owner_id: string): string => `${owner_id.slice(0, OWNER_DIGITS)}/`;
 const prefixOf = (owner: SQLWrapper) => sql`left(${owner}::text, ${sql.raw(String(OWNER_DIGITS))}) || '/'`;
 
