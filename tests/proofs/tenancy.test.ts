@@ -81,7 +81,7 @@ describe("the access matrix without a condition", () => {
     const stop = interceptStatements((text) =>
       removeConditions(
         text,
-        // The words of a search have the id of their owner too.
+        // The words of a search have digits of their owner's id too.
         findOwnerConditions(text).filter((owner) => owner.text.startsWith(condition) || isSearch(owner)),
       ),
     );

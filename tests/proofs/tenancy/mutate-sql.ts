@@ -7,7 +7,7 @@ const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
 const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
 const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;
 const COMPARISON = String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`;
-/** A search for words, each of which follows the id of the row's owner: see `searchVector`, `wordsVector` and `rowsWithWords`. */
+/** A search for words, each of which follows digits of its owner's id: see `searchVector`, `wordsVector` and `rowsWithWords`. */
 const SEARCH = String.raw`array_to_tsvector\((?:(?! @@ ).)*\) @@ (?:\(select )?lower\(\$\d+::text\)::tsquery\b`;
 const CONDITION = new RegExp(`${COMPARISON}|${SEARCH}`, "gs");
 
@@ -99,8 +99,8 @@ export const isSearch = ({ text }: Pick<OwnerCondition, "text">): boolean => tex
 const withoutOwner = (text: string): string =>
   isSearch({ text })
     ? text
-        .replaceAll(/ \|\| [\w".]+::text \|\| '\/'/g, " || '/'")
-        .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f-]{36}/', '/', 'g')")
+        .replaceAll(/ \|\| left\([\w".]+::text, 8\) \|\| '\/'/g, " || '/'")
+        .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f]{8}/', '/', 'g')")
     : `(${text} or true)`;
 
 /** The part of node-postgres' connection that sends texts. */
