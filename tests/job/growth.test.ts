@@ -38,11 +38,16 @@ async function addJobs(count: number, status: "queued" | "done", sent_at: Date |
   return rowsOf<{ id: string }>(added).map(({ id }) => id);
 }
 
-test("a lease visits no job of other lanes when a backlog came after the last statistics", async () => {
+/** Queued jobs that came after the statistics of a table of done ones. Returns their ids. */
+async function addBacklog(): Promise<string[]> {
   await world.db.execute(sql`delete from jobs`);
   await addJobs(20_000, "done", new Date());
   await world.db.execute(sql`vacuum analyze jobs`);
-  const ids = await addJobs(LANES, "queued", new Date());
+  return addJobs(LANES, "queued", new Date());
+}
+
+test("a lease visits no job of other lanes when a backlog came after the last statistics", async () => {
+  const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
     expect((await leaseJob(world.context(), id))?.id).toBe(id);
@@ -52,10 +57,7 @@ test("a lease visits no job of other lanes when a backlog came after the last st
 });
 
 test("what became of a job that another wake-up took is found without a visit to other lanes", async () => {
-  await world.db.execute(sql`delete from jobs`);
-  await addJobs(20_000, "done", new Date());
-  await world.db.execute(sql`vacuum analyze jobs`);
-  const ids = await addJobs(LANES, "queued", new Date());
+  const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
     expect((await resolveUnleased(world.context(), id)).outcome).toBe("leased");

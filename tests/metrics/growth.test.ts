@@ -1,10 +1,8 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { openGrowthWorld } from "../support/growth-world.ts";
+import type { Tenant, World } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
 const BOARDS = 2_000;
@@ -14,17 +12,12 @@ const OWN_BOARDS = 30;
 /** So many that the server keeps a plan. */
 const DASHBOARDS = 15;
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
+let close: (() => Promise<void>) | undefined;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres({ autovacuum: "off" });
-  // With one connection, its statistics are complete once it has reported them.
-  database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
+  ({ world, close } = await openGrowthWorld());
   home = await world.tenant("home");
   await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
   await world.db.execute(sql`
@@ -39,11 +32,7 @@ beforeAll(async () => {
     from boards as board, generate_series(1, ${AGENTS / BOARDS}::int) as n where board.slug = 'other'`);
   await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
 });
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+afterAll(() => close?.());
 
 /** Index entries of agents that were read. */
 async function readEntries(): Promise<number> {

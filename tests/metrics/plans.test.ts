@@ -1,12 +1,10 @@
-import { type Database, rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addEvents } from "../support/activity.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { openGrowthWorld } from "../support/growth-world.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant, World } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
 const RANGES = ["24h", "3d", "7d", "14d", "1m", "3m", "6m", "1y"];
@@ -15,17 +13,12 @@ const TRIED_PLANS = 5;
 /** A statement is named at its fifth use, and the rarest is used once a round. */
 const ROUNDS = 15;
 
-let postgres: Postgres;
-let database: Database;
 let world: World;
+let close: (() => Promise<void>) | undefined;
 let home: Tenant;
 
 beforeAll(async () => {
-  postgres = await startPostgres({ autovacuum: "off" });
-  // The view lists the statements of the own connection.
-  database = openPostgres(await postgres.createDatabase("plans"), { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
+  ({ world, close } = await openGrowthWorld());
   home = await world.tenant("home");
   await addTask(world, home);
   await addEvents(
@@ -35,11 +28,7 @@ beforeAll(async () => {
   );
   await world.db.execute(sql`vacuum analyze`);
 });
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+afterAll(() => close?.());
 
 test("the statements of a dashboard keep one plan for all ranges", async () => {
   for (let round = 0; round < ROUNDS; round++)
