@@ -8,7 +8,7 @@ import type { Tenant, World } from "../support/world.ts";
 
 const BOARDS = 1_000;
 const DAY = 86_400_000;
-const TABLES = ["activity_counts", "activity_events", "boards", "organizations"];
+const TABLES = ["activity_counts", "activity_events", "board_webhooks", "boards", "organizations"];
 
 let world: World;
 let close: (() => Promise<void>) | undefined;
@@ -27,8 +27,10 @@ beforeAll(async () => {
     insert into activity_events (organization_id, board_id, event_type, created_at)
     select board.organization_id, case when n < 4 then board.id end, 'task.updated', now() - n * interval '1 day'
     from boards as board, generate_series(1, 5) as n where board.slug = 'other'`);
+  await world.db.execute(sql`
+    insert into board_webhooks (board_id, description) select id, 'Other' from boards where slug = 'other'`);
   await scheduled.lifecycle(world.context());
-  await world.db.execute(sql`vacuum analyze activity_events, activity_counts, boards, organizations`);
+  await world.db.execute(sql`vacuum analyze activity_events, activity_counts, board_webhooks, boards, organizations`);
 });
 afterAll(() => close?.());
 
@@ -45,6 +47,15 @@ async function readVisited(tables = TABLES): Promise<number> {
     select sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + idx_scan)::int as visited from pg_stat_user_tables
     where relname = any(${sql.param(tables)}::text[])`);
   return rowsOf<{ visited: number }>(result)[0]!.visited;
+}
+
+/** The entries that were read of an index. */
+async function readOfIndex(name: string): Promise<number> {
+  await world.db.execute(sql`select pg_stat_force_next_flush()`);
+  const result = await world.db.execute(
+    sql`select idx_tup_read::int as read from pg_stat_user_indexes where indexrelname = ${name}`,
+  );
+  return rowsOf<{ read: number }>(result)[0]!.read;
 }
 
 const addOnHome = (count: number, days: number) =>
@@ -82,4 +93,22 @@ test("old events are removed without looking at the boards and organizations tha
   await scheduled.lifecycle(world.context());
   expect(await countVisited("retention")).toBeLessThan(500);
   expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 21);
+});
+
+test("the comments of a task are read without those of the rest of its board", async () => {
+  const { token } = home.owner;
+  await world.db.execute(sql`
+    insert into tasks (board_id, title) select board.id, 'Commented' from boards as board, generate_series(1, 20)
+    where board.id = ${home.board_id} or board.id in (select id from boards where slug = 'other' limit 20)`);
+  await world.db.execute(sql`
+    insert into activity_events (organization_id, board_id, task_id, event_type, message)
+    select board.organization_id, board.id, task.id, 'task.comment', 'Comment' from generate_series(1, 100)
+    join tasks as task on task.title = 'Commented' join boards as board on board.id = task.board_id`);
+  await world.db.execute(sql`vacuum analyze activity_events`);
+  const path = `/api/v1/boards/${home.board_id}/tasks`;
+  const tasks = await world.call("GET", `${path}?limit=20`, { token });
+  const before = await readOfIndex("comments_by_board");
+  for (const { id } of tasks.body.items)
+    expect((await world.call("GET", `${path}/${id}/comments`, { token })).body.total).toBe(100);
+  expect((await readOfIndex("comments_by_board")) - before).toBe(0);
 });

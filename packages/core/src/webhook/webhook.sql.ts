@@ -35,6 +35,10 @@ export const board_webhooks = pgTable(
   (t) => [
     index("board_webhooks_by_board").on(t.board_id, t.created_at, t.id),
     index("board_webhooks_by_agent").on(t.agent_id),
+    index("board_webhooks_by_previous_secret")
+      .on(t.previous_secret_until)
+      .where(sql`${t.previous_secret_until} is not null`)
+      .concurrently(),
     check("board_webhooks_source", isOneOf(t.source, SOURCE_NAMES)),
   ],
 );

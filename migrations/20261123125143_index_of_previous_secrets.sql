@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "board_webhooks_by_previous_secret" ON "board_webhooks" USING btree ("previous_secret_until") WHERE "board_webhooks"."previous_secret_until" is not null;
