@@ -1,7 +1,17 @@
 // Bundles the programs of packages/local, which then start several times faster and need less memory. A bundle belongs to
 // exactly the sources that it was made from: when one of them differs, it is made again.
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { root } from "./node-folder.mjs";
 
@@ -38,6 +48,8 @@ export async function bundle() {
   const { build } = await import("esbuild");
   mkdirSync(folder, { recursive: true });
   const version = path.basename(mkdtempSync(path.join(folder, "version-")));
+  // A temporary folder belongs to its owner alone, but the image is made by root and run by another user.
+  chmodSync(path.join(folder, version), 0o755);
   try {
     const { metafile } = await build({
       absWorkingDir: root,
@@ -60,8 +72,9 @@ export async function bundle() {
       plugins: [keepAddresses],
       logLevel: "silent",
     });
+    // Packages are those of the lockfile, also the ones of a single workspace, which `npm prune` may move.
     const inputs = Object.keys(metafile.inputs)
-      .filter((name) => !name.startsWith("node_modules/"))
+      .filter((name) => !/(^|\/)node_modules\//.test(name))
       .concat("package-lock.json", "scripts/bundle.mjs")
       .map(describe);
     const draft = path.join(folder, version, "inputs.json");

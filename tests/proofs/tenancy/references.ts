@@ -241,6 +241,8 @@ export const REFERENCES: Record<string, Reference[]> = {
     ...boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
     queryReference("group", "theirs", 404, ({ group_id }) => `?group_id=${group_id}`),
     queryReference("group", "known", atHome, ({ group_id }) => `?group_id=${group_id}`),
+    // The default range has no whole days, and its first interval is shorter than an hour.
+    { about: "a year", query: () => "?range=1y", answers: 200 },
   ],
   "GET /api/skills/marketplace": [
     queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),

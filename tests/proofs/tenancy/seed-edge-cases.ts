@@ -29,9 +29,11 @@ export async function seedMismatchedReferences(
   return task_id;
 }
 
+const YEAR_HOURS = 365 * 24;
+
 /**
  * Stores data for metrics on other boards: errors of an earlier hour, of this hour and after the count, work that took
- * hours, and events without a board.
+ * hours, moves at the start of the longest range and of the one before it, and events without a board.
  */
 export async function seedMetrics(world: World, tenants: readonly Tenant[], { board_id, organization_id }: Ids): Promise<void> {
   const { db } = world;
@@ -49,9 +51,12 @@ export async function seedMetrics(world: World, tenants: readonly Tenant[], { bo
   await countNewEvents(world.context());
   await db.insert(activity_events).values([failed(ago(3)), failed(new Date(now))]);
   const reviewed = { board_id: board_id!, from_status: "in_progress", to_status: "review", in_progress_at: ago(90) };
-  await db.insert(task_transitions).values([75, 26, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
+  const counted = [2 * YEAR_HOURS - 12, YEAR_HOURS - 12, 75, 26, 3];
+  await db.insert(task_transitions).values(counted.map((hours) => ({ ...reviewed, at: ago(hours) })));
   await countNewTransitions(world.context());
   await db.insert(task_transitions).values([75, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
+  // It looks like a later move of the same task, but for its board.
+  await db.insert(task_transitions).values({ ...reviewed, board_id: tenants[0]!.board_id, at: ago(2) });
   const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
   await db.insert(task_transitions).values(done);
 }
