@@ -48,7 +48,7 @@ async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: string; a
     select organization_id, case when n % 50 > 0 then ids[1 + n % ${BOARDS}::int] end, case when n % 10 = 0 then ${agent_id}::uuid end,
       'task.updated', 'Task updated: number ' || n, now() - n * interval '26 seconds'
     from board, generate_series(1, ${EVENTS}::int) as n`);
-  await countNewEvents({ db } as Context<System>);
+  await countNewEvents({ db, actor: { type: "system" } } as Context<System>);
   await db.execute(sql`vacuum analyze ${activity_events}`);
 }
 

@@ -34,7 +34,8 @@ const IMPORT = `
 
 /**
  * Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms; and the error texts of Zod
- * in other languages, which are in a bundle when a use of Zod's namespace keeps the bundler from taking it apart.
+ * in other languages, which are in a bundle when a use of Zod's namespace keeps the bundler from taking it apart. The functions
+ * use Neon's driver, so node-postgres would be loaded for nothing.
  */
 const COSTLY = [
   "zod/v4/locales/de",
@@ -44,6 +45,7 @@ const COSTLY = [
   "zod-openapi/",
   "swagger-ui-dist/",
   "@modelcontextprotocol/",
+  "pg/",
 ];
 const forbidden = ({ modules }: Bundle): string[] =>
   COSTLY.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));

@@ -75,7 +75,7 @@ async function fill(db: Db, gateway_id: string): Promise<void> {
       case when n % ${COMMENTS}::int = 0 then 'task.comment' else 'task.updated' end, 'Number ' || n,
       now() - (${EVENTS}::int - n) * interval '2 seconds'
     from task, place`);
-  await countNewEvents({ db } as Context<System>);
+  await countNewEvents({ db, actor: { type: "system" } } as Context<System>);
   await db.execute(sql`vacuum analyze ${activity_events}, ${tasks}`);
 }
 
@@ -86,7 +86,7 @@ async function poll(db: Db) {
   const rows = rowsOf<{ organization_id: string; tx: string; seq: string; below: string }>(found);
   const [last] = rows;
   const active = { organization_id: last!.organization_id, all_boards_read: true, all_boards_write: true };
-  const ctx = { db } as Context<System>;
+  const ctx = { db, actor: { type: "system" } } as Context<System>;
   const [source] = await followFeed(ctx, [{ type: "user", active } as Member]);
   if (!source || source instanceof Error) throw new Error("There is nothing to follow");
   const window = ({ tx, seq, below }: (typeof rows)[number]): ReadWindow => ({

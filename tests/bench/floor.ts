@@ -62,7 +62,7 @@ export async function recordStatements(
   return { statements, chosen: [...ids].filter((id) => !before.has(id)) };
 }
 
-/** The statements of the session that sent most of them; others belong to schedules. */
+/** The statements of the session that sent most of them, without those of jobs, which begin with a lease; others belong to schedules. */
 function readLog(log: string): Statement[] {
   const sessions = new Map<string, Statement[]>();
   for (const [, session, kind, lines] of log.matchAll(ENTRY)) {
@@ -72,11 +72,23 @@ function readLog(log: string): Statement[] {
     if (kind === "DETAIL") statements.at(-1)?.values.push(...readValues(text));
     else if (STATEMENT.test(text)) statements.push({ text: STATEMENT.exec(text)![1]!, values: [] });
   }
-  return [...sessions.values()].toSorted((one, other) => other.length - one.length)[0] ?? [];
+  const ofRequests = [...sessions.values()].map((statements) => {
+    const lease = statements.findIndex(({ text }) => text.startsWith('update "jobs"'));
+    return lease === -1 ? statements : statements.slice(0, lease);
+  });
+  return ofRequests.toSorted((one, other) => other.length - one.length)[0] ?? [];
 }
 
 const readValues = (detail: string): (string | null)[] =>
   [...detail.matchAll(PARAMETER)].map(([, value]) => value?.replaceAll("''", "'") ?? null);
+
+/** The id that the database chose for the row of an insert: of those in later statements, the first that no earlier one has. */
+function findReturnedId(statements: readonly Statement[], index: number, chosen: readonly string[]): string | undefined {
+  if (!/^insert .* returning "id"/s.test(statements[index]!.text)) return undefined;
+  const given = JSON.stringify(statements.slice(0, index + 1));
+  const later = JSON.stringify(statements.slice(index + 1));
+  return chosen.find((id) => later.includes(id) && !given.includes(id));
+}
 
 /** Sends the statements again and again, and returns how many times a second. */
 export async function sendStatements(
@@ -88,12 +100,15 @@ export async function sendStatements(
   const changed = JSON.stringify(statements)
     .match(UUID)
     ?.find((id) => rows.includes(id));
+  const returnedIds = statements.map((_statement, index) => findReturnedId(statements, index, chosen));
   const send = async (client: pg.Client, n: number) => {
     const replaced = new Map(chosen.map((id) => [id, crypto.randomUUID() as string]));
     if (changed !== undefined) replaced.set(changed, rows[n % rows.length]!);
     for (const [index, { text, values }] of statements.entries()) {
       const given = values.map((value) => value?.replaceAll(UUID, (id) => replaced.get(id) ?? id) ?? null);
-      await client.query(given.length === 0 ? text : { name: `statement ${index}`, text, values: given });
+      const { rows } = await client.query(given.length === 0 ? text : { name: `statement ${index}`, text, values: given });
+      const returned = returnedIds[index];
+      if (returned !== undefined) replaced.set(returned, (rows as { id: string }[])[0]!.id);
     }
   };
   const clients = await Promise.all(
