@@ -12,7 +12,8 @@ import { planSync, finalizeSync, syncOneAgent } from "./sync/handlers.ts";
 import { notifyWebhook } from "./webhook/notify.ts";
 import type { Context } from "./context.ts";
 import type { JobHandlers } from "./job/handler.ts";
-import { runJob } from "./job/runner.ts";
+import type { JobRow } from "./job/job.ts";
+import { runJob, runLeased } from "./job/runner.ts";
 
 /** The handler of each kind of job. */
 const handlers: JobHandlers = {
@@ -34,3 +35,6 @@ const handlers: JobHandlers = {
 
 /** Runs one job if it can be leased now; see `runJob`. */
 export const deliver = (ctx: Context<System>, id: string): Promise<void> => runJob(ctx, handlers, id);
+
+/** Runs one job that the caller has leased; see `runLeased`. */
+export const deliverLeased = (ctx: Context<System>, job: JobRow): Promise<void> => runLeased(ctx, handlers, job);

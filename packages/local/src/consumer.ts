@@ -1,6 +1,6 @@
 import type { System } from "@board/core/actor";
 import type { Context } from "@board/core/context";
-import { deliverMessage } from "@board/core/deliver-message";
+import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/core/deliver-message";
 import { relayAll, type WakeUp } from "@board/core/job/job";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/log";
@@ -40,6 +40,8 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
   let relaying: Promise<void> | undefined;
   let pending = createPendingWakeups();
   let stopped = false;
+  /** Lanes with a turn here, which runs or waits for a slot. At its end they are looked at, so they need no relay before. */
+  const busyLanes = new Set<string>();
 
   const runAfter = (ms: number, action: () => void) => {
     const timer = setTimeout(() => {
@@ -49,20 +51,49 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     timers.add(timer);
   };
 
+  const groupOf = ({ subscription_id, organization_id }: WakeUp) => subscription_id ?? organization_id ?? "";
+
   function receive(wakeUp: WakeUp, receives = 1): void {
     if (stopped) return;
-    pools[wakeUp.queue].add(wakeUp.subscription_id ?? wakeUp.organization_id ?? "", async () =>
-      requestRelay(await processJob(wakeUp, receives)),
-    );
+    if (wakeUp.lane !== undefined) busyLanes.add(wakeUp.lane);
+    pools[wakeUp.queue].add(groupOf(wakeUp), async () => {
+      const ctx = createContext();
+      const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
+      repeatUnlessHandled(wakeUp, receives, outcome);
+      endTurn(wakeUp, ctx.pendingWakeups);
+    });
   }
 
-  async function processJob(wakeUp: WakeUp, receives: number): Promise<PendingWakeups> {
-    const ctx = createContext();
-    const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
+  function repeatUnlessHandled(wakeUp: WakeUp, receives: number, outcome: DeliveryOutcome): void {
     if (outcome === "crashed" && receives < MAX_RECEIVES) runAfter(REDELIVERY_DELAY_MS, () => receive(wakeUp, receives + 1));
     // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only half an hour later.
     if (outcome === "not_taken") runAfter(DATABASE_RETRY_MS, () => receive(wakeUp, receives));
-    return ctx.pendingWakeups;
+  }
+
+  /** Ends the turn of a wake-up. The next job of its lane needs no relay, but waits until other groups had their turn. */
+  function endTurn(wakeUp: WakeUp, pendingWakeups: PendingWakeups): void {
+    const { lane, queue } = wakeUp;
+    if (lane !== undefined && queue === "deliveries") {
+      pendingWakeups.lanes.delete(lane);
+      pools.deliveries.add(groupOf(wakeUp), () => runNext(wakeUp, lane));
+    } else if (lane !== undefined) {
+      busyLanes.delete(lane);
+      pendingWakeups.lanes.add(lane);
+    }
+    requestRelay(pendingWakeups);
+  }
+
+  async function runNext(wakeUp: WakeUp, lane: string): Promise<void> {
+    const ctx = createContext();
+    const next = await deliverHead(ctx, lane);
+    if (next === null) {
+      busyLanes.delete(lane);
+      ctx.pendingWakeups.lanes.add(lane);
+      return requestRelay(ctx.pendingWakeups);
+    }
+    const nextWakeUp = { ...wakeUp, ...next.job };
+    repeatUnlessHandled(nextWakeUp, 1, next.outcome);
+    endTurn(nextWakeUp, ctx.pendingWakeups);
   }
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
@@ -76,6 +107,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
   /** Only one relay runs at a time. Wake-ups that arrive meanwhile are sent by the next one. */
   function requestRelay(wakeups: PendingWakeups): void {
     mergePendingWakeups(pending, wakeups);
+    for (const lane of pending.lanes) if (busyLanes.has(lane)) pending.lanes.delete(lane);
     if (stopped || relaying || !hasPendingWakeups(pending)) return;
     const scope = pending;
     pending = createPendingWakeups();

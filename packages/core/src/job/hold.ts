@@ -9,7 +9,7 @@ import { type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus, isLaneHead } from "./lane.ts";
 import { leaseJob } from "./lease.ts";
-import { gatewayIsFree, organizationIsFree, slotLimits, subscriptionIsFree } from "./slots.ts";
+import { freeSlotsWithin, type SlotLimits, slotLimits } from "./slots.ts";
 
 /** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
 const FIRST_POLL_MS = 15_000;
@@ -26,15 +26,9 @@ export type Unleased =
 
 const WAITING: Unleased = { outcome: "waiting" };
 
-const findDue = preparedQuery((db) =>
+const findDue = preparedQuery((db, ...limits: SlotLimits) =>
   db
-    .select({
-      job: jobs,
-      circuit: gateway_circuits,
-      organization_free: organizationIsFree,
-      gateway_free: gatewayIsFree,
-      subscription_free: subscriptionIsFree,
-    })
+    .select({ job: jobs, circuit: gateway_circuits, ...freeSlotsWithin(limits) })
     .from(jobs)
     .leftJoin(gateway_circuits, eq(gateway_circuits.gateway_id, jobs.gateway_id))
     .where(
@@ -52,7 +46,7 @@ const findDue = preparedQuery((db) =>
  * attempt. When its gateway's circuit is due for a try, the job becomes the trial.
  */
 export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
-  const [found] = await findDue(ctx.db).execute({ id, now: ctx.now().toISOString(), ...slotLimits(ctx) });
+  const [found] = await findDue(ctx.db, ...slotLimits(ctx)).execute({ id, now: ctx.now().toISOString() });
   if (!found) {
     // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
     // sends another one for the time when the job can be leased.

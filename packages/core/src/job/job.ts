@@ -146,8 +146,9 @@ export interface WakeUp {
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
-  /** The subscription of a delivery, which is a fairness group of its own where the queue is in memory. */
+  /** Where the queue is in memory: the subscription of a delivery, whose deliveries are a fairness group, and the lane. */
   subscription_id?: string;
+  lane?: string;
 }
 
 /** When the job can be leased next: a running job when its lease expires. */
@@ -193,12 +194,12 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
     () => take.execute(values),
     () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
   );
-  const rows = rowsOf<Omit<WakeUp, "queue" | "subscription_id"> & { kind: string; subscription_id: string | null }>(result);
-  const wakeUps = rows.map(
-    ({ kind, subscription_id, ...wakeUp }): WakeUp => ({
+  const wakeUps = rowsOf<UnsentJob>(result).map(
+    ({ kind, subscription_id, lane, ...wakeUp }): WakeUp => ({
       ...wakeUp,
       queue: queueOf(kind),
       ...(subscription_id === null ? {} : { subscription_id }),
+      ...(lane === null ? {} : { lane }),
     }),
   );
   if (wakeUps.length === 0) return 0;
@@ -215,6 +216,12 @@ export async function relay(ctx: Context, send: Send, scope: PendingWakeups = cr
   return wakeUps.length - failed.length;
 }
 
+interface UnsentJob extends Pick<WakeUp, "id" | "organization_id" | "delay_seconds"> {
+  kind: string;
+  subscription_id: string | null;
+  lane: string | null;
+}
+
 const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 
 const takeUnsent = preparedQuery(
@@ -223,7 +230,7 @@ const takeUnsent = preparedQuery(
     where id in (${dueInScope[scope](sql`
         (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
         and ${dueAt} <= ${timeOf("due_until")}`)})
-    returning id, kind, organization_id, subscription_id,
+    returning id, kind, organization_id, subscription_id, lane,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 

@@ -160,7 +160,8 @@ export function remainingRetryMs(policy: JobRetryPolicy, attempts: number): numb
 export const QUEUES = ["deliveries", "syncs", "probes"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
-const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
+/** The queues of the kinds that are not of `deliveries`. */
+export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
   "pack.sync": "syncs",
   "sync.agent": "syncs",

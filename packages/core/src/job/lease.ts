@@ -3,21 +3,26 @@ import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
-import { preparedQuery } from "../db/prepared.ts";
+import { type Prepared, preparedQuery, type Values } from "../db/prepared.ts";
 import { errorText } from "../log.ts";
 import { gateway_circuits } from "./circuit.sql.ts";
 import { type JobRow, LEASE_MS } from "./job.ts";
 import { jobs } from "./job.sql.ts";
-import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
-import { hasStatus, isLaneHead } from "./lane.ts";
-import { freedSlots, hasFreeSlots, isSlotCollision, slotLimits, takenSlots } from "./slots.ts";
+import { CIRCUIT_FREE_KINDS, QUEUE_BY_KIND } from "./kinds.ts";
+import { hasStatus, isLaneHead, laneHead } from "./lane.ts";
+import { freedSlots, hasFreeSlots, isSlotCollision, type SlotLimits, slotLimits, takenSlots } from "./slots.ts";
 
 /** Attempts to lease a job while other workers take the same slots. */
 const MAX_COLLISIONS = 5;
 
+/** Names of kinds are literals, so that the server can plan the statement once. */
+const namesOf = (kinds: readonly string[]) => sql.raw(kinds.map((kind) => `'${kind}'`).join(", "));
+
 /** A worker that took over a job finds out about its host by itself. */
-const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${sql.raw(CIRCUIT_FREE_KINDS.map((kind) => `'${kind}'`).join(", "))})
+const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${namesOf(CIRCUIT_FREE_KINDS)})
   or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
+
+const isOfDeliveries = sql`${jobs}.kind not in (${namesOf(Object.keys(QUEUE_BY_KIND))})`;
 
 const now = sql`${sql.placeholder("now")}::timestamptz`;
 
@@ -25,43 +30,74 @@ const now = sql`${sql.placeholder("now")}::timestamptz`;
 const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now}
   when 'running' then ${jobs.lease_until} <= ${now} else false end`;
 
+/** The values with which a job starts to run. */
+const leaseValues = (limits: SlotLimits) => ({
+  status: "running" as const,
+  attempts: sql`${jobs.attempts} + 1`,
+  // The lease of a running job has expired, so its worker has exited.
+  crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
+  lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
+  lease_token: sql`${sql.placeholder("token")}::uuid`,
+  held_by: null,
+  held_since: null,
+  ...takenSlots(limits),
+});
+
 /** Prepared, because every job runs it and its text is long. */
 const prepareLease = (mayTryHost: SQL) =>
-  preparedQuery((db) =>
+  preparedQuery((db, ...limits: SlotLimits) =>
     db
       .update(jobs)
-      .set({
-        status: "running",
-        attempts: sql`${jobs.attempts} + 1`,
-        // The lease of a running job has expired, so its worker has exited.
-        crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
-        lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
-        lease_token: sql`${sql.placeholder("token")}::uuid`,
-        held_by: null,
-        held_since: null,
-        ...takenSlots,
-      })
-      .where(and(eq(jobs.id, sql.placeholder("id")), isDue, isLaneHead, mayTryHost, hasFreeSlots))
+      .set(leaseValues(limits))
+      .where(and(eq(jobs.id, sql.placeholder("id")), isDue, isLaneHead, mayTryHost, hasFreeSlots(limits)))
       .returning(),
   );
 const leaseInTurn = prepareLease(isCircuitClosed);
 const leaseForTrial = prepareLease(sql`true`);
 
+/** Takes a head without a wake-up, and marks it as sent, so that it gets none while it runs. */
+const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
+  db
+    .update(jobs)
+    .set({ ...leaseValues(limits), sent_at: sql`${now}` })
+    .where(
+      and(
+        sql`${jobs.id} = (${laneHead(sql`${sql.placeholder("lane")}::text`)})`,
+        sql`case when ${jobs.status} = 'queued' then ${jobs.sent_at} is null and ${jobs.run_at} <= ${now} else false end`,
+        isOfDeliveries,
+        isCircuitClosed,
+        hasFreeSlots(limits),
+      ),
+    )
+    .returning(),
+);
+
 /**
  * Leases a job that is due, the head of its lane, and within the budgets of its organization and gateway. A job whose
  * gateway has an open circuit is leased only for a trial.
  */
-export async function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
-  const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db);
+export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
+  const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db, ...slotLimits(ctx));
+  return runLease(ctx, lease, { id }, eq(jobs.id, id));
+}
+
+/**
+ * Leases the head of a lane that `leaseJob` would lease in its turn, if it is of the queue `deliveries` and has no wake-up
+ * yet: a process with an in-memory queue needs none.
+ */
+export function leaseHead(ctx: Context, lane: string): Promise<JobRow | undefined> {
+  return runLease(ctx, leaseHeadInTurn(ctx.db, ...slotLimits(ctx)), { lane }, eq(jobs.lane, lane));
+}
+
+async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, isLeased: SQL): Promise<JobRow | undefined> {
   const token = randomUUID();
   for (let collisions = 0; collisions < MAX_COLLISIONS; collisions++) {
     const leased_at = ctx.now();
     const lease_until = new Date(leased_at.getTime() + LEASE_MS).toISOString();
     try {
-      const values = { id, now: leased_at.toISOString(), lease_until, token, ...slotLimits(ctx) };
       const [job] = await undoIfLost(
-        () => lease.execute(values),
-        () => returnLease(ctx, id, token),
+        () => lease.execute({ ...which, now: leased_at.toISOString(), lease_until, token }),
+        () => returnLease(ctx, isLeased, token),
       );
       return job;
     } catch (error) {
@@ -75,11 +111,11 @@ export async function leaseJob(ctx: Context, id: string, { is_trial = false } = 
 }
 
 /** Undoes a lease whose answer was lost with its connection; otherwise its lane would wait until the lease expires. */
-async function returnLease(ctx: Context, id: string, token: string): Promise<void> {
+async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<void> {
   await ctx.db
     .update(jobs)
     .set({ status: "queued", attempts: sql`${jobs.attempts} - 1`, ...freedSlots })
-    .where(and(eq(jobs.id, id), hasStatus("running"), eq(jobs.lease_token, token)));
+    .where(and(isLeased, hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
 /** The fence of this attempt: a worker that leased the job later has raised `attempts`. */

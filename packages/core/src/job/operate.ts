@@ -5,7 +5,7 @@ import { agents } from "../agent/agent.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { Id, Instant, QueryInteger, valueError } from "../wire.ts";
+import { Id, Instant, QueryInteger, valueError, lazyObject } from "../wire.ts";
 import { JOB_STATUSES, jobs } from "./job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "./kinds.ts";
 import { MAX_REDRIVEN, redriveWhere } from "./redrive.ts";
@@ -13,50 +13,47 @@ import { removeJobs } from "./remove.ts";
 
 const subjectId = (what: string) => Id.nullable().describe(`${what} that the job is about.`);
 
-export const Job = z
-  .object({
-    id: Id.describe("Id of the job."),
-    kind: z.string().describe("What the job does, such as webhook.notify."),
-    status: z
-      .enum(JOB_STATUSES)
-      .describe("queued: waits for its next attempt. running: an attempt runs. done: succeeded. dead: given up."),
-    attempts: z.int().describe("Attempts so far."),
-    max_attempts: z.int().describe("Attempts after which it is given up."),
-    last_error: z.string().nullable().describe("Why the last attempt failed."),
-    held_by: z
-      .enum(["circuit", "organization", "gateway", "subscription"])
-      .nullable()
-      .describe("What a due job waits for: its host (circuit), or a free slot of its organization, gateway or subscription."),
-    gateway_id: subjectId("Gateway"),
-    board_id: subjectId("Board"),
-    agent_id: subjectId("Agent"),
-    webhook_id: subjectId("Webhook"),
-    payload_id: subjectId("Webhook payload"),
-    run_id: subjectId("Run of a sync"),
-    subscription_id: subjectId("Subscription"),
-    created_at: Instant.describe("When the job was stored."),
-    next_attempt_at: Instant.nullable().describe("When the next attempt of a queued job is due."),
-    finished_at: Instant.nullable().describe("When the job ended."),
-  })
-  .meta({ id: "Job", description: "A piece of background work, such as telling an agent about a webhook payload." });
+export const Job = lazyObject(() => ({
+  id: Id.describe("Id of the job."),
+  kind: z.string().describe("What the job does, such as webhook.notify."),
+  status: z
+    .enum(JOB_STATUSES)
+    .describe("queued: waits for its next attempt. running: an attempt runs. done: succeeded. dead: given up."),
+  attempts: z.int().describe("Attempts so far."),
+  max_attempts: z.int().describe("Attempts after which it is given up."),
+  last_error: z.string().nullable().describe("Why the last attempt failed."),
+  held_by: z
+    .enum(["circuit", "organization", "gateway", "subscription"])
+    .nullable()
+    .describe("What a due job waits for: its host (circuit), or a free slot of its organization, gateway or subscription."),
+  gateway_id: subjectId("Gateway"),
+  board_id: subjectId("Board"),
+  agent_id: subjectId("Agent"),
+  webhook_id: subjectId("Webhook"),
+  payload_id: subjectId("Webhook payload"),
+  run_id: subjectId("Run of a sync"),
+  subscription_id: subjectId("Subscription"),
+  created_at: Instant.describe("When the job was stored."),
+  next_attempt_at: Instant.nullable().describe("When the next attempt of a queued job is due."),
+  finished_at: Instant.nullable().describe("When the job ended."),
+})).meta({ id: "Job", description: "A piece of background work, such as telling an agent about a webhook payload." });
 export type Job = z.infer<typeof Job>;
 
-export const JobPage = z
-  .object({
-    items: z.array(Job).describe("The jobs of this page, newest first."),
-    limit: z.int().describe("The limit that was applied."),
-    next_cursor: z.string().nullable().describe("The cursor of the next page; null on the last page."),
-  })
-  .meta({ id: "JobPage", description: "A page of jobs." });
+export const JobPage = lazyObject(() => ({
+  items: z.array(Job).describe("The jobs of this page, newest first."),
+  limit: z.int().describe("The limit that was applied."),
+  next_cursor: z.string().nullable().describe("The cursor of the next page; null on the last page."),
+})).meta({ id: "JobPage", description: "A page of jobs." });
 export type JobPage = z.infer<typeof JobPage>;
 
 const KINDS = Object.keys(RETRY_POLICIES) as [JobKind, ...JobKind[]];
 
-const filters = {
+export const RedriveJobs = lazyObject(() => ({
   kind: z.enum(KINDS).optional().describe("Only jobs of this kind."),
   board_id: Id.optional().describe("Only jobs about this board."),
   gateway_id: Id.optional().describe("Only jobs of this gateway."),
-};
+})).meta({ id: "JobsRedrive" });
+export type RedriveJobs = z.infer<typeof RedriveJobs>;
 
 const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_CURSOR_CHARS = 40;
@@ -74,23 +71,18 @@ const Cursor = z
   .max(MAX_CURSOR_CHARS, { abort: true })
   .refine((text) => parseCursor(text) !== null, valueError("cursor must be the next_cursor of a list of jobs"));
 
-export const jobListQuery = z.object({
+export const jobListQuery = lazyObject(() => ({
   status: z.enum(JOB_STATUSES).optional().describe("Only jobs with this status."),
-  ...filters,
+  ...RedriveJobs.shape,
   limit: QueryInteger(1, 200).default(50).describe("Maximum number of items to return."),
   cursor: Cursor.optional().describe("The next_cursor of the page before."),
-});
+}));
 
-export const RedriveJobs = z.object(filters).meta({ id: "JobsRedrive" });
-export type RedriveJobs = z.infer<typeof RedriveJobs>;
-
-export const JobsRedriven = z
-  .object({
-    ok: z.literal(true).describe("The jobs are queued."),
-    redriven: z.int().describe("Number of jobs that are queued again."),
-    has_more: z.boolean().describe("More dead jobs may match; repeat the request for them."),
-  })
-  .meta({ id: "JobsRedriven", description: "Dead jobs that are queued again." });
+export const JobsRedriven = lazyObject(() => ({
+  ok: z.literal(true).describe("The jobs are queued."),
+  redriven: z.int().describe("Number of jobs that are queued again."),
+  has_more: z.boolean().describe("More dead jobs may match; repeat the request for them."),
+})).meta({ id: "JobsRedriven", description: "Dead jobs that are queued again." });
 export type JobsRedriven = z.infer<typeof JobsRedriven>;
 
 /** An id of the job's payload. Payloads hold texts too, which are not shown. */

@@ -53,7 +53,7 @@ type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
  */
 export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
   const job = await withDatabaseRetry(() => leaseJob(ctx, id));
-  if (job) return runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
+  if (job) return runLeased(ctx, handlers, job);
   const unleased = await withDatabaseRetry(() => resolveUnleased(ctx, id));
   if (unleased.outcome === "waiting") return;
   const { job: waiting } = unleased;
@@ -66,6 +66,10 @@ export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: st
     if (trial_until && waiting.gateway_id) await endTrial(ctx, waiting.gateway_id, trial_until);
   }
 }
+
+/** Runs one attempt of a job that the caller has leased; throws as `runJob` does. */
+export const runLeased = (ctx: Context<System>, handlers: JobHandlers, job: JobRow): Promise<void> =>
+  runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
 
 /** Ends a job whose host was down for all the time in which its attempts would have been made. */
 async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {

@@ -16,49 +16,56 @@ const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kind
 
 const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
 
+/**
+ * Budgets of running jobs: of an organization, of a gateway, and of an organization's deliveries; 0 is no limit. They are
+ * written into the texts, because with limits as parameters the server plans the statement for every job.
+ */
+export type SlotLimits = readonly [organization: number, gateway: number, deliveries: number];
+
+export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">): SlotLimits => [
+  budgets.organization_running_jobs,
+  budgets.gateway_running_jobs,
+  budgets.organization_running_deliveries,
+];
+
 interface Budget {
-  /** 0 is no limit. */
-  limit: SQL;
+  /** A number, or an expression where the limit is stored. */
+  limit: number | SQL;
   isOwn: SQL;
   slot: SQL;
 }
 
-/** Values of the placeholders in the statements below, whose text is built once. */
-export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">) => ({
-  organization_limit: budgets.organization_running_jobs,
-  gateway_limit: budgets.gateway_running_jobs,
-  deliveries_limit: budgets.organization_running_deliveries,
-});
-
-const organizationBudget: Budget = {
-  limit: sql`${sql.placeholder("organization_limit")}::integer`,
+const organizationBudget = (limit: number): Budget => ({
+  limit,
   isOwn: sql`other.organization_id = ${jobs}.organization_id`,
   slot: sql`other.organization_slot`,
-};
-const gatewayBudget: Budget = {
-  limit: sql`${sql.placeholder("gateway_limit")}::integer`,
+});
+const gatewayBudget = (limit: number): Budget => ({
+  limit,
   isOwn: sql`other.gateway_id = ${jobs}.gateway_id`,
   slot: sql`other.gateway_slot`,
-};
+});
 
-const hasFreeSlot = ({ limit, isOwn, slot }: Budget) => sql`(${limit} = 0 or (select count(*) from ${jobs} as other
-  where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${limit})`;
+const inText = (limit: number | SQL): SQL => (typeof limit === "number" ? sql.raw(String(limit)) : limit);
+
+function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
+  if (limit === 0) return sql`true`;
+  return sql`(select count(*) from ${jobs} as other
+    where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${inText(limit)}`;
+}
 
 /** A random one, so that workers that lease at the same time rarely choose the same. Null without a limit. */
-const freeSlot = ({ limit, isOwn, slot }: Budget) => sql`(select ${sign} * number from generate_series(1, ${limit}) as number
+const freeSlot = ({ limit, isOwn, slot }: Budget): SQL =>
+  sql`(select ${sign} * number from generate_series(1, ${inText(limit)}) as number
   where not exists (select 1 from ${jobs} as other where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
   order by random() limit 1)`;
 
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
 /** Jobs of deleted organizations share one budget. Their slots are not unique, so it may be exceeded for a moment. */
-const organizationHasFreeSlot = sql`case when ${jobs}.organization_id is null
-  then ${hasFreeSlot({ ...organizationBudget, isOwn: sql`other.organization_id is null` })}
-  else ${hasFreeSlot(organizationBudget)} end`;
-
-/** Whether the organization and the gateway of a queued job have a free slot each. */
-export const organizationIsFree = sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot})`;
-export const gatewayIsFree = sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget)})`;
+const organizationHasFreeSlot = (budget: Budget) => sql`case when ${jobs}.organization_id is null
+  then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
+  else ${hasFreeSlot(budget)} end`;
 
 /** Deliveries to one destination at a time. One that failed or is slow gets them singly, so that it occupies little. */
 const SUBSCRIPTION_SLOTS = 20;
@@ -69,29 +76,39 @@ const subscriptionBudget: Budget = {
   slot: sql`other.subscription_slot`,
 };
 /** All deliveries of an organization. Workers that lease at the same time may exceed it for a moment. */
-const deliveriesAreFree = sql`(${sql.placeholder("deliveries_limit")}::integer = 0 or (select count(*) from ${jobs} as other
-  where other.status = 'running' and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null)
-  < ${sql.placeholder("deliveries_limit")}::integer)`;
-export const subscriptionIsFree = sql<boolean>`(${jobs}.subscription_id is null
-  or (${deliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`;
+const deliveriesAreFree = (limit: number) =>
+  limit === 0
+    ? sql`true`
+    : sql`(select count(*) from ${jobs} as other where other.status = 'running'
+  and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null) < ${inText(limit)}`;
+
+/** Whether the organization, the gateway and the subscription of a queued job have a free slot each. */
+export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits) => ({
+  organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organizationBudget(organization))})`,
+  gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget(gateway))})`,
+  subscription_free: sql<boolean>`(${jobs}.subscription_id is null
+    or (${deliveriesAreFree(deliveries)} and ${hasFreeSlot(subscriptionBudget)}))`,
+});
 
 /** A job that is taken over from a dead worker keeps its slots. */
-export const hasFreeSlots = sql`(${jobs}.status = 'running'
-  or (${organizationIsFree} and ${gatewayIsFree} and ${subscriptionIsFree}))`;
+export function hasFreeSlots(limits: SlotLimits): SQL {
+  const { organization_free, gateway_free, subscription_free } = freeSlotsWithin(limits);
+  return sql`(${jobs}.status = 'running' or (${organization_free} and ${gateway_free} and ${subscription_free}))`;
+}
 
 const keepOr = (own: SQL, free: SQL) =>
   sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
 
 /** The values with which a lease takes its slots. */
-export const takenSlots = {
-  organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget)),
+export const takenSlots = ([organization, gateway]: SlotLimits) => ({
+  organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget(organization))),
   gateway_slot: keepOr(
     sql`${jobs}.gateway_slot`,
-    sql`case when ${jobs}.gateway_id is not null then ${freeSlot(gatewayBudget)} end`,
+    sql`case when ${jobs}.gateway_id is not null then ${freeSlot(gatewayBudget(gateway))} end`,
   ),
   subscription_slot: sql`case when ${jobs}.status = 'running' then ${jobs}.subscription_slot
     when ${jobs}.subscription_id is not null then ${freeSlot(subscriptionBudget)} end`,
-};
+});
 
 /** Two workers took the same slot at the same time. */
 export const isSlotCollision = (violated_index: string | null): boolean =>

@@ -27,10 +27,9 @@ type Notification = JobPayloads["webhook.notify"];
 export const notifyWebhook: JobHandler<"webhook.notify"> = {
   async run(ctx, notification, job) {
     const found = await findNotification(ctx, notification);
-    const target = await findTarget(ctx, notification);
-    if (!found || !target) return { result: { agent_id: null } };
+    if (!found?.target) return { result: { agent_id: null } };
+    const { payload, gateway, target } = found;
     const result = { agent_id: target.id };
-    const { payload, gateway } = found;
     if (gateway.kind !== "pull" && !target.openclaw_session_id) return { result: { agent_id: null } };
     const message = toMessage(found, bodyText({ body: await readBody(ctx, payload) }));
     // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
@@ -53,7 +52,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
   async onDead(ctx, notification, reason) {
     const found = await findNotification(ctx, notification);
     if (!found) return;
-    const target = await findTarget(ctx, notification);
+    const { target } = found;
     // In a transaction, where no other storage is called.
     const { body } = found.payload;
     const message = toMessage(found, body ? bodyText({ body }) : MOVED_BODY);
@@ -95,11 +94,21 @@ async function findNotification(ctx: Context, { board_id, webhook_id, payload_id
 
 const selectNotification = preparedQuery((db) =>
   db
-    .select({ board: boards, webhook: board_webhooks, payload: board_webhook_payloads, gateway: gateways })
+    .select({
+      board: boards,
+      webhook: board_webhooks,
+      payload: board_webhook_payloads,
+      gateway: gateways,
+      target: { id: agents.id, name: agents.name, openclaw_session_id: agents.openclaw_session_id },
+    })
     .from(board_webhook_payloads)
     .innerJoin(board_webhooks, eq(board_webhooks.id, board_webhook_payloads.webhook_id))
     .innerJoin(boards, eq(boards.id, board_webhooks.board_id))
     .innerJoin(gateways, and(eq(gateways.id, boards.gateway_id), eq(gateways.organization_id, boards.organization_id)))
+    .leftJoin(
+      agents,
+      sql`${agents.id} = (select ${agents.id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
+    )
     .where(
       and(
         eq(board_webhook_payloads.id, sql.placeholder("payload_id")),
@@ -107,19 +116,4 @@ const selectNotification = preparedQuery((db) =>
         eq(boards.id, sql.placeholder("board_id")),
       ),
     ),
-);
-
-async function findTarget(ctx: Context, { board_id, webhook_id }: Notification) {
-  const [target] = await selectTarget(ctx.db).execute({ board_id, webhook_id });
-  return target;
-}
-
-const selectTarget = preparedQuery((db) =>
-  db
-    .select({ id: agents.id, name: agents.name, openclaw_session_id: agents.openclaw_session_id })
-    .from(agents)
-    .innerJoin(board_webhooks, isTargetCandidate)
-    .where(and(eq(board_webhooks.id, sql.placeholder("webhook_id")), eq(agents.board_id, sql.placeholder("board_id"))))
-    .orderBy(targetFirst)
-    .limit(1),
 );
