@@ -1,4 +1,4 @@
-import { Environment } from "./settings.ts";
+import { Environment } from "./environment.ts";
 
 /** Shorter names, such as HOST, resemble too many variables of other programs. */
 const MIN_LENGTH = 6;

@@ -14,18 +14,39 @@ import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import { readSearchPage } from "../search-page.ts";
-import { TextOrNull, Id, Instant, Integer, JsonObject, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
+import {
+  TextOrNull,
+  Id,
+  Instant,
+  Integer,
+  JsonObject,
+  MAX_INTEGER,
+  MAX_NAME,
+  MAX_TEXT,
+  NonEmpty,
+  valueError,
+  lazyObject,
+} from "../wire.ts";
 import { AgentStatus } from "./agent-status.ts";
 import { agents, agentWords } from "./agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
 import { leadSessionKey, agentSessionKey } from "../session-key.ts";
+import { IdentityProfile } from "./identity-profile.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { displayStatus } from "./presence.ts";
 import { mintToken, toStoredToken } from "./token.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
 
-export const agentShape = {
+/** The fields of an agent that are shortened in a list that would be too large. */
+export const LARGE_AGENT_FIELDS = {
+  heartbeat_config: largeObject,
+  identity_profile: largeObject,
+  identity_template: largeText,
+  soul_template: largeText,
+  last_provision_error: largeText,
+};
+export const AgentRead = lazyObject(() => ({
   id: Id.describe("Id of the agent."),
   gateway_id: Id.describe("Gateway that runs the agent."),
   board_id: Id.nullable().describe("Board of the agent; null for the main agent of its gateway."),
@@ -44,17 +65,7 @@ export const agentShape = {
   created_at: Instant.describe("When the agent was created."),
   updated_at: Instant.describe("When the agent last changed."),
   ...truncatable,
-};
-
-/** The fields of an agent that are shortened in a list that would be too large. */
-export const LARGE_AGENT_FIELDS = {
-  heartbeat_config: largeObject,
-  identity_profile: largeObject,
-  identity_template: largeText,
-  soul_template: largeText,
-  last_provision_error: largeText,
-};
-export const AgentRead = z.object(agentShape).meta({
+})).meta({
   id: "AgentRead",
   description: "An agent.",
   "x-llm-intent": "agent_profile_lookup",
@@ -62,32 +73,29 @@ export const AgentRead = z.object(agentShape).meta({
 });
 export type AgentRead = z.infer<typeof AgentRead>;
 
-export const AgentCreated = z
-  .object({ ...agentShape, auth_token: z.string().describe("Token of the agent. It is returned only once, here.") })
-  .meta({ id: "AgentCreated", description: "A new agent with its token." });
+export const AgentCreated = lazyObject(() => ({
+  ...AgentRead.shape,
+  auth_token: z.string().describe("Token of the agent. It is returned only once, here."),
+})).meta({ id: "AgentCreated", description: "A new agent with its token." });
 export type AgentCreated = z.infer<typeof AgentCreated>;
-
-export const IdentityProfile = JsonObject.nullable().transform((profile) => normalizeProfile(profile));
 
 const HeartbeatConfig = JsonObject.refine((config) => config["every"] === undefined || typeof config["every"] === "string", {
   ...valueError("heartbeat_config.every must be a string"),
 });
 
-export const CreateAgent = z
-  .object({
-    name: NonEmpty(MAX_NAME).describe("Name of the agent, unique on its board regardless of case."),
-    board_id: Id.nullable().optional().describe("Board of the agent. A lead may omit it."),
-    is_board_lead: z.boolean().default(false).describe("Whether the agent leads its board; ignored when a lead sends it."),
-    heartbeat_config: HeartbeatConfig.nullable().default(null).describe("Heartbeat settings for the host."),
-    identity_profile: IdentityProfile.default(null).describe("Keys such as role, communication_style and emoji."),
-    identity_template: TextOrNull(MAX_TEXT).default(null).describe("Text of IDENTITY.md that replaces the default."),
-    soul_template: TextOrNull(MAX_TEXT).default(null).describe("Text of SOUL.md that replaces the default."),
-    requests_per_minute: Integer(1, MAX_INTEGER)
-      .nullable()
-      .default(null)
-      .describe("Requests that the agent may send in a clock minute, beyond which it gets 429; null for no limit."),
-  })
-  .meta({ id: "AgentCreate", "x-llm-intent": "agent_profile", "x-when-to-use": ["Adding an agent with a name and a role"] });
+export const CreateAgent = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).describe("Name of the agent, unique on its board regardless of case."),
+  board_id: Id.nullable().optional().describe("Board of the agent. A lead may omit it."),
+  is_board_lead: z.boolean().default(false).describe("Whether the agent leads its board; ignored when a lead sends it."),
+  heartbeat_config: HeartbeatConfig.nullable().default(null).describe("Heartbeat settings for the host."),
+  identity_profile: IdentityProfile.default(null).describe("Keys such as role, communication_style and emoji."),
+  identity_template: TextOrNull(MAX_TEXT).default(null).describe("Text of IDENTITY.md that replaces the default."),
+  soul_template: TextOrNull(MAX_TEXT).default(null).describe("Text of SOUL.md that replaces the default."),
+  requests_per_minute: Integer(1, MAX_INTEGER)
+    .nullable()
+    .default(null)
+    .describe("Requests that the agent may send in a clock minute, beyond which it gets 429; null for no limit."),
+})).meta({ id: "AgentCreate", "x-llm-intent": "agent_profile", "x-when-to-use": ["Adding an agent with a name and a role"] });
 export type CreateAgent = z.infer<typeof CreateAgent>;
 
 export interface AgentQuery extends PageQuery {
@@ -256,19 +264,6 @@ export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<A
   if (!row) throw notFound();
   return toAgent(row, ctx.now());
 }
-
-/** Trims keys, drops blank keys and null values, joins arrays, and turns every other value into trimmed text. Null when empty. */
-function normalizeProfile(profile: Record<string, unknown> | null): Record<string, string> | null {
-  const entries = Object.entries(profile ?? {}).flatMap(([key, value]): [string, string][] => {
-    const name = key.trim();
-    if (!name || value === null || value === undefined) return [];
-    const text = Array.isArray(value) ? value.map(toText).join(", ") : toText(value);
-    return text ? [[name, text]] : [];
-  });
-  return entries.length > 0 ? Object.fromEntries(entries) : null;
-}
-
-const toText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value)).trim();
 
 export function toAgent(row: AgentRow, now: Date): AgentRead {
   return {

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { IdentityProfile } from "../agent/agent.ts";
+import { IdentityProfile } from "../agent/identity-profile.ts";
 import type { LeadOptions } from "../agent/lead.ts";
-import { goalFields, completeGoalRule } from "../board/goal.ts";
+import { GoalFields, completeGoalRule } from "../board/goal.ts";
 import { UpdateUser } from "../organization/profile.ts";
-import { TextOrNull, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { TextOrNull, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 
 export const AutonomyLevel = z.enum(["ask_first", "balanced", "autonomous"]);
 export const Verbosity = z.enum(["concise", "balanced", "detailed"]);
@@ -13,49 +13,46 @@ export const UpdateCadence = z.enum(["asap", "hourly", "daily", "weekly"]);
 const optionalText = (max: number) => TextOrNull(max).default(null);
 const optionalChoice = <E extends z.ZodEnum>(options: E) => options.nullable().default(null);
 
-const UserProfile = UpdateUser.pick({ preferred_name: true, pronouns: true, timezone: true, notes: true, context: true }).meta({
+const UserProfile = lazyObject(
+  () => UpdateUser.pick({ preferred_name: true, pronouns: true, timezone: true, notes: true, context: true }).shape,
+).meta({
   id: "OnboardingUserProfile",
   description: "What the agent learned about the user; blank or null leaves a field unchanged.",
 });
 
-const LeadAgent = z
-  .object({
-    name: optionalText(MAX_NAME).describe("Name of the board's lead agent."),
-    identity_profile: IdentityProfile.default(null).describe("Role, communication_style, emoji and further keys."),
-    autonomy_level: optionalChoice(AutonomyLevel).describe("How much the lead decides by itself."),
-    verbosity: optionalChoice(Verbosity).describe("How much the lead writes."),
-    output_format: optionalChoice(OutputFormat).describe("How the lead writes."),
-    update_cadence: optionalChoice(UpdateCadence).describe("How often the lead reports."),
-    custom_instructions: optionalText(MAX_TEXT).describe("Further instructions for the lead."),
-  })
-  .meta({ id: "OnboardingLeadAgent", description: "How the lead of the board should work." });
+const LeadAgent = lazyObject(() => ({
+  name: optionalText(MAX_NAME).describe("Name of the board's lead agent."),
+  identity_profile: IdentityProfile.default(null).describe("Role, communication_style, emoji and further keys."),
+  autonomy_level: optionalChoice(AutonomyLevel).describe("How much the lead decides by itself."),
+  verbosity: optionalChoice(Verbosity).describe("How much the lead writes."),
+  output_format: optionalChoice(OutputFormat).describe("How the lead writes."),
+  update_cadence: optionalChoice(UpdateCadence).describe("How often the lead reports."),
+  custom_instructions: optionalText(MAX_TEXT).describe("Further instructions for the lead."),
+})).meta({ id: "OnboardingLeadAgent", description: "How the lead of the board should work." });
 
 /** The result of the interview. A stored draft must also parse, so the schema accepts its own output. */
-export const Completion = z
-  .object({
-    status: z.literal("complete").describe("Distinguishes a completion from a question."),
-    ...goalFields,
-    user_profile: UserProfile.nullable().default(null).describe("What the agent learned about the user."),
-    lead_agent: LeadAgent.nullable().default(null).describe("How the lead of the board should work."),
-  })
+export const Completion = lazyObject(() => ({
+  status: z.literal("complete").describe("Distinguishes a completion from a question."),
+  ...GoalFields.shape,
+  user_profile: UserProfile.nullable().default(null).describe("What the agent learned about the user."),
+  lead_agent: LeadAgent.nullable().default(null).describe("How the lead of the board should work."),
+}))
   .refine(...completeGoalRule)
   .meta({ id: "OnboardingCompletion", description: "The drafted goal, ready for the user to confirm." });
 export type Completion = z.infer<typeof Completion>;
 
-export const Question = z
-  .object({
-    question: NonEmpty(MAX_TEXT).describe("The question to the user."),
-    options: z
-      .array(
-        z.object({
-          id: NonEmpty(MAX_NAME).describe("Id of the option."),
-          label: NonEmpty(MAX_NAME).describe("What the user reads and answers with."),
-        }),
-      )
-      .min(1)
-      .describe("Answers to choose from; the user may add free text."),
-  })
-  .meta({ id: "OnboardingQuestion", description: "One question for the user." });
+export const Question = lazyObject(() => ({
+  question: NonEmpty(MAX_TEXT).describe("The question to the user."),
+  options: z
+    .array(
+      z.object({
+        id: NonEmpty(MAX_NAME).describe("Id of the option."),
+        label: NonEmpty(MAX_NAME).describe("What the user reads and answers with."),
+      }),
+    )
+    .min(1)
+    .describe("Answers to choose from; the user may add free text."),
+})).meta({ id: "OnboardingQuestion", description: "One question for the user." });
 
 /** A reply of the main agent. */
 export const AgentReply = z.union([Completion, Question]);

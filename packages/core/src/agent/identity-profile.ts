@@ -1,0 +1,17 @@
+import { JsonObject } from "../wire.ts";
+
+/** The profile of an agent as callers send it: keys such as role, communication_style and emoji. */
+export const IdentityProfile = JsonObject.nullable().transform((profile) => normalizeProfile(profile));
+
+/** Trims keys, drops blank keys and null values, joins arrays, and turns every other value into trimmed text. Null when empty. */
+function normalizeProfile(profile: Record<string, unknown> | null): Record<string, string> | null {
+  const entries = Object.entries(profile ?? {}).flatMap(([key, value]): [string, string][] => {
+    const name = key.trim();
+    if (!name || value === null || value === undefined) return [];
+    const text = Array.isArray(value) ? value.map(toText).join(", ") : toText(value);
+    return text ? [[name, text]] : [];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : null;
+}
+
+const toText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value)).trim();
