@@ -2,7 +2,7 @@ import type { Actor, Role } from "@board/core/actor";
 import type { Context } from "@board/core/context";
 import type { LockableTable } from "@board/core/lock-row";
 import type { Cursor } from "@board/core/stream/cursor";
-import { Id } from "@board/core/wire";
+import { Id, lazyObject } from "@board/core/wire";
 import * as z from "zod";
 import type { Answer } from "./answer.ts";
 import { placeholderNames } from "./path.ts";
@@ -144,8 +144,8 @@ export const withPrefixes = <const Prefixes extends readonly string[], const Res
 ) => prefixes.map((prefix) => prefix + rest) as unknown as { [K in keyof Prefixes]: `${Prefixes[K] & string}${Rest}` };
 
 function paramsSchema(path: string, lenient: boolean): z.ZodObject {
-  const shape = placeholderNames(path).map((name) => [name, name.endsWith("_id") && !lenient ? Id : z.string()] as const);
-  return z.object(Object.fromEntries(shape.map(([name, schema]) => [name, schema.describe(`${describeParam(name)}.`)])));
+  const toField = (name: string) => (name.endsWith("_id") && !lenient ? Id : z.string()).describe(`${describeParam(name)}.`);
+  return lazyObject(() => Object.fromEntries(placeholderNames(path).map((name) => [name, toField(name)])));
 }
 
 const describeParam = (name: string) => (name.endsWith("_id") ? `Id of the ${name.slice(0, -3).replaceAll("_", " ")}` : name);

@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { lazyObject } from "@board/core/wire";
 
 const NAME = "X-Task-Fence";
 
 /** The header as the OpenAPI document shows it. */
-export const FenceHeader = z.object({
+export const FenceHeader = lazyObject(() => ({
   [NAME]: z.int().optional().describe("Fence of the caller's lease; the write is refused when it is not the current one."),
-});
+}));
 
 /** The fence that a write names; null when it names none. Text that is no number equals no fence. */
 export function fenceOf(headers: Headers): number | null {

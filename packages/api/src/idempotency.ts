@@ -19,19 +19,20 @@ import { createPendingWakeups, mergePendingWakeups } from "@board/core/pending-w
 import * as z from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorResponse } from "./errors.ts";
+import { lazyObject } from "@board/core/wire";
 
 const NAME = "Idempotency-Key";
 const PRINTABLE = /^[\x20-\x7E]{1,255}$/;
 
 /** The header as the OpenAPI document shows it. */
-export const IdempotencyKeyHeader = z.object({
+export const IdempotencyKeyHeader = lazyObject(() => ({
   [NAME]: z
     .string()
     .min(1)
     .max(255)
     .optional()
     .describe("Makes the request safe to repeat: for 24 hours the same key and body get the first answer again."),
-});
+}));
 
 /** The header of a repeated answer, as the OpenAPI document shows it. */
 export const REPLAYED = "Idempotent-Replayed";

@@ -5,13 +5,14 @@ import * as z from "zod";
 import { serialize } from "./answer.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { isListedTag, toEntityTag } from "./etag.ts";
+import { lazyObject } from "@board/core/wire";
 
 const NAME = "If-Match";
 
 /** The header as the OpenAPI document shows it. */
-export const IfMatchHeader = z.object({
+export const IfMatchHeader = lazyObject(() => ({
   [NAME]: z.string().optional().describe("ETag of the resource as the caller knows it; 412 when it has changed since."),
-});
+}));
 
 /**
  * Returns the context of a conditional write. Each of its transactions starts with a lock on the resource and a comparison

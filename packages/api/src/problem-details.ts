@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import { toJson } from "@board/core/json";
 import type { MiddlewareHandler } from "hono";
 import { parseAccept } from "hono/utils/accept";
@@ -36,9 +35,12 @@ function prefersProblem(accept: string | undefined): boolean {
   return quality > 0 && quality >= qualityOf(JSON_TYPE);
 }
 
+/** Not imported: Node reads all exports of a module that is imported, and one of node:http's loads fetch and WebSocket. */
+const titleOf = (status: number): string => process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Error";
+
 /** The members of an error become extension members, and those of the standard win. */
 function toProblem({ detail, ...others }: ErrorBody, status: number): object {
-  const standard = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status };
+  const standard = { type: "about:blank", title: titleOf(status), status };
   if (typeof detail === "string") return { ...others, ...standard, detail };
   if (Array.isArray(detail)) return { ...others, errors: detail, ...standard, detail: summarize(detail) };
   const { message, ...fields } = detail;

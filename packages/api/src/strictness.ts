@@ -6,9 +6,10 @@ import { prefersStrict } from "./prefer.ts";
 import { toUnknownKeyProblems } from "./problems.ts";
 import type { Env } from "./runtime.ts";
 import { findUnknownKeys } from "./unknown-keys.ts";
+import { lazyObject } from "@board/core/wire";
 
 /** The body of an operation that takes none. */
-export const NO_KEYS = z.object({});
+export const NO_KEYS = lazyObject(() => ({}));
 
 /**
  * Whether unknown parameters and body keys of a request are refused (docs/reference/conventions.md#strict-handling). Webhook

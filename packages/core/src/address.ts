@@ -23,8 +23,7 @@ export class LookupLimitError extends Error {
   }
 }
 
-const nonPublicRanges = new BlockList();
-for (const range of [
+const NON_PUBLIC_RANGES = [
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -44,26 +43,35 @@ for (const range of [
   "2001:db8::/32",
   "2002::/16", // 6to4 embeds an IPv4 address.
   "3fff::/20",
-]) {
-  addRange(nonPublicRanges, range);
-}
-
+];
 /** Publicly routed IPv6. Loopback, unique-local, link-local, multicast and translation addresses are outside of it. */
-const publicIpv6Range = new BlockList();
-addRange(publicIpv6Range, "2000::/3");
-const ipv4MappedRange = new BlockList();
-addRange(ipv4MappedRange, "::ffff:0:0/96");
+const PUBLIC_IPV6_RANGE = "2000::/3";
+const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
+
+const toBlockList = (ranges: readonly string[]): BlockList => {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return list;
+};
+const createRanges = () => ({
+  nonPublic: toBlockList(NON_PUBLIC_RANGES),
+  publicIpv6: toBlockList([PUBLIC_IPV6_RANGE]),
+  ipv4Mapped: toBlockList([IPV4_MAPPED_RANGE]),
+});
+let ranges: ReturnType<typeof createRanges> | undefined;
 
 /** Whether an IP address, in any notation, is publicly routed. */
 export function isPublicAddress(address: string): boolean {
   // A BlockList matches IPv4-mapped IPv6 addresses as IPv4, but it matches no address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
   const family = isIP(withoutZone);
-  if (family === 4) return !nonPublicRanges.check(withoutZone, "ipv4");
+  // Made on first use: Node's first look at an IPv6 address takes 3 ms, and few functions dial one.
+  const { nonPublic, publicIpv6, ipv4Mapped } = (ranges ??= createRanges());
+  if (family === 4) return !nonPublic.check(withoutZone, "ipv4");
   return (
     family === 6 &&
-    (publicIpv6Range.check(withoutZone, "ipv6") || ipv4MappedRange.check(withoutZone, "ipv6")) &&
-    !nonPublicRanges.check(withoutZone, "ipv6")
+    (publicIpv6.check(withoutZone, "ipv6") || ipv4Mapped.check(withoutZone, "ipv6")) &&
+    !nonPublic.check(withoutZone, "ipv6")
   );
 }
 

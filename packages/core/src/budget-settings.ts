@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { type BudgetName, BUDGETS, budgetNames, type Budgets } from "./budgets.ts";
 import { wholeNumber } from "./setting-types.ts";
 
@@ -10,10 +9,11 @@ function schemaOf(name: BudgetName) {
   return wholeNumber(budget.default, budget.max, min).describe(budget.describe);
 }
 
-/** The settings of all budgets. */
-export const budgetSettings = Object.fromEntries(
-  budgetNames.map((name) => [name.toUpperCase(), schemaOf(name)]),
-) as BudgetSchemas;
+/** The settings of budgets. Reading the environment makes only those that are set, which are few. */
+export const budgetSettings = (names: readonly BudgetName[]) =>
+  Object.fromEntries(names.map((name) => [name.toUpperCase(), schemaOf(name)])) as BudgetSchemas;
 
-export const toBudgets = (env: { [Name in keyof BudgetSchemas]: z.output<BudgetSchemas[Name]> }): Budgets =>
-  Object.fromEntries(budgetNames.map((name) => [name, env[name.toUpperCase() as Uppercase<BudgetName>]])) as Budgets;
+export const toBudgets = (env: { [Name in Uppercase<BudgetName>]: number | undefined }): Budgets =>
+  Object.fromEntries(
+    budgetNames.map((name) => [name, env[name.toUpperCase() as Uppercase<BudgetName>] ?? BUDGETS[name].default]),
+  ) as Budgets;

@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { isAfterPosition, positionOf, type SortOrder } from "./keyset.ts";
 import { type LargeFields, type PageColumns, type PageSelect, readShortened, withTruncatedFields } from "./large-fields.ts";
 import { type CursorScope, formatPageCursor, MAX_CURSOR, parsePageCursor } from "./page-cursor.ts";
-import { MAX_INTEGER, QueryInteger } from "./wire.ts";
+import { lazyObject, MAX_INTEGER, QueryInteger } from "./wire.ts";
 
 export interface PageQuery {
   limit: number;
@@ -18,7 +18,7 @@ export interface PageQuery {
 const MAX_LIMIT = 200;
 
 export const pageQuery = (defaultLimit = 50, maxLimit = MAX_LIMIT) =>
-  z.object({
+  lazyObject(() => ({
     limit: QueryInteger(1, maxLimit).default(defaultLimit).describe("Maximum number of items to return."),
     offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
     cursor: z
@@ -28,13 +28,13 @@ export const pageQuery = (defaultLimit = 50, maxLimit = MAX_LIMIT) =>
       .describe(
         "Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1.",
       ),
-  });
+  }));
 
 /** The query of a list that is a plain array: all items, or a part of them. */
-export const arrayQuery = z.object({
+export const arrayQuery = lazyObject(() => ({
   limit: QueryInteger(1, 200).optional().describe("Maximum number of items to return; when omitted, all."),
   offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
-});
+}));
 export type ArrayQuery = z.infer<typeof arrayQuery>;
 
 /** As many items as an answer can hold, so that no more are read; `item_bytes` is less than the bytes of any item. */
@@ -57,14 +57,12 @@ export interface Page<T> {
 }
 
 const createPageSchema = <T extends z.ZodType>(item: T) =>
-  z
-    .object({
-      items: z.array(item).describe("The items of this page, in the order of the list."),
-      total: z.int().describe("Total number of items in the list; -1 with `cursor`."),
-      limit: z.int().describe("The limit that was applied."),
-      offset: z.int().describe("The offset that was applied."),
-    })
-    .meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
+  lazyObject(() => ({
+    items: z.array(item).describe("The items of this page, in the order of the list."),
+    total: z.int().describe("Total number of items in the list; -1 with `cursor`."),
+    limit: z.int().describe("The limit that was applied."),
+    offset: z.int().describe("The offset that was applied."),
+  })).meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
 
 const pageSchemas = new WeakMap<z.ZodType, unknown>();
 const allPageSchemas = new WeakSet<z.ZodType>();

@@ -6,20 +6,20 @@ import { removeAgent } from "@board/core/agent/remove";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
 import { longPageQuery, pageOf } from "@board/core/page";
 import { SearchText } from "@board/core/text-search";
-import { Id, Ok, ok, QueryBoolean } from "@board/core/wire";
-import * as z from "zod";
+import { Id, Ok, ok, QueryBoolean, lazyObject } from "@board/core/wire";
 import { agentResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
-const AgentQuery = longPageQuery().extend({
+const AgentQuery = lazyObject(() => ({
+  ...longPageQuery().shape,
   board_id: Id.optional().describe("Only agents of this board."),
   gateway_id: Id.optional().describe("Only agents of the boards of this gateway, and its main agent."),
   q: SearchText,
-});
+}));
 
-const UpdateQuery = z.object({
+const UpdateQuery = lazyObject(() => ({
   force: QueryBoolean.default(false).describe("Rewrite all files, including BOOTSTRAP.md, even if nothing has changed."),
-});
+}));
 
 /** Management of agents by people. */
 export const agents = [

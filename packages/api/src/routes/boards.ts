@@ -6,20 +6,19 @@ import { removeBoard } from "@board/core/board/remove";
 import { BoardSnapshot, getBoardSnapshot } from "@board/core/board/snapshot";
 import { pageOf, pageQuery } from "@board/core/page";
 import { SearchText } from "@board/core/text-search";
-import { Id, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/wire";
+import { Id, lazyObject, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/wire";
 import { boardResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";
 
-const BoardQuery = pageQuery(20)
-  .extend({
-    page: QueryInteger(1, MAX_INTEGER).default(1).describe("Page number, starting at 1. Ignored if `offset` is given."),
-    offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of items to skip."),
-    board_group_id: Id.optional().describe("Only boards of this group."),
-    gateway_id: Id.optional().describe("Only boards of this gateway."),
-    q: SearchText,
-  })
-  .meta({ id: "BoardQuery" });
+const BoardQuery = lazyObject(() => ({
+  ...pageQuery(20).shape,
+  page: QueryInteger(1, MAX_INTEGER).default(1).describe("Page number, starting at 1. Ignored if `offset` is given."),
+  offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of items to skip."),
+  board_group_id: Id.optional().describe("Only boards of this group."),
+  gateway_id: Id.optional().describe("Only boards of this gateway."),
+  q: SearchText,
+})).meta({ id: "BoardQuery" });
 
 /** Boards for people, and snapshots, which agents read as well. */
 export const boards = [

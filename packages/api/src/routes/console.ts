@@ -5,6 +5,7 @@ import * as z from "zod";
 import { selectEncoding } from "../content-encoding.ts";
 import { endpoint, type HttpExchange } from "../endpoint.ts";
 import { json } from "../errors.ts";
+import { lazyObject } from "@board/core/wire";
 
 /** While the page is not built, which takes seconds after an installation without scripts. */
 const NOT_BUILT_HTML = `<!doctype html>
@@ -28,20 +29,18 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const YEAR_SECONDS = 31_536_000;
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 
-const ConsoleConfig = z
-  .object({
-    auth: z.union([
-      z.object({ mode: z.literal("local") }),
-      z.object({
-        mode: z.literal("oidc"),
-        issuer: z.string(),
-        client_id: z.string().nullable(),
-        scope: z.string(),
-        audience: z.string().nullable(),
-      }),
-    ]),
-  })
-  .meta({ id: "ConsoleConfig", description: "How people sign in to the console." });
+const ConsoleConfig = lazyObject(() => ({
+  auth: z.union([
+    z.object({ mode: z.literal("local") }),
+    z.object({
+      mode: z.literal("oidc"),
+      issuer: z.string(),
+      client_id: z.string().nullable(),
+      scope: z.string(),
+      audience: z.string().nullable(),
+    }),
+  ]),
+})).meta({ id: "ConsoleConfig", description: "How people sign in to the console." });
 
 /** The console, a page of static files that uses this API like any other client. */
 export const consolePage = [

@@ -13,7 +13,7 @@ import {
   sendSessionMessage,
 } from "@board/core/gateway/sessions";
 import { GatewayStatus, getGatewayStatus } from "@board/core/gateway/status";
-import { Ok, ok, valueError } from "@board/core/wire";
+import { lazyObject, Ok, ok, valueError } from "@board/core/wire";
 import * as z from "zod";
 import { type Endpoint, endpoint, withPrefixes } from "../endpoint.ts";
 
@@ -25,13 +25,13 @@ const MAX_SESSION_KEY_CHARS = 1_000;
 /** Sessions are identified by keys, which hosts choose freely, not by UUIDs. */
 const withSessionKeyParam = (operation: Endpoint): Endpoint => ({
   ...operation,
-  params: z.object({
+  params: lazyObject(() => ({
     session_id: z
       .string()
       .max(MAX_SESSION_KEY_CHARS)
       .refine((key) => !key.includes("\0") && key.isWellFormed(), valueError("text must not hold NUL or unpaired surrogates"))
       .describe("Key of the session, URL-encoded."),
-  }),
+  })),
 });
 
 /** Live state of an OpenClaw host, which is read from the host itself. */

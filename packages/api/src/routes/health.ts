@@ -7,10 +7,12 @@ import { rejectAfter } from "@board/core/timeout";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
+import { lazyObject } from "@board/core/wire";
 
-const Health = z
-  .object({ ok: z.boolean().describe("Whether the service works.") })
-  .meta({ id: "Health", description: "State of the service." });
+const Health = lazyObject(() => ({ ok: z.boolean().describe("Whether the service works.") })).meta({
+  id: "Health",
+  description: "State of the service.",
+});
 const READINESS_TIMEOUT_MS = 2_000;
 
 export const health = [

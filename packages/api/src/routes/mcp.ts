@@ -4,20 +4,19 @@ import type { Settings } from "@board/core/settings";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import { json } from "../errors.ts";
+import { lazyObject } from "@board/core/wire";
 
 const PATH = "/mcp";
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 const MAX_BYTES = 1_048_576;
 
 /** RFC 9728: tells a client that got 401 where the tokens come from. */
-const ProtectedResource = z
-  .object({
-    resource: z.string().describe("Address of the MCP endpoint."),
-    resource_name: z.string().describe("Name of the service."),
-    bearer_methods_supported: z.array(z.string()).describe("How a token is sent."),
-    authorization_servers: z.array(z.string()).optional().describe("The identity provider of people; absent in local mode."),
-  })
-  .meta({ id: "ProtectedResource", description: "Metadata of the MCP endpoint by RFC 9728." });
+const ProtectedResource = lazyObject(() => ({
+  resource: z.string().describe("Address of the MCP endpoint."),
+  resource_name: z.string().describe("Name of the service."),
+  bearer_methods_supported: z.array(z.string()).describe("How a token is sent."),
+  authorization_servers: z.array(z.string()).optional().describe("The identity provider of people; absent in local mode."),
+})).meta({ id: "ProtectedResource", description: "Metadata of the MCP endpoint by RFC 9728." });
 
 /** The Model Context Protocol, and how its clients learn to sign in. */
 export const mcp = [

@@ -3,6 +3,7 @@ import { notFound } from "@board/core/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import type { DocumentRole } from "../openapi-role.ts";
+import { lazyObject } from "@board/core/wire";
 
 const REFERENCE_HTML = `<!doctype html>
 <html lang="en">
@@ -37,9 +38,9 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const ROLES = ["agent-lead", "agent-worker", "agent-main", "user"] as const satisfies readonly DocumentRole[];
-const DocumentQuery = z.object({
+const DocumentQuery = lazyObject(() => ({
   role: z.enum(ROLES).optional().describe("Only what this role calls, with the components that it needs; short for agents."),
-});
+}));
 
 /** The OpenAPI document, and the API reference page that is built from it. */
 export const reference = [

@@ -1,7 +1,7 @@
 import { admin, member } from "@board/core/actor";
 import { longPageQuery, pageOf, pageQuery } from "@board/core/page";
 import { CreateTag, createTag, getTag, listTags, removeTag, Tag, UpdateTag, updateTag } from "@board/core/tag/tag";
-import { Ok, ok } from "@board/core/wire";
+import { lazyObject, Ok, ok } from "@board/core/wire";
 import * as z from "zod";
 import { tagResource } from "./conditional-resources.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
@@ -9,12 +9,14 @@ import { endpoint, withPrefixes } from "../endpoint.ts";
 const collectionPaths = ["/api/tags", "/api/v1/tags"] as const;
 const itemPaths = withPrefixes(collectionPaths, "/{tag_id}");
 
+const TagQuery = lazyObject(() => pageQuery(50, 100).omit({ cursor: true }).shape);
+
 /** Labels for tasks. Use this file as the example for a new resource. */
 export const tags = [
   endpoint(
     "GET",
     "/api/tags",
-    { as: member, summary: "List tags", query: pageQuery(50, 100).omit({ cursor: true }), returns: z.array(Tag) },
+    { as: member, summary: "List tags", query: TagQuery, returns: z.array(Tag) },
     async (ctx, { query }) => (await listTags(ctx, query)).items,
   ),
   endpoint(

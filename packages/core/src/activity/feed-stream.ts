@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import * as z from "zod";
 import { readVisibleBoards, type VisibleBoards } from "../access.ts";
 import type { Member } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -12,12 +11,14 @@ import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
 import { activity_events } from "./activity.sql.ts";
 import { FeedComment, FeedQuery, isFeedComment, selectFeed, toFeedComment } from "./feed.ts";
+import { lazyObject } from "../wire.ts";
 
-export const FeedStreamQuery = z.object({ since: Since, client_id: ClientId, board_id: FeedQuery().shape.board_id });
+export const FeedStreamQuery = lazyObject(() => ({ since: Since, client_id: ClientId, board_id: FeedQuery().shape.board_id }));
 
-export const FeedEvent = z
-  .object({ comment: FeedComment.describe("The new comment.") })
-  .meta({ id: "TaskCommentFeedEvent", description: "The data of a `comment` event." });
+export const FeedEvent = lazyObject(() => ({ comment: FeedComment.describe("The new comment.") })).meta({
+  id: "TaskCommentFeedEvent",
+  description: "The data of a `comment` event.",
+});
 
 /**
  * Streams of new task comments, one for each member, on the boards that the member may read now. Members who may read the

@@ -11,30 +11,31 @@ import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, type PageWindow, pageQuery, readPageAndCount } from "../page.ts";
 import { tasks } from "../task/task.sql.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
 import { countComments } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 
-export const FeedComment = z
-  .object({
-    id: Id.describe("Id of the comment, and of its event in the activity log."),
-    created_at: Instant.describe("When the comment was written."),
-    message: z.string().describe("Text of the comment."),
-    agent_id: Id.nullable().describe("Agent that wrote the comment; null for a user, or once the agent is removed."),
-    agent_name: z.string().nullable().describe("Name of that agent."),
-    agent_role: z.string().nullable().describe("Role of that agent, from its profile."),
-    task_id: Id.describe("Task of the comment."),
-    task_title: z.string().describe("Title of the task."),
-    board_id: Id.describe("Board of the task."),
-    board_name: z.string().describe("Name of the board."),
-    ...truncatable,
-  })
-  .meta({ id: "TaskCommentFeedItem", description: "A comment on a task with its author, task and board." });
+export const FeedComment = lazyObject(() => ({
+  id: Id.describe("Id of the comment, and of its event in the activity log."),
+  created_at: Instant.describe("When the comment was written."),
+  message: z.string().describe("Text of the comment."),
+  agent_id: Id.nullable().describe("Agent that wrote the comment; null for a user, or once the agent is removed."),
+  agent_name: z.string().nullable().describe("Name of that agent."),
+  agent_role: z.string().nullable().describe("Role of that agent, from its profile."),
+  task_id: Id.describe("Task of the comment."),
+  task_title: z.string().describe("Title of the task."),
+  board_id: Id.describe("Board of the task."),
+  board_name: z.string().describe("Name of the board."),
+  ...truncatable,
+})).meta({ id: "TaskCommentFeedItem", description: "A comment on a task with its author, task and board." });
 export type FeedComment = z.infer<typeof FeedComment>;
 
 export const FeedQuery = (defaultLimit?: number, maxLimit?: number) =>
-  pageQuery(defaultLimit, maxLimit).extend({ board_id: Id.optional().describe("Only comments on this board.") });
+  lazyObject(() => ({
+    ...pageQuery(defaultLimit, maxLimit).shape,
+    board_id: Id.optional().describe("Only comments on this board."),
+  }));
 export interface FeedQuery extends PageQuery {
   board_id?: string | undefined;
 }

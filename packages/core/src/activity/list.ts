@@ -26,28 +26,26 @@ import {
   truncatable,
 } from "../large-fields.ts";
 import { type Page, type PageQuery, type PageWindow, readPageAndCount } from "../page.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { activity_events } from "./activity.sql.ts";
 import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 
-export const Activity = z
-  .object({
-    id: Id.describe("Id of the event."),
-    event_type: z.string().describe("Type of the event; types that end with `failed` are errors."),
-    action: z.enum(["created", "updated", "deleted"]).describe("Kind of change that the event type stands for."),
-    message: z.string().nullable().describe("Description of the event; for a comment its text."),
-    board_id: Id.nullable().describe("Board of the event."),
-    task_id: Id.nullable().describe("Task of the event; null once the task is removed."),
-    agent_id: Id.nullable().describe("Agent that caused the event, or that the event is about."),
-    user_id: Id.nullable().describe("User who caused the event."),
-    actor_id: Id.nullable().describe("`agent_id`, else `user_id`."),
-    created_at: Instant.describe("When the event happened."),
-    route_name: z.enum(["board", "board.approvals", "activity"]).describe("Page of the dashboard that shows the event."),
-    route_params: z.record(z.string(), z.string()).describe("Parameters of that page."),
-    ...truncatable,
-  })
-  .meta({ id: "ActivityEvent", description: "An event in the activity log." });
+export const Activity = lazyObject(() => ({
+  id: Id.describe("Id of the event."),
+  event_type: z.string().describe("Type of the event; types that end with `failed` are errors."),
+  action: z.enum(["created", "updated", "deleted"]).describe("Kind of change that the event type stands for."),
+  message: z.string().nullable().describe("Description of the event; for a comment its text."),
+  board_id: Id.nullable().describe("Board of the event."),
+  task_id: Id.nullable().describe("Task of the event; null once the task is removed."),
+  agent_id: Id.nullable().describe("Agent that caused the event, or that the event is about."),
+  user_id: Id.nullable().describe("User who caused the event."),
+  actor_id: Id.nullable().describe("`agent_id`, else `user_id`."),
+  created_at: Instant.describe("When the event happened."),
+  route_name: z.enum(["board", "board.approvals", "activity"]).describe("Page of the dashboard that shows the event."),
+  route_params: z.record(z.string(), z.string()).describe("Parameters of that page."),
+  ...truncatable,
+})).meta({ id: "ActivityEvent", description: "An event in the activity log." });
 export type Activity = z.infer<typeof Activity>;
 
 const { id, event_type, message, board_id, task_id, agent_id, user_id, created_at } = getTableColumns(activity_events);

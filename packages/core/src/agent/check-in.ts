@@ -9,8 +9,8 @@ import { type Context, transaction } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import { boardAccessDenied, DomainError, InvalidInput, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { Id, MAX_NAME, NonEmpty } from "../wire.ts";
-import { AgentCreated, type AgentRead, agentShape, CreateAgent, createAgent, toAgent } from "./agent.ts";
+import { Id, MAX_NAME, NonEmpty, lazyObject } from "../wire.ts";
+import { AgentCreated, AgentRead, CreateAgent, createAgent, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 import { agentFor } from "./lookup.ts";
 import { PRESENCE_EXEMPT_STATUSES, isSeenStale } from "./presence.ts";
@@ -21,23 +21,22 @@ import { runWrite } from "../db/prepared-write.ts";
 const Status = z.enum(["online", "active", "ready", "offline"]).nullable().default(null);
 type Status = z.infer<typeof Status>;
 
-export const CheckIn = z
-  .object({ status: Status.describe("New status of the agent; online when omitted.") })
-  .meta({ id: "AgentHeartbeat" });
+export const CheckIn = lazyObject(() => ({ status: Status.describe("New status of the agent; online when omitted.") })).meta({
+  id: "AgentHeartbeat",
+});
 export type CheckIn = z.infer<typeof CheckIn>;
 
-export const CheckInByName = z
-  .object({
-    name: NonEmpty(MAX_NAME).nullable().default(null).describe("Name of the agent; agents may omit it."),
-    board_id: Id.nullable().default(null).describe("Board of the agent; agents may omit it."),
-    status: Status.describe("New status of the agent; online when omitted, and ignored when the agent is created."),
-  })
-  .meta({ id: "AgentHeartbeatByName" });
+export const CheckInByName = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).nullable().default(null).describe("Name of the agent; agents may omit it."),
+  board_id: Id.nullable().default(null).describe("Board of the agent; agents may omit it."),
+  status: Status.describe("New status of the agent; online when omitted, and ignored when the agent is created."),
+})).meta({ id: "AgentHeartbeatByName" });
 export type CheckInByName = z.infer<typeof CheckInByName>;
 
-export const CheckedIn = z
-  .object({ ...agentShape, auth_token: AgentCreated.shape.auth_token.optional() })
-  .meta({ id: "AgentCheckedIn", description: "The agent, with its token when this request created it." });
+export const CheckedIn = lazyObject(() => ({ ...AgentRead.shape, auth_token: AgentCreated.shape.auth_token.optional() })).meta({
+  id: "AgentCheckedIn",
+  description: "The agent, with its token when this request created it.",
+});
 export type CheckedIn = z.infer<typeof CheckedIn>;
 
 /** Records a heartbeat of an agent by id, sent by the agent or by an admin who may write to its board. */

@@ -8,37 +8,33 @@ import { actingAs } from "../db/acting-as.ts";
 import { changedNow } from "../db/columns.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { isUsableGateway } from "../gateway/target.ts";
-import { Id, valueError } from "../wire.ts";
+import { Id, valueError, lazyObject } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
 import { enqueueHeartbeatConfig } from "./jobs.ts";
 import { truncatable } from "../large-fields.ts";
 
-export const SetGroupHeartbeat = z
-  .object({
-    every: z
-      .string()
-      .regex(/^[1-9][0-9]{0,4}[smhd]$/, valueError("every must be a number up to 99999 and one of s, m, h, d, such as 10m"))
-      .describe("Time between heartbeats: a number and one of s, m, h, d."),
-    include_board_leads: z.boolean().default(false).describe("Whether to change the heartbeats of leads too."),
-  })
-  .meta({ id: "BoardGroupHeartbeatSet" });
+export const SetGroupHeartbeat = lazyObject(() => ({
+  every: z
+    .string()
+    .regex(/^[1-9][0-9]{0,4}[smhd]$/, valueError("every must be a number up to 99999 and one of s, m, h, d, such as 10m"))
+    .describe("Time between heartbeats: a number and one of s, m, h, d."),
+  include_board_leads: z.boolean().default(false).describe("Whether to change the heartbeats of leads too."),
+})).meta({ id: "BoardGroupHeartbeatSet" });
 export type SetGroupHeartbeat = z.infer<typeof SetGroupHeartbeat>;
 
-export const GroupHeartbeat = z
-  .object({
-    board_group_id: Id.describe("Id of the group."),
-    requested: z
-      .object({
-        every: z.string().describe("Time between heartbeats."),
-        include_board_leads: z.boolean().describe("Whether the heartbeats of leads were to change too."),
-      })
-      .describe("The settings of the request."),
-    updated_agent_ids: z.array(Id).describe("Agents whose setting is stored; their hosts apply it shortly."),
-    failed_agent_ids: z.array(Id).describe("Agents whose gateway has no address or no workspace root; they are unchanged."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
+export const GroupHeartbeat = lazyObject(() => ({
+  board_group_id: Id.describe("Id of the group."),
+  requested: z
+    .object({
+      every: z.string().describe("Time between heartbeats."),
+      include_board_leads: z.boolean().describe("Whether the heartbeats of leads were to change too."),
+    })
+    .describe("The settings of the request."),
+  updated_agent_ids: z.array(Id).describe("Agents whose setting is stored; their hosts apply it shortly."),
+  failed_agent_ids: z.array(Id).describe("Agents whose gateway has no address or no workspace root; they are unchanged."),
+  ...truncatable,
+})).meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
 export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;
 
 /** Sets how often the agents of a group's boards wake up. Stored at once; one job per gateway applies it on the host. */

@@ -10,29 +10,18 @@ import { unauthenticated } from "../errors.ts";
 import { toOrderBy } from "../keyset.ts";
 import { type Page, readShortenedPage } from "../page.ts";
 import { readSearchPage } from "../search-page.ts";
-import { Id } from "../wire.ts";
-import {
-  agentList,
-  agentOrder,
-  type AgentQuery,
-  type AgentRead,
-  type AgentRow,
-  agentShape,
-  searchedAgents,
-  toAgent,
-} from "./agent.ts";
+import { Id, lazyObject } from "../wire.ts";
+import { agentList, agentOrder, type AgentQuery, AgentRead, type AgentRow, searchedAgents, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 
-export const AgentHealth = z
-  .object({
-    ok: z.literal(true).describe("The token is valid."),
-    agent_id: Id.describe("Id of the caller."),
-    board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
-    gateway_id: Id.describe("Gateway of the caller."),
-    status: agentShape.status.describe("Stored state of the caller."),
-    is_board_lead: z.boolean().describe("Whether the caller leads its board."),
-  })
-  .meta({ id: "AgentHealth", description: "Who the caller is." });
+export const AgentHealth = lazyObject(() => ({
+  ok: z.literal(true).describe("The token is valid."),
+  agent_id: Id.describe("Id of the caller."),
+  board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
+  gateway_id: Id.describe("Gateway of the caller."),
+  status: AgentRead.shape.status.describe("Stored state of the caller."),
+  is_board_lead: z.boolean().describe("Whether the caller leads its board."),
+})).meta({ id: "AgentHealth", description: "Who the caller is." });
 export type AgentHealth = z.infer<typeof AgentHealth>;
 
 /** The agents that the caller works with: those of its board, or for a main agent those of its gateway's boards and itself. */

@@ -12,7 +12,7 @@ import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
 import { extractOwnContent, extractTools } from "../host/file-fallback.ts";
 import { catchGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { readFile, writeFiles } from "../host/workspace.ts";
-import { TextOrNull, MAX_TEXT, MAX_URL, NonEmpty, oneLine } from "../wire.ts";
+import { TextOrNull, MAX_TEXT, MAX_URL, NonEmpty, oneLine, lazyObject } from "../wire.ts";
 import { agents } from "./agent.sql.ts";
 import { agentUpdatedEvents } from "./board-events.ts";
 import { findAgent, getAgentForLead, getBoardAgent, type HostedAgent, lockHostedAgent, requireSessionKey } from "./lookup.ts";
@@ -24,13 +24,11 @@ const SOUL = "SOUL.md";
 
 export const Soul = z.string().meta({ id: "AgentSoul", description: "The text of SOUL.md." });
 
-export const UpdateSoul = z
-  .object({
-    content: NonEmpty(MAX_TEXT).describe("The complete new text of SOUL.md."),
-    source_url: TextOrNull(MAX_URL).default(null).describe("Where the text comes from."),
-    reason: TextOrNull(MAX_TEXT).default(null).describe("Reason for the change."),
-  })
-  .meta({ id: "SoulUpdate" });
+export const UpdateSoul = lazyObject(() => ({
+  content: NonEmpty(MAX_TEXT).describe("The complete new text of SOUL.md."),
+  source_url: TextOrNull(MAX_URL).default(null).describe("Where the text comes from."),
+  reason: TextOrNull(MAX_TEXT).default(null).describe("Reason for the change."),
+})).meta({ id: "SoulUpdate" });
 export type UpdateSoul = z.infer<typeof UpdateSoul>;
 
 /** The agent whose soul the caller may read: the caller itself, or for a lead any agent of the board. */

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { and, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
-import * as z from "zod";
 import { readVisibleBoards, type VisibleBoards } from "../access.ts";
 import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -11,19 +10,20 @@ import { toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { AgentRead, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 
-export const AgentStreamQuery = z.object({
+export const AgentStreamQuery = lazyObject(() => ({
   since: Since.describe("Send changes after this time; defaults to now. A Last-Event-ID header takes precedence."),
   client_id: ClientId,
   board_id: Id.optional().describe("Only agents of this board, without main agents."),
-});
+}));
 
-export const AgentEvent = z
-  .object({ agent: AgentRead.describe("The agent in its current state.") })
-  .meta({ id: "AgentEvent", description: "The data of an `agent` event." });
+export const AgentEvent = lazyObject(() => ({ agent: AgentRead.describe("The agent in its current state.") })).meta({
+  id: "AgentEvent",
+  description: "The data of an `agent` event.",
+});
 
 /**
  * Sources of agent changes, one for each admin: the agents of boards that the admin can read now and, unless `board_id` is

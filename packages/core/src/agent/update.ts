@@ -15,7 +15,7 @@ import { noHost } from "../gateway/pull.ts";
 import { gatewayKind } from "../gateway/target.ts";
 import type { NewJob } from "../job/job.ts";
 import { unassignAgent } from "../task/unassign-agent.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { type AgentRead, type AgentRow, CreateAgent, agentNameTaken, requireAgentCapacity, toAgent } from "./agent.ts";
 import { agents } from "./agent.sql.ts";
 import { agentUpdatedEvents } from "./board-events.ts";
@@ -24,10 +24,9 @@ import { enqueueCleanup, enqueueHeartbeatConfig, enqueueProvision, enqueueUpdate
 import { agentFor, type HostedAgent, lockHostedAgent } from "./lookup.ts";
 import { mintToken } from "./token.ts";
 
-const { name, heartbeat_config, identity_profile, identity_template, soul_template, requests_per_minute } = CreateAgent.shape;
-
-export const UpdateAgent = z
-  .object({
+export const UpdateAgent = lazyObject(() => {
+  const { name, heartbeat_config, identity_profile, identity_template, soul_template, requests_per_minute } = CreateAgent.shape;
+  return {
     name: name.optional().describe("Name of the agent, unique on its board regardless of case."),
     board_id: Id.nullable().optional().describe("Board to move the agent to; ignored for a main agent that stays one."),
     is_gateway_main: z
@@ -49,12 +48,12 @@ export const UpdateAgent = z
       .optional()
       .describe("Requests that the agent may send in a clock minute, beyond which it gets 429; null removes the limit."),
     status: z.unknown().optional().describe("Rejected: heartbeats set the status."),
-  })
-  .meta({
-    id: "AgentUpdate",
-    "x-llm-intent": "agent_profile_update",
-    "x-when-to-use": ["Changing the name, role, heartbeat or board of an agent"],
-  });
+  };
+}).meta({
+  id: "AgentUpdate",
+  "x-llm-intent": "agent_profile_update",
+  "x-when-to-use": ["Changing the name, role, heartbeat or board of an agent"],
+});
 export type UpdateAgent = z.infer<typeof UpdateAgent>;
 
 /**

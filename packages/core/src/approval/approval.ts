@@ -5,35 +5,33 @@ import { newestFirst, toOrderBy } from "../keyset.ts";
 import { aggregatedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notFound } from "../errors.ts";
 import { tasks } from "../task/task.sql.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 import { toNonBlankText } from "./input.ts";
 
-export const Approval = z
-  .object({
-    id: Id.describe("Id of the approval."),
-    board_id: Id.describe("Board that the approval belongs to."),
-    agent_id: Id.nullable().describe("Agent that requests the approval."),
-    action_type: z.string().describe("Action to approve."),
-    description: z.string().nullable().describe("Reason for the request."),
-    payload: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
-    confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
-    rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
-    status: ApprovalStatus.describe("The decision."),
-    task_id: Id.nullable().describe("First of the linked tasks."),
-    task_ids: z.array(Id).describe("The linked tasks."),
-    task_titles: z.array(z.string()).describe("Titles of the linked tasks, in the same order."),
-    created_at: Instant.describe("When the approval was requested."),
-    updated_at: Instant.describe("When the approval last changed."),
-    resolved_at: Instant.nullable().describe("When the approval was decided."),
-    resolved_by_user_id: Id.nullable().describe("Person who decided."),
-    ...truncatable,
-  })
-  .meta({ id: "Approval", description: "A request for a person's consent to an action of an agent." });
+export const Approval = lazyObject(() => ({
+  id: Id.describe("Id of the approval."),
+  board_id: Id.describe("Board that the approval belongs to."),
+  agent_id: Id.nullable().describe("Agent that requests the approval."),
+  action_type: z.string().describe("Action to approve."),
+  description: z.string().nullable().describe("Reason for the request."),
+  payload: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
+  confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
+  rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
+  status: ApprovalStatus.describe("The decision."),
+  task_id: Id.nullable().describe("First of the linked tasks."),
+  task_ids: z.array(Id).describe("The linked tasks."),
+  task_titles: z.array(z.string()).describe("Titles of the linked tasks, in the same order."),
+  created_at: Instant.describe("When the approval was requested."),
+  updated_at: Instant.describe("When the approval last changed."),
+  resolved_at: Instant.nullable().describe("When the approval was decided."),
+  resolved_by_user_id: Id.nullable().describe("Person who decided."),
+  ...truncatable,
+})).meta({ id: "Approval", description: "A request for a person's consent to an action of an agent." });
 export type Approval = z.infer<typeof Approval>;
 
 interface LinkedTask {

@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import { changedNow } from "../db/columns.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
-import { oneLine } from "../wire.ts";
+import { oneLine, lazyObject } from "../wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvalBoardEvents } from "./board-events.ts";
@@ -17,9 +17,9 @@ import { approval_task_links, approvals } from "./approval.sql.ts";
 import { insertDecisionNotifications } from "./notifications.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval, taskIdsOfApproval } from "./pending.ts";
 
-export const DecideApproval = z
-  .object({ status: ApprovalStatus.optional().describe("The decision. `pending` withdraws an earlier decision.") })
-  .meta({ id: "ApprovalUpdate" });
+export const DecideApproval = lazyObject(() => ({
+  status: ApprovalStatus.optional().describe("The decision. `pending` withdraws an earlier decision."),
+})).meta({ id: "ApprovalUpdate" });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
 /**

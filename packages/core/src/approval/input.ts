@@ -10,6 +10,7 @@ import {
   MAX_TEXT,
   NonEmpty,
   valueError,
+  lazyObject,
 } from "../wire.ts";
 
 const MAX_CONFIDENCE = 100;
@@ -20,7 +21,7 @@ const Scores = z
     error: `Object should have at most ${MAX_OBJECT_BYTES} bytes`,
   });
 
-const ApprovalInput = z.object({
+const ApprovalInput = lazyObject(() => ({
   action_type: NonEmpty(MAX_NAME).describe("Action to approve."),
   description: TextOrNull(MAX_TEXT)
     .default(null)
@@ -36,7 +37,7 @@ const ApprovalInput = z.object({
   agent_id: Id.nullable()
     .default(null)
     .describe("Agent of the board on whose behalf a person requests. Ignored in requests of agents."),
-});
+}));
 type ApprovalInput = z.infer<typeof ApprovalInput>;
 
 /** The body has no `status`: a new approval is always pending. */

@@ -2,13 +2,15 @@ import { and, count, eq } from "drizzle-orm";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../page.ts";
+import { lazyObject } from "../wire.ts";
 import { type Approval, approvalOrder, readApproval, readApprovals } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvals } from "./approval.sql.ts";
 
-export const ApprovalQuery = longPageQuery().extend({
+export const ApprovalQuery = lazyObject(() => ({
+  ...longPageQuery().shape,
   status: ApprovalStatus.optional().describe("Only approvals with this decision."),
-});
+}));
 export interface ApprovalQuery extends PageQuery {
   status?: ApprovalStatus | undefined;
 }

@@ -6,34 +6,30 @@ import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { Approval, approvalColumns, toApproval } from "./approval.ts";
 import { approval_task_links, approvals } from "./approval.sql.ts";
 
-export const ApprovalStreamQuery = z.object({
+export const ApprovalStreamQuery = lazyObject(() => ({
   since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),
   client_id: ClientId,
-});
+}));
 
-const TaskCounts = z
-  .object({
-    task_id: Id.describe("A task linked to the approval."),
-    approvals_count: z.int().describe("How many approvals are linked to the task."),
-    approvals_pending_count: z.int().describe("How many of them are pending."),
-  })
-  .meta({ id: "ApprovalTaskCounts", description: "The numbers of approvals of a task." });
+const TaskCounts = lazyObject(() => ({
+  task_id: Id.describe("A task linked to the approval."),
+  approvals_count: z.int().describe("How many approvals are linked to the task."),
+  approvals_pending_count: z.int().describe("How many of them are pending."),
+})).meta({ id: "ApprovalTaskCounts", description: "The numbers of approvals of a task." });
 type TaskCounts = z.infer<typeof TaskCounts>;
 
-export const ApprovalEvent = z
-  .object({
-    approval: Approval.describe("The approval as it is now."),
-    pending_approvals_count: z.int().describe("How many approvals of the board are pending."),
-    task_counts: z
-      .union([TaskCounts, z.array(TaskCounts)])
-      .optional()
-      .describe("Counts of the linked task, or a list of counts for several tasks; absent without linked tasks."),
-  })
-  .meta({ id: "ApprovalEvent", description: "The data of an `approval` event." });
+export const ApprovalEvent = lazyObject(() => ({
+  approval: Approval.describe("The approval as it is now."),
+  pending_approvals_count: z.int().describe("How many approvals of the board are pending."),
+  task_counts: z
+    .union([TaskCounts, z.array(TaskCounts)])
+    .optional()
+    .describe("Counts of the linked task, or a list of counts for several tasks; absent without linked tasks."),
+})).meta({ id: "ApprovalEvent", description: "The data of an `approval` event." });
 type ApprovalEvent = z.infer<typeof ApprovalEvent>;
 
 const order = { tx: approvals.change_tx, seq: approvals.change_seq, at: approvals.updated_at, strictly: true };

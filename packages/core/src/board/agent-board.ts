@@ -10,13 +10,12 @@ import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
 import { Board, LARGE_BOARD_FIELDS, searchedBoards, selectBoards, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
+import { lazyObject } from "../wire.ts";
 
-export const AgentBoard = z
-  .object({
-    ...Board.shape,
-    status: z.enum(["active", "paused"]).describe("`paused` when the newest `/pause` or `/resume` in the chat is `/pause`."),
-  })
-  .meta({ id: "AgentBoard", description: "A board as its agents see it." });
+export const AgentBoard = lazyObject(() => ({
+  ...Board.shape,
+  status: z.enum(["active", "paused"]).describe("`paused` when the newest `/pause` or `/resume` in the chat is `/pause`."),
+})).meta({ id: "AgentBoard", description: "A board as its agents see it." });
 export type AgentBoard = z.infer<typeof AgentBoard>;
 
 const boardOrder = newestFirst(boards);

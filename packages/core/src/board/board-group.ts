@@ -8,37 +8,37 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { board_groups, boards } from "./board.sql.ts";
 import { lockBoardGroup } from "./lock.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 
-export const BoardGroup = z
-  .object({
-    id: Id.describe("Id of the group."),
-    organization_id: Id.describe("Organization that the group belongs to."),
-    name: z.string().describe("Display name."),
-    slug: z.string().describe("URL-safe name, unique in the organization."),
-    description: z.string().nullable().describe("What the boards of the group have in common."),
-    created_at: Instant.describe("When the group was created."),
-    updated_at: Instant.describe("When the group last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardGroup", description: "Related boards whose agents coordinate their work." });
+export const BoardGroup = lazyObject(() => ({
+  id: Id.describe("Id of the group."),
+  organization_id: Id.describe("Organization that the group belongs to."),
+  name: z.string().describe("Display name."),
+  slug: z.string().describe("URL-safe name, unique in the organization."),
+  description: z.string().nullable().describe("What the boards of the group have in common."),
+  created_at: Instant.describe("When the group was created."),
+  updated_at: Instant.describe("When the group last changed."),
+  ...truncatable,
+})).meta({ id: "BoardGroup", description: "Related boards whose agents coordinate their work." });
 export type BoardGroup = z.infer<typeof BoardGroup>;
 
-const fields = {
+const Fields = lazyObject(() => ({
   name: NonEmpty(MAX_NAME).describe("Display name."),
   slug: TextOrNull(MAX_SLUG).describe("URL-safe name; made from the name when blank."),
   description: TextOrNull(MAX_TEXT).describe("What the boards of the group have in common."),
-};
+}));
 
-export const CreateBoardGroup = z
-  .object({ ...fields, slug: fields.slug.default(null), description: fields.description.default(null) })
-  .meta({ id: "BoardGroupCreate" });
+export const CreateBoardGroup = lazyObject(() => ({
+  ...Fields.shape,
+  slug: Fields.shape.slug.default(null),
+  description: Fields.shape.description.default(null),
+})).meta({ id: "BoardGroupCreate" });
 export type CreateBoardGroup = z.infer<typeof CreateBoardGroup>;
 
-export const UpdateBoardGroup = z.object(fields).partial().meta({ id: "BoardGroupUpdate" });
+export const UpdateBoardGroup = lazyObject(() => Fields.partial().shape).meta({ id: "BoardGroupUpdate" });
 export type UpdateBoardGroup = z.infer<typeof UpdateBoardGroup>;
 
 const groupOrder: SortOrder<BoardGroupRow> = [

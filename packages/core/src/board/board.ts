@@ -29,6 +29,7 @@ import {
   NonEmpty,
   objectCheck,
   valueError,
+  lazyObject,
 } from "../wire.ts";
 import { BoardType } from "./board-type.ts";
 import { board_groups, boards, boardWords } from "./board.sql.ts";
@@ -40,15 +41,15 @@ import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 const GoalSource = z.enum(["user", "ai_generated"]);
 
 /** The rules for the tasks of the board. */
-const ruleFields = {
+const RuleFields = lazyObject(() => ({
   require_approval_for_done: z.boolean().describe("A task must be approved before it moves to done."),
   require_review_before_done: z.boolean().describe("A task can move to done only from review."),
   comment_required_for_review: z.boolean().describe("A task needs a comment to move to review."),
   block_status_changes_with_pending_approval: z.boolean().describe("A task with a pending approval cannot change its status."),
   only_lead_can_change_status: z.boolean().describe("Of the agents, only the lead can change the status of tasks."),
-};
+}));
 
-const shape = {
+export const Board = lazyObject(() => ({
   id: Id.describe("Id of the board."),
   organization_id: Id.describe("Organization that the board belongs to."),
   name: z.string().describe("Display name."),
@@ -62,21 +63,18 @@ const shape = {
   target_date: Instant.nullable().describe("When the goal should be reached."),
   goal_confirmed: z.boolean().describe("Whether objective and metrics are final."),
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
-  ...ruleFields,
+  ...RuleFields.shape,
   max_agents: z.int().describe("How many agents the board may have, not counting the lead."),
   created_at: Instant.describe("When the board was created."),
   updated_at: Instant.describe("When the board last changed."),
   ...truncatable,
-};
-export const Board = z
-  .object(shape)
-  .meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
+})).meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
 export type Board = z.infer<typeof Board>;
 
 /** The fields of a board that are shortened in a list that would be too large. */
 export const LARGE_BOARD_FIELDS = { description: largeText, objective: largeText, success_metrics: largeObject };
 
-const fields = {
+const Fields = lazyObject(() => ({
   name: NonEmpty(MAX_NAME).describe("Display name."),
   slug: TextOrNull(MAX_SLUG).describe("URL-safe name; made from the name when blank."),
   description: z
@@ -96,33 +94,33 @@ const fields = {
   target_date: InstantInput.nullable().describe("When the goal should be reached."),
   goal_confirmed: z.boolean().describe("Whether objective and metrics are final."),
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
-  ...ruleFields,
+  ...RuleFields.shape,
   max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, not counting the lead."),
-};
+}));
 
-const CreateFields = z.object({
-  ...fields,
+const CreateFields = lazyObject(() => ({
+  ...Fields.shape,
   gateway_id: Id.nullable().optional().describe("Gateway that runs the board's agents; not needed with `gateway`."),
   gateway: z
     .literal("pull")
     .nullable()
     .default(null)
     .describe("`pull` for agents without a host: uses the organization's pull gateway, which is created when missing."),
-  slug: fields.slug.default(null),
-  board_group_id: fields.board_group_id.default(null),
-  board_type: fields.board_type.default("goal"),
-  objective: fields.objective.default(null),
-  success_metrics: fields.success_metrics.default(null),
-  target_date: fields.target_date.default(null),
-  goal_confirmed: fields.goal_confirmed.default(false),
-  goal_source: fields.goal_source.default(null),
-  require_approval_for_done: ruleFields.require_approval_for_done.default(true),
-  require_review_before_done: ruleFields.require_review_before_done.default(false),
-  comment_required_for_review: ruleFields.comment_required_for_review.default(false),
-  block_status_changes_with_pending_approval: ruleFields.block_status_changes_with_pending_approval.default(false),
-  only_lead_can_change_status: ruleFields.only_lead_can_change_status.default(false),
-  max_agents: fields.max_agents.default(1),
-});
+  slug: Fields.shape.slug.default(null),
+  board_group_id: Fields.shape.board_group_id.default(null),
+  board_type: Fields.shape.board_type.default("goal"),
+  objective: Fields.shape.objective.default(null),
+  success_metrics: Fields.shape.success_metrics.default(null),
+  target_date: Fields.shape.target_date.default(null),
+  goal_confirmed: Fields.shape.goal_confirmed.default(false),
+  goal_source: Fields.shape.goal_source.default(null),
+  require_approval_for_done: RuleFields.shape.require_approval_for_done.default(true),
+  require_review_before_done: RuleFields.shape.require_review_before_done.default(false),
+  comment_required_for_review: RuleFields.shape.comment_required_for_review.default(false),
+  block_status_changes_with_pending_approval: RuleFields.shape.block_status_changes_with_pending_approval.default(false),
+  only_lead_can_change_status: RuleFields.shape.only_lead_can_change_status.default(false),
+  max_agents: Fields.shape.max_agents.default(1),
+}));
 
 /** A board needs a gateway, or the word for one. */
 const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gateway_id }, fail) => {
@@ -140,10 +138,9 @@ const BoardTypeOrBlank = z
   .meta({ override: { type: "string", enum: BoardType.options } })
   .describe("Kind of board; blank leaves it.");
 
-export const UpdateBoard = z
-  .object({ ...fields, board_type: BoardTypeOrBlank })
-  .partial()
-  .meta({ id: "BoardUpdate" });
+export const UpdateBoard = lazyObject(() => Fields.extend({ board_type: BoardTypeOrBlank }).partial().shape).meta({
+  id: "BoardUpdate",
+});
 export type UpdateBoard = z.infer<typeof UpdateBoard>;
 
 export interface BoardQuery extends PageQuery {

@@ -4,18 +4,18 @@ import type { BoardRow } from "../access.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
-import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, valueError } from "../wire.ts";
+import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, valueError, lazyObject } from "../wire.ts";
 import { BoardType } from "./board-type.ts";
 import { boards } from "./board.sql.ts";
 
 /** A goal as a whole: a field that is left out is cleared on the board. */
-export const goalFields = {
+export const GoalFields = lazyObject(() => ({
   board_type: BoardType.describe("Kind of board."),
   objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),
   success_metrics: JsonObject.nullable().default(null).describe("Measurable criteria; required for a goal board."),
   target_date: InstantInput.nullable().default(null).describe("When the goal should be reached."),
-};
-export type Goal = z.output<z.ZodObject<typeof goalFields>>;
+}));
+export type Goal = z.output<typeof GoalFields>;
 
 const GOAL_INCOMPLETE = "Confirmed goal boards require objective and success_metrics";
 

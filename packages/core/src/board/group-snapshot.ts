@@ -10,7 +10,7 @@ import { priorityRank, tasks } from "../task/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Task } from "../task/task.ts";
-import { QueryBoolean, QueryInteger } from "../wire.ts";
+import { QueryBoolean, QueryInteger, lazyObject } from "../wire.ts";
 import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
 import { board_groups, boards } from "./board.sql.ts";
 import { BoardGroup, toBoardGroup } from "./board-group.ts";
@@ -20,23 +20,24 @@ const MIN_BOARD_BYTES = 600;
 const MIN_TASK_BYTES = 400;
 const LARGE_GROUP_TASK_FIELDS = { tags: largeTaskTags };
 
-export const GroupSnapshotQuery = z.object({
+export const GroupSnapshotQuery = lazyObject(() => ({
   include_done: QueryBoolean.default(false).describe("List done tasks too; the counts always include them."),
   per_board_task_limit: QueryInteger(0, MAX_TASKS_PER_BOARD)
     .default(5)
     .describe("Maximum number of tasks listed for each board."),
-});
+}));
 export type GroupSnapshotQuery = z.infer<typeof GroupSnapshotQuery>;
 
-export const BoardGroupSnapshotQuery = GroupSnapshotQuery.extend({
+export const BoardGroupSnapshotQuery = lazyObject(() => ({
+  ...GroupSnapshotQuery.shape,
   include_self: QueryBoolean.default(false).describe("Include the board itself."),
-});
+}));
 export type BoardGroupSnapshotQuery = z.infer<typeof BoardGroupSnapshotQuery>;
 
-const { id, board_id, title, status, priority, assigned_agent_id, due_at, in_progress_at, tags, created_at, updated_at } =
-  Task.shape;
-const GroupTask = z
-  .object({
+const GroupTask = lazyObject(() => {
+  const { id, board_id, title, status, priority, assigned_agent_id, due_at, in_progress_at, tags, created_at, updated_at } =
+    Task.shape;
+  return {
     id,
     board_id,
     board_name: z.string().describe("Name of the board."),
@@ -51,29 +52,25 @@ const GroupTask = z
     created_at,
     updated_at,
     ...truncatable,
-  })
-  .meta({ id: "GroupTask", description: "A task as the other boards of the group see it." });
+  };
+}).meta({ id: "GroupTask", description: "A task as the other boards of the group see it." });
 type GroupTask = z.infer<typeof GroupTask>;
 
-const GroupSnapshotBoard = z
-  .object({
-    board: Board.describe("The board."),
-    task_counts: z
-      .partialRecord(TaskStatus, z.int())
-      .describe("Number of tasks by status, done ones included; a status without tasks is left out."),
-    tasks: z.array(GroupTask).describe("Its most urgent tasks: by status, then priority, then latest change."),
-    ...truncatable,
-  })
-  .meta({ id: "GroupSnapshotBoard" });
+const GroupSnapshotBoard = lazyObject(() => ({
+  board: Board.describe("The board."),
+  task_counts: z
+    .partialRecord(TaskStatus, z.int())
+    .describe("Number of tasks by status, done ones included; a status without tasks is left out."),
+  tasks: z.array(GroupTask).describe("Its most urgent tasks: by status, then priority, then latest change."),
+  ...truncatable,
+})).meta({ id: "GroupSnapshotBoard" });
 type GroupSnapshotBoard = z.infer<typeof GroupSnapshotBoard>;
 
-export const GroupSnapshot = z
-  .object({
-    group: BoardGroup.nullable().describe("The group; null when the board is in no group."),
-    boards: z.array(GroupSnapshotBoard).describe("Its boards by name."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
+export const GroupSnapshot = lazyObject(() => ({
+  group: BoardGroup.nullable().describe("The group; null when the board is in no group."),
+  boards: z.array(GroupSnapshotBoard).describe("Its boards by name."),
+  ...truncatable,
+})).meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
 export type GroupSnapshot = z.infer<typeof GroupSnapshot>;
 
 /** The group with those of its boards that the caller may read. */

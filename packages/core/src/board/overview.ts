@@ -12,11 +12,12 @@ import { TaskStatus } from "../task/task-status.ts";
 import { isPaused } from "../memory/paused.ts";
 import { Board, toBoard } from "./board.ts";
 import { boards } from "./board.sql.ts";
+import { lazyObject } from "../wire.ts";
 
 const MAX_AGENTS = 50;
 const MAX_PEOPLE = 20;
 
-export const BoardOverview = z.object({
+export const BoardOverview = lazyObject(() => ({
   board: Board.pick({
     id: true,
     name: true,
@@ -32,7 +33,7 @@ export const BoardOverview = z.object({
   people: z.array(z.object({ name: z.string(), role: z.string() })),
   task_counts: z.record(TaskStatus, z.int()),
   pending_approvals: z.int(),
-});
+}));
 export type BoardOverview = z.infer<typeof BoardOverview>;
 
 /** What a caller must know about a board before it works there: rules, who is there, and how much work there is. */
@@ -87,7 +88,7 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
     .limit(MAX_PEOPLE);
 }
 
-export const BoardLabel = Board.pick({ id: true, name: true });
+export const BoardLabel = lazyObject(() => Board.pick({ id: true, name: true }).shape);
 
 /** The boards that the caller may read, newest first, in any organization of a person. */
 export function listReadableBoards(ctx: CallerContext, limit: number): Promise<z.infer<typeof BoardLabel>[]> {

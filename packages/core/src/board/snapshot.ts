@@ -15,33 +15,30 @@ import { LARGE_MEMORY_FIELDS, MemoryEntry, toMemoryEntry } from "../memory/memor
 import { tasks } from "../task/task.sql.ts";
 import { LARGE_TASK_FIELDS, Task, taskColumns, toTask } from "../task/task.ts";
 import { Board, toBoard } from "./board.ts";
+import { lazyObject } from "../wire.ts";
 
 const MAX_TASKS = 5_000;
 const MIN_AGENT_BYTES = 500;
 const MAX_APPROVALS = 200;
 const MAX_CHAT_MESSAGES = 200;
 
-const SnapshotTask = z
-  .object({
-    ...Task.shape,
-    assignee: z.string().nullable().describe("Name of the assigned agent."),
-    approvals_count: z.int().describe("Number of approvals that are linked to the task."),
-    approvals_pending_count: z.int().describe("Number of these approvals that are pending."),
-  })
-  .meta({ id: "SnapshotTask", description: "A task in a board's snapshot." });
+const SnapshotTask = lazyObject(() => ({
+  ...Task.shape,
+  assignee: z.string().nullable().describe("Name of the assigned agent."),
+  approvals_count: z.int().describe("Number of approvals that are linked to the task."),
+  approvals_pending_count: z.int().describe("Number of these approvals that are pending."),
+})).meta({ id: "SnapshotTask", description: "A task in a board's snapshot." });
 type SnapshotTask = z.infer<typeof SnapshotTask>;
 
-export const BoardSnapshot = z
-  .object({
-    board: Board.describe("The board."),
-    tasks: z.array(SnapshotTask).describe(`Its tasks, newest first, at most ${MAX_TASKS}.`),
-    agents: z.array(AgentRead).describe("Its agents, newest first."),
-    approvals: z.array(Approval).describe(`Its latest ${MAX_APPROVALS} approvals, newest first.`),
-    chat_messages: z.array(MemoryEntry).describe(`The latest ${MAX_CHAT_MESSAGES} messages of its chat, oldest first.`),
-    pending_approvals_count: z.int().describe("Number of pending approvals of the board."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardSnapshot", description: "A board with everything on it." });
+export const BoardSnapshot = lazyObject(() => ({
+  board: Board.describe("The board."),
+  tasks: z.array(SnapshotTask).describe(`Its tasks, newest first, at most ${MAX_TASKS}.`),
+  agents: z.array(AgentRead).describe("Its agents, newest first."),
+  approvals: z.array(Approval).describe(`Its latest ${MAX_APPROVALS} approvals, newest first.`),
+  chat_messages: z.array(MemoryEntry).describe(`The latest ${MAX_CHAT_MESSAGES} messages of its chat, oldest first.`),
+  pending_approvals_count: z.int().describe("Number of pending approvals of the board."),
+  ...truncatable,
+})).meta({ id: "BoardSnapshot", description: "A board with everything on it." });
 export type BoardSnapshot = z.infer<typeof BoardSnapshot>;
 
 /** A board with everything on it, read with one statement for each part. */

@@ -6,7 +6,7 @@ import { ClientId } from "../stream/client-id.ts";
 import { BEGINNING, type Cursor, formatEventId, isAfter, parseEventId, toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { type Horizon, readHorizon } from "../stream/horizon.ts";
-import { Id, QueryInteger } from "../wire.ts";
+import { Id, QueryInteger, lazyObject } from "../wire.ts";
 import { changes_removed } from "./change.sql.ts";
 import { readScopes } from "./scope.ts";
 import { Change, ChangeTypes, createChangeSource, toChangeTypes } from "./source.ts";
@@ -14,31 +14,29 @@ import { Change, ChangeTypes, createChangeSource, toChangeTypes } from "./source
 const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 100;
 
-const filter = {
+const Filter = lazyObject(() => ({
   cursor: z
     .string()
     .optional()
     .describe("Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now."),
   board_id: Id.optional().describe("Only changes on this board."),
   types: ChangeTypes,
-};
+}));
 
-export const ChangesQuery = z.object({
-  ...filter,
+export const ChangesQuery = lazyObject(() => ({
+  ...Filter.shape,
   limit: QueryInteger(1, MAX_LIMIT).default(DEFAULT_LIMIT).describe("Maximum number of changes to return."),
-});
+}));
 export type ChangesQuery = z.infer<typeof ChangesQuery>;
 
-export const ChangesStreamQuery = z.object({ ...filter, client_id: ClientId });
+export const ChangesStreamQuery = lazyObject(() => ({ ...Filter.shape, client_id: ClientId }));
 export type ChangesStreamQuery = z.infer<typeof ChangesStreamQuery>;
 
-export const Changes = z
-  .object({
-    changes: z.array(Change).describe("The changes after the cursor, in the order in which they were committed."),
-    cursor: z.string().describe("The cursor for the next request, also when there is no change."),
-    has_more: z.boolean().describe("Whether more changes can be read at once."),
-  })
-  .meta({ id: "Changes", description: "A part of the changes feed." });
+export const Changes = lazyObject(() => ({
+  changes: z.array(Change).describe("The changes after the cursor, in the order in which they were committed."),
+  cursor: z.string().describe("The cursor for the next request, also when there is no change."),
+  has_more: z.boolean().describe("Whether more changes can be read at once."),
+})).meta({ id: "Changes", description: "A part of the changes feed." });
 export type Changes = z.infer<typeof Changes>;
 
 /** The changes after a cursor that the caller may see. Without a cursor there are none, but the cursor of now. */

@@ -5,29 +5,27 @@ import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { formatEventId, toCursor } from "../stream/cursor.ts";
 import { type ReadWindow, type Source, windowCondition, windowOrder } from "../stream/source.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { CHANGE_ACTIONS, CHANGE_ACTORS, CHANGE_TYPES, changes } from "./change.sql.ts";
 import type { ChangeScope } from "./scope.ts";
 
 export type ChangeType = (typeof CHANGE_TYPES)[number];
 
-export const Change = z
-  .object({
-    cursor: z.string().describe("Position after this entry, from which a feed or a stream goes on."),
-    type: z.enum(CHANGE_TYPES).describe("What has changed. `memory` is an entry of a board's memory."),
-    action: z.enum(CHANGE_ACTIONS).describe("How it has changed."),
-    id: Id.describe("Id of what has changed."),
-    board_id: Id.nullable().describe("Its board; null for the main agent of a gateway."),
-    task_id: Id.nullable().describe("The task of a comment, the first task of an approval, or the task itself; else null."),
-    at: Instant.describe("When it changed."),
-    actor: z
-      .object({
-        type: z.enum(CHANGE_ACTORS).describe("`system` for the work of the service itself."),
-        id: Id.nullable().describe("Id of the user or agent; null for the service."),
-      })
-      .describe("Who changed it."),
-  })
-  .meta({ id: "Change", description: "An entry of the changes feed: read the item to learn what it is like now." });
+export const Change = lazyObject(() => ({
+  cursor: z.string().describe("Position after this entry, from which a feed or a stream goes on."),
+  type: z.enum(CHANGE_TYPES).describe("What has changed. `memory` is an entry of a board's memory."),
+  action: z.enum(CHANGE_ACTIONS).describe("How it has changed."),
+  id: Id.describe("Id of what has changed."),
+  board_id: Id.nullable().describe("Its board; null for the main agent of a gateway."),
+  task_id: Id.nullable().describe("The task of a comment, the first task of an approval, or the task itself; else null."),
+  at: Instant.describe("When it changed."),
+  actor: z
+    .object({
+      type: z.enum(CHANGE_ACTORS).describe("`system` for the work of the service itself."),
+      id: Id.nullable().describe("Id of the user or agent; null for the service."),
+    })
+    .describe("Who changed it."),
+})).meta({ id: "Change", description: "An entry of the changes feed: read the item to learn what it is like now." });
 export type Change = z.infer<typeof Change>;
 
 export const ChangeTypes = z

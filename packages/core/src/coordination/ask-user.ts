@@ -4,41 +4,37 @@ import { type BoardRow, boardFor } from "../access.ts";
 import { type Lead, mainSessionKey } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { TextOrNull, Id, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { TextOrNull, Id, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { dispatch } from "./dispatch.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 import { correlationId, replySource, replyTags } from "./reply-fields.ts";
 import { askUserText } from "./message.ts";
 
-export const AskUser = z
-  .object({
-    content: NonEmpty(MAX_TEXT).describe("The question, with everything the user needs to answer it."),
-    correlation_id: correlationId,
-    preferred_channel: TextOrNull(MAX_NAME).default(null).describe("Channel on which the user prefers to be asked."),
-    reply_tags: replyTags(["gateway_main", "user_reply"]),
-    reply_source: replySource("user_via_gateway_main"),
-  })
-  .meta({
-    id: "GatewayMainAskUserRequest",
-    "x-llm-intent": "human_escalation_request",
-    "x-when-to-use": ["A decision or a fact is needed that only the user can give"],
-  });
+export const AskUser = lazyObject(() => ({
+  content: NonEmpty(MAX_TEXT).describe("The question, with everything the user needs to answer it."),
+  correlation_id: correlationId,
+  preferred_channel: TextOrNull(MAX_NAME).default(null).describe("Channel on which the user prefers to be asked."),
+  reply_tags: replyTags(["gateway_main", "user_reply"]),
+  reply_source: replySource("user_via_gateway_main"),
+})).meta({
+  id: "GatewayMainAskUserRequest",
+  "x-llm-intent": "human_escalation_request",
+  "x-when-to-use": ["A decision or a fact is needed that only the user can give"],
+});
 export type AskUser = z.infer<typeof AskUser>;
 
-export const AskUserResponse = z
-  .object({
-    ok: z.literal(true).describe("The request was sent to the main agent."),
-    board_id: Id.describe("Board whose lead asks."),
-    main_agent_id: Id.nullable().describe("Main agent that asks the user."),
-    main_agent_name: z.string().nullable().describe("Name of that main agent."),
-  })
-  .meta({
-    id: "GatewayMainAskUserResponse",
-    description: "Who asks the user.",
-    "x-llm-intent": "human_escalation_result",
-    "x-when-to-use": ["Noting which main agent asks the user, and for which board"],
-  });
+export const AskUserResponse = lazyObject(() => ({
+  ok: z.literal(true).describe("The request was sent to the main agent."),
+  board_id: Id.describe("Board whose lead asks."),
+  main_agent_id: Id.nullable().describe("Main agent that asks the user."),
+  main_agent_name: z.string().nullable().describe("Name of that main agent."),
+})).meta({
+  id: "GatewayMainAskUserResponse",
+  description: "Who asks the user.",
+  "x-llm-intent": "human_escalation_result",
+  "x-when-to-use": ["Noting which main agent asks the user, and for which board"],
+});
 export type AskUserResponse = z.infer<typeof AskUserResponse>;
 
 /** Label of a main agent without a row. Its session exists even so. */

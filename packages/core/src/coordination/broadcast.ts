@@ -10,7 +10,7 @@ import { catchGatewayError, type GatewayError } from "../openclaw/gateway-error.
 import { toGatewayMessage } from "../openclaw/failure.ts";
 import type { Host } from "../host/open.ts";
 import type { GatewayRow } from "../gateway/target.ts";
-import { Id, MAX_IDS } from "../wire.ts";
+import { Id, MAX_IDS, lazyObject } from "../wire.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { requireSessionKey } from "../agent/lookup.ts";
 import { withInteractiveHost, sendOnHost } from "../gateway/interactive-call.ts";
@@ -18,41 +18,38 @@ import { leadColumns, LeadMessageFields, type LeadRef, createLeadAndNotify, getO
 import { leadMessageText } from "./message.ts";
 import { truncatable } from "../large-fields.ts";
 
-export const Broadcast = LeadMessageFields.extend({
+export const Broadcast = lazyObject(() => ({
+  ...LeadMessageFields.shape,
   board_ids: z
     .array(Id)
     .max(MAX_IDS)
     .nullable()
     .default(null)
     .describe("Boards whose leads get the message; all boards of the gateway when omitted."),
-}).meta({ id: "GatewayLeadBroadcastRequest" });
+})).meta({ id: "GatewayLeadBroadcastRequest" });
 export type Broadcast = z.infer<typeof Broadcast>;
 
-const BroadcastResult = z
-  .object({
-    board_id: Id.describe("Board of the lead."),
-    lead_agent_id: Id.nullable().describe("The lead; null when the board has no lead."),
-    lead_agent_name: z.string().nullable().describe("Name of the lead."),
-    ok: z.boolean().describe("Whether the message was sent, or will be once the lead is provisioned."),
-    error: z.string().nullable().describe("Why it failed."),
-  })
-  .meta({ id: "GatewayLeadBroadcastBoardResult", description: "Outcome of a broadcast on one board." });
+const BroadcastResult = lazyObject(() => ({
+  board_id: Id.describe("Board of the lead."),
+  lead_agent_id: Id.nullable().describe("The lead; null when the board has no lead."),
+  lead_agent_name: z.string().nullable().describe("Name of the lead."),
+  ok: z.boolean().describe("Whether the message was sent, or will be once the lead is provisioned."),
+  error: z.string().nullable().describe("Why it failed."),
+})).meta({ id: "GatewayLeadBroadcastBoardResult", description: "Outcome of a broadcast on one board." });
 type BroadcastResult = z.infer<typeof BroadcastResult>;
 
-export const BroadcastResponse = z
-  .object({
-    ok: z.boolean().describe("False only when the broadcast failed on every board."),
-    sent: z.int().describe("Number of boards on which it succeeded."),
-    failed: z.int().describe("Number of boards on which it failed."),
-    results: z.array(BroadcastResult).describe("One result per board, in the order of the request or newest first."),
-    ...truncatable,
-  })
-  .meta({
-    id: "GatewayLeadBroadcastResponse",
-    description: "Outcome of a broadcast.",
-    "x-llm-intent": "lead_broadcast_summary",
-    "x-when-to-use": ["Finding the boards whose leads did not get the message"],
-  });
+export const BroadcastResponse = lazyObject(() => ({
+  ok: z.boolean().describe("False only when the broadcast failed on every board."),
+  sent: z.int().describe("Number of boards on which it succeeded."),
+  failed: z.int().describe("Number of boards on which it failed."),
+  results: z.array(BroadcastResult).describe("One result per board, in the order of the request or newest first."),
+  ...truncatable,
+})).meta({
+  id: "GatewayLeadBroadcastResponse",
+  description: "Outcome of a broadcast.",
+  "x-llm-intent": "lead_broadcast_summary",
+  "x-when-to-use": ["Finding the boards whose leads did not get the message"],
+});
 export type BroadcastResponse = z.infer<typeof BroadcastResponse>;
 
 const ERROR_PREFIX = "Gateway lead broadcast dispatch failed:";

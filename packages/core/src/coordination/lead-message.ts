@@ -7,7 +7,7 @@ import { type Context, transaction } from "../context.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { type GatewayRow, requireUsableGateway } from "../gateway/target.ts";
 import { type AgentNotification, notify } from "../notification/notification.ts";
-import { Id, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { Id, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import type { AgentRow } from "../agent/agent.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { ensureLead } from "../agent/lead.ts";
@@ -16,7 +16,7 @@ import { requireSessionKey } from "../agent/lookup.ts";
 import { correlationId, replySource, replyTags } from "./reply-fields.ts";
 import { leadMessageText } from "./message.ts";
 
-export const LeadMessageFields = z.object({
+export const LeadMessageFields = lazyObject(() => ({
   kind: z
     .enum(["question", "handoff"])
     .default("question")
@@ -25,7 +25,7 @@ export const LeadMessageFields = z.object({
   correlation_id: correlationId,
   reply_tags: replyTags(["gateway_main", "lead_reply"]),
   reply_source: replySource("lead_to_gateway_main"),
-});
+}));
 export type LeadMessageFields = z.infer<typeof LeadMessageFields>;
 
 export const LeadMessage = LeadMessageFields.meta({
@@ -34,20 +34,18 @@ export const LeadMessage = LeadMessageFields.meta({
   "x-when-to-use": ["Asking the lead of one board, or passing work on to it"],
 });
 
-export const LeadMessageResponse = z
-  .object({
-    ok: z.literal(true).describe("The message was sent, or will be once the lead is provisioned."),
-    board_id: Id.describe("Board of the lead."),
-    lead_agent_id: Id.describe("The lead."),
-    lead_agent_name: z.string().describe("Name of the lead."),
-    lead_created: z.boolean().describe("Whether the lead was created because the board had none."),
-  })
-  .meta({
-    id: "GatewayLeadMessageResponse",
-    description: "The lead that gets the message.",
-    "x-llm-intent": "lead_direct_message_result",
-    "x-when-to-use": ["Noting which lead got the message, and whether it is new"],
-  });
+export const LeadMessageResponse = lazyObject(() => ({
+  ok: z.literal(true).describe("The message was sent, or will be once the lead is provisioned."),
+  board_id: Id.describe("Board of the lead."),
+  lead_agent_id: Id.describe("The lead."),
+  lead_agent_name: z.string().describe("Name of the lead."),
+  lead_created: z.boolean().describe("Whether the lead was created because the board had none."),
+})).meta({
+  id: "GatewayLeadMessageResponse",
+  description: "The lead that gets the message.",
+  "x-llm-intent": "lead_direct_message_result",
+  "x-when-to-use": ["Noting which lead got the message, and whether it is new"],
+});
 export type LeadMessageResponse = z.infer<typeof LeadMessageResponse>;
 
 /** Sends a message to the lead of a board. A missing lead is created and gets the message once it is provisioned. */

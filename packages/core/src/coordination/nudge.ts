@@ -5,14 +5,14 @@ import type { Context } from "../context.ts";
 import { runBatch } from "../db/batch.ts";
 import { insertInboxMessages } from "../inbox/message.ts";
 import { NUDGE_KIND } from "../inbox/message-kind.ts";
-import { MAX_TEXT, NonEmpty } from "../wire.ts";
+import { MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { dispatch } from "./dispatch.ts";
 import { getAgentForLead, requireSessionKey } from "../agent/lookup.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 
-export const Nudge = z
-  .object({ message: NonEmpty(MAX_TEXT).describe("Text that is sent to the agent unchanged.") })
-  .meta({ id: "AgentNudge", "x-llm-intent": "agent_nudge", "x-when-to-use": ["Prompting an agent of the board to act now"] });
+export const Nudge = lazyObject(() => ({
+  message: NonEmpty(MAX_TEXT).describe("Text that is sent to the agent unchanged."),
+})).meta({ id: "AgentNudge", "x-llm-intent": "agent_nudge", "x-when-to-use": ["Prompting an agent of the board to act now"] });
 export type Nudge = z.infer<typeof Nudge>;
 
 /** Sends a lead's text to an agent of the board unchanged. On a host the agent may reply on its own channel. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Db } from "../context.ts";
+import { markPipelined } from "./pipelined-clients.ts";
 import { type Statement, StatementGroup } from "./statement-group.ts";
 
 /*
@@ -17,22 +17,14 @@ interface Pool {
   on(event: "connect", listener: (client: Client) => void): unknown;
 }
 
-const pipelinedClients = new WeakSet<object>();
-
 /** Makes the connections of a pool of node-postgres send the statements of transactions together. */
 export function pipelineTransactions(pool: Pool): void {
   pool.on("connect", (client) => {
     const pipeline = createPipeline(client.query.bind(client) as Query);
     client.query = pipeline as Client["query"];
-    pipelinedClients.add(client);
+    markPipelined(client);
   });
 }
-
-/** Whether statements that are started at the same time in this transaction are sent together. */
-export const isPipelined = (db: Db): boolean => {
-  const { client } = db._.session as unknown as { client?: object };
-  return client !== undefined && pipelinedClients.has(client);
-};
 
 const isBegin = (text: string) => text.startsWith("begin");
 /** Several statements in one text, which the driver sends by another protocol. */

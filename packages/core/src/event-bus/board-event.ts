@@ -2,24 +2,22 @@ import * as z from "zod";
 import { AGENT_STATUSES } from "../agent/agent.sql.ts";
 import { APPROVAL_STATUSES } from "../approval/approval.sql.ts";
 import { TASK_STATUSES } from "../task/task.sql.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 
 /** The cause of an event. Jobs and schedules act as `system`. */
-const EventActor = z
-  .object({
-    type: z.enum(["user", "agent", "system"]).describe("A person, an agent, or the service itself."),
-    id: Id.nullable().describe("Id of the person or agent; null for the service itself."),
-  })
-  .describe("Who did it.");
+const EventActor = lazyObject(() => ({
+  type: z.enum(["user", "agent", "system"]).describe("A person, an agent, or the service itself."),
+  id: Id.nullable().describe("Id of the person or agent; null for the service itself."),
+})).describe("Who did it.");
 
-const envelope = {
+const Envelope = lazyObject(() => ({
   version: z.literal(1).describe("Version of the schema. A version may gain fields."),
   id: Id.describe("Id of the event; the same when it is delivered again."),
   occurred_at: Instant.describe("When it happened."),
   organization_id: Id.describe("Organization of the board."),
   board_id: Id.describe("Board on which it happened."),
   actor: EventActor,
-};
+}));
 
 const subject = <T extends string>(type: T) =>
   z
@@ -28,34 +26,37 @@ const subject = <T extends string>(type: T) =>
 
 const changed_fields = z.array(z.string()).describe("Names of the changed fields, as in the API.");
 
-const taskFields = {
-  ...envelope,
+const TaskFields = lazyObject(() => ({
+  ...Envelope.shape,
   subject: subject("task"),
   status: z.enum(TASK_STATUSES).describe("Status of the task after the change."),
   assigned_agent_id: Id.nullable().describe("Assignee after the change, or null."),
-};
-const agentFields = {
-  ...envelope,
+}));
+const AgentFields = lazyObject(() => ({
+  ...Envelope.shape,
   subject: subject("agent"),
   status: z.enum(AGENT_STATUSES).describe("Stored status of the agent."),
-};
+}));
 
 /**
  * Something that happened on a board, as subscribers outside the service receive it. It holds ids, statuses and field names,
  * but no secrets and no text that people or agents wrote, because customers may route it anywhere.
  */
 export const BoardEvent = z.discriminatedUnion("type", [
-  z.object({ type: z.enum(["task.created", "task.assigned", "task.completed"]).describe("What happened."), ...taskFields }),
-  z.object({ type: z.literal("task.updated").describe("What happened."), ...taskFields, changed_fields }),
-  z.object({ type: z.literal("agent.created").describe("What happened."), ...agentFields }),
-  z.object({ type: z.literal("agent.updated").describe("What happened."), ...agentFields, changed_fields }),
-  z.object({
+  lazyObject(() => ({
+    type: z.enum(["task.created", "task.assigned", "task.completed"]).describe("What happened."),
+    ...TaskFields.shape,
+  })),
+  lazyObject(() => ({ type: z.literal("task.updated").describe("What happened."), ...TaskFields.shape, changed_fields })),
+  lazyObject(() => ({ type: z.literal("agent.created").describe("What happened."), ...AgentFields.shape })),
+  lazyObject(() => ({ type: z.literal("agent.updated").describe("What happened."), ...AgentFields.shape, changed_fields })),
+  lazyObject(() => ({
     type: z.enum(["approval.requested", "approval.resolved"]).describe("What happened."),
-    ...envelope,
+    ...Envelope.shape,
     subject: subject("approval"),
     status: z.enum(APPROVAL_STATUSES).describe("Status of the approval after the change."),
     task_ids: z.array(Id).describe("Tasks that the approval covers."),
-  }),
+  })),
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 

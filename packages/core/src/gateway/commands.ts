@@ -4,14 +4,13 @@ import type { Context } from "../context.ts";
 import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { noHost } from "./pull.ts";
 import { findTarget, type TargetQuery } from "./resolve-target.ts";
+import { lazyObject } from "../wire.ts";
 
-export const GatewayCommands = z
-  .object({
-    protocol_version: z.int().describe("Version of the wire protocol."),
-    methods: z.array(z.string()).describe("Methods of the host, or those that this service uses when no host answers."),
-    events: z.array(z.string()).describe("Events of the host, or those that this service handles when no host answers."),
-  })
-  .meta({ id: "GatewayCommands", description: "Methods and events that a host supports." });
+export const GatewayCommands = lazyObject(() => ({
+  protocol_version: z.int().describe("Version of the wire protocol."),
+  methods: z.array(z.string()).describe("Methods of the host, or those that this service uses when no host answers."),
+  events: z.array(z.string()).describe("Events of the host, or those that this service handles when no host answers."),
+})).meta({ id: "GatewayCommands", description: "Methods and events that a host supports." });
 export type GatewayCommands = z.infer<typeof GatewayCommands>;
 
 /** What every host is expected to support (docs/reference/gateways.md#host-methods). */

@@ -11,7 +11,7 @@ import { type Context, transaction } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, valueError } from "../wire.ts";
+import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, valueError, lazyObject } from "../wire.ts";
 import { GATEWAY_KINDS, gateways } from "./gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
@@ -25,38 +25,33 @@ import { truncatable } from "../large-fields.ts";
 
 const GatewayKind = z.enum(GATEWAY_KINDS);
 
-export const Gateway = z
-  .object({
-    id: Id.describe("Id of the gateway."),
-    organization_id: Id.describe("Organization that the gateway belongs to."),
-    name: z.string().describe("Display name."),
-    kind: GatewayKind.describe("`openclaw` has a host; the agents of a `pull` gateway come and ask."),
-    url: z.string().describe("WebSocket address of the host; blank without a host."),
-    workspace_root: z.string().describe("Folder on the host that contains the agents' workspaces; blank without a host."),
-    disable_device_pairing: z.boolean().describe("Connects as control UI, without a device identity."),
-    allow_insecure_tls: z.boolean().describe("Accepts any TLS certificate of a wss host."),
-    token: z.string().nullable().describe("The masked gateway token: stars and its last four characters."),
-    has_token: z.boolean().describe("Whether a token is stored."),
-    version: z.string().nullable().describe("Version the host last reported."),
-    connected: z
-      .boolean()
-      .describe("Whether the last call reached the host; without a host, whether an agent was seen in ten minutes."),
-    last_error: z.string().nullable().describe("Why the host is not connected, or a warning about its version."),
-    sync_interval_minutes: z
-      .int()
-      .nullable()
-      .describe("Interval of the scheduled template sync in minutes; null when it is off."),
-    created_at: Instant.describe("When the gateway was registered."),
-    updated_at: Instant.describe("When the gateway was last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents, or a group of agents that need no host." });
+export const Gateway = lazyObject(() => ({
+  id: Id.describe("Id of the gateway."),
+  organization_id: Id.describe("Organization that the gateway belongs to."),
+  name: z.string().describe("Display name."),
+  kind: GatewayKind.describe("`openclaw` has a host; the agents of a `pull` gateway come and ask."),
+  url: z.string().describe("WebSocket address of the host; blank without a host."),
+  workspace_root: z.string().describe("Folder on the host that contains the agents' workspaces; blank without a host."),
+  disable_device_pairing: z.boolean().describe("Connects as control UI, without a device identity."),
+  allow_insecure_tls: z.boolean().describe("Accepts any TLS certificate of a wss host."),
+  token: z.string().nullable().describe("The masked gateway token: stars and its last four characters."),
+  has_token: z.boolean().describe("Whether a token is stored."),
+  version: z.string().nullable().describe("Version the host last reported."),
+  connected: z
+    .boolean()
+    .describe("Whether the last call reached the host; without a host, whether an agent was seen in ten minutes."),
+  last_error: z.string().nullable().describe("Why the host is not connected, or a warning about its version."),
+  sync_interval_minutes: z.int().nullable().describe("Interval of the scheduled template sync in minutes; null when it is off."),
+  created_at: Instant.describe("When the gateway was registered."),
+  updated_at: Instant.describe("When the gateway was last changed."),
+  ...truncatable,
+})).meta({ id: "Gateway", description: "A registered OpenClaw host that runs agents, or a group of agents that need no host." });
 export type Gateway = z.infer<typeof Gateway>;
 
 const MIN_SYNC_MINUTES = 5;
 const MAX_SYNC_MINUTES = 525_600;
 
-const fields = {
+const Fields = lazyObject(() => ({
   name: NonEmpty(MAX_NAME).describe("Display name."),
   url: NonEmpty(MAX_URL)
     .refine(isGatewayUrl, valueError("url must be ws, wss, http or https with a host"))
@@ -70,29 +65,28 @@ const fields = {
   sync_interval_minutes: Integer(MIN_SYNC_MINUTES, MAX_SYNC_MINUTES)
     .nullable()
     .describe("Interval of the scheduled template sync in minutes; null when it is off."),
-};
+}));
 
-const HostGateway = z.object({
-  ...fields,
+const HostGateway = lazyObject(() => ({
+  ...Fields.shape,
   kind: z.literal("openclaw").default("openclaw").describe("A gateway with a host, the default. It cannot be changed."),
-  token: fields.token.default(null),
-  disable_device_pairing: fields.disable_device_pairing.default(false),
-  allow_insecure_tls: fields.allow_insecure_tls.default(false),
-  sync_interval_minutes: fields.sync_interval_minutes.default(null),
-});
+  token: Fields.shape.token.default(null),
+  disable_device_pairing: Fields.shape.disable_device_pairing.default(false),
+  allow_insecure_tls: Fields.shape.allow_insecure_tls.default(false),
+  sync_interval_minutes: Fields.shape.sync_interval_minutes.default(null),
+}));
 
 const NO_HOST = valueError("a pull gateway has no host");
-const ofHost = { url: fields.url, workspace_root: fields.workspace_root, sync_interval_minutes: fields.sync_interval_minutes };
 
 /** Without a host, nothing about one can be set; an address is ignored. */
-const PullGateway = z.object({
-  name: fields.name,
+const PullGateway = lazyObject(() => ({
+  name: Fields.shape.name,
   kind: z.literal("pull").describe("For agents that come and ask, without a host. It cannot be changed."),
-  ...z.object(ofHost).partial().shape,
-  token: fields.token.default(null).refine((token) => !token, NO_HOST),
-  disable_device_pairing: fields.disable_device_pairing.default(false).refine((value) => !value, NO_HOST),
-  allow_insecure_tls: fields.allow_insecure_tls.default(false).refine((value) => !value, NO_HOST),
-});
+  ...Fields.pick({ url: true, workspace_root: true, sync_interval_minutes: true }).partial().shape,
+  token: Fields.shape.token.default(null).refine((token) => !token, NO_HOST),
+  disable_device_pairing: Fields.shape.disable_device_pairing.default(false).refine((value) => !value, NO_HOST),
+  allow_insecure_tls: Fields.shape.allow_insecure_tls.default(false).refine((value) => !value, NO_HOST),
+}));
 
 const withKind = (input: unknown) =>
   typeof input === "object" && input !== null && !("kind" in input) ? { ...input, kind: "openclaw" } : input;
@@ -102,10 +96,9 @@ export const CreateGateway = z
   .meta({ id: "GatewayCreate" });
 export type CreateGateway = z.infer<typeof CreateGateway>;
 
-export const UpdateGateway = z
-  .object({ ...fields, kind: GatewayKind.describe("The kind that the gateway has; another one is refused.") })
-  .partial()
-  .meta({ id: "GatewayUpdate" });
+export const UpdateGateway = lazyObject(
+  () => Fields.extend({ kind: GatewayKind.describe("The kind that the gateway has; another one is refused.") }).partial().shape,
+).meta({ id: "GatewayUpdate" });
 export type UpdateGateway = z.infer<typeof UpdateGateway>;
 
 const gatewayOrder = newestFirst(gateways);

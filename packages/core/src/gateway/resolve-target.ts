@@ -4,7 +4,7 @@ import { boardFor } from "../access.ts";
 import { type Admin, mainSessionKey } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { Id, MAX_SECRET, MAX_URL, QueryBoolean, valueError } from "../wire.ts";
+import { Id, MAX_SECRET, MAX_URL, QueryBoolean, valueError, lazyObject } from "../wire.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { gateways } from "./gateway.sql.ts";
 import { maskToken } from "./mask.ts";
@@ -13,7 +13,7 @@ import { type GatewayRow, unsealToken, toTarget } from "./target.ts";
 import { isGatewayUrl } from "../openclaw/url.ts";
 
 /** How a caller selects a host (docs/reference/gateways.md#choosing-the-host). */
-export const TargetQuery = z.object({
+export const TargetQuery = lazyObject(() => ({
   gateway_url: z
     .string()
     .trim()
@@ -37,7 +37,7 @@ export const TargetQuery = z.object({
   board_id: Id.optional().describe(
     "A board, to select its gateway. Without any of these parameters, the organization's only gateway is used.",
   ),
-});
+}));
 export type TargetQuery = z.infer<typeof TargetQuery>;
 
 /** The host that a query selects. */

@@ -5,18 +5,18 @@ import { agents } from "../agent/agent.sql.ts";
 import type { Context } from "../context.ts";
 import type { HostSession } from "../host/session.ts";
 import { truncatable } from "../large-fields.ts";
-import { Id, Instant, toInstant } from "../wire.ts";
+import { Id, Instant, lazyObject, toInstant } from "../wire.ts";
 import { gateways } from "./gateway.sql.ts";
 
-export const GatewaySession = z
-  .looseObject({
-    key: z.string().describe("Session key, such as `agent:<agent>:main`."),
-    label: z.string().nullable().describe("Name of the session on the host; usually the agent's name."),
-    agent_id: Id.nullable().describe("The organization's agent that the session belongs to."),
-    agent_name: z.string().nullable().describe("Name of the agent."),
-    last_activity: Instant.nullable().describe("When the session was last active."),
-    ...truncatable,
-  })
+export const GatewaySession = lazyObject(() => ({
+  key: z.string().describe("Session key, such as `agent:<agent>:main`."),
+  label: z.string().nullable().describe("Name of the session on the host; usually the agent's name."),
+  agent_id: Id.nullable().describe("The organization's agent that the session belongs to."),
+  agent_name: z.string().nullable().describe("Name of the agent."),
+  last_activity: Instant.nullable().describe("When the session was last active."),
+  ...truncatable,
+}))
+  .loose()
   .meta({ id: "GatewaySession", description: "A session as its host reports it, with the agent that it belongs to." });
 export type GatewaySession = z.infer<typeof GatewaySession>;
 

@@ -4,7 +4,7 @@ import type { Admin } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { truncatable } from "../large-fields.ts";
-import { MAX_TEXT, NonEmpty, QueryInteger } from "../wire.ts";
+import { MAX_TEXT, NonEmpty, QueryInteger, lazyObject } from "../wire.ts";
 import { asRecord } from "../openclaw/frame.ts";
 import { type ResolvedHost, resolveTarget, TargetQuery } from "./resolve-target.ts";
 import {
@@ -20,40 +20,38 @@ import { parseHostCommand } from "../openclaw/chat-text.ts";
 import { createSessionMapper, GatewaySession } from "./session-entry.ts";
 import { callInteractively } from "./interactive-call.ts";
 
-export const GatewaySessions = z
-  .object({
-    sessions: z.array(GatewaySession).describe("The host's sessions, in the host's order."),
-    main_session: GatewaySession.nullable().describe("Session of the gateway's main agent; null when it does not exist."),
-    ...truncatable,
-  })
-  .meta({ id: "GatewaySessions", description: "Sessions of a host." });
+export const GatewaySessions = lazyObject(() => ({
+  sessions: z.array(GatewaySession).describe("The host's sessions, in the host's order."),
+  main_session: GatewaySession.nullable().describe("Session of the gateway's main agent; null when it does not exist."),
+  ...truncatable,
+})).meta({ id: "GatewaySessions", description: "Sessions of a host." });
 export type GatewaySessions = z.infer<typeof GatewaySessions>;
 
-export const GatewaySessionRead = z
-  .object({ session: GatewaySession.describe("The session.") })
-  .meta({ id: "GatewaySessionRead", description: "One session of a host." });
+export const GatewaySessionRead = lazyObject(() => ({ session: GatewaySession.describe("The session.") })).meta({
+  id: "GatewaySessionRead",
+  description: "One session of a host.",
+});
 export type GatewaySessionRead = z.infer<typeof GatewaySessionRead>;
 
-export const GatewaySessionHistory = z
-  .object({
-    history: z.array(z.unknown()).describe("Messages as the host stores them, oldest first."),
-    ...truncatable,
-  })
-  .meta({ id: "GatewaySessionHistory", description: "Messages of a session." });
+export const GatewaySessionHistory = lazyObject(() => ({
+  history: z.array(z.unknown()).describe("Messages as the host stores them, oldest first."),
+  ...truncatable,
+})).meta({ id: "GatewaySessionHistory", description: "Messages of a session." });
 export type GatewaySessionHistory = z.infer<typeof GatewaySessionHistory>;
 
 /** The default of the hosts themselves. */
 const DEFAULT_HISTORY = 200;
 const MAX_HISTORY = 1_000;
 
-export const HistoryQuery = TargetQuery.extend({
+export const HistoryQuery = lazyObject(() => ({
+  ...TargetQuery.shape,
   limit: QueryInteger(1, MAX_HISTORY).default(DEFAULT_HISTORY).describe("Number of latest messages to return."),
-});
+}));
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-export const SendSessionMessage = z
-  .object({ content: NonEmpty(MAX_TEXT).describe("Text of the message.") })
-  .meta({ id: "GatewaySessionMessageCreate" });
+export const SendSessionMessage = lazyObject(() => ({ content: NonEmpty(MAX_TEXT).describe("Text of the message.") })).meta({
+  id: "GatewaySessionMessageCreate",
+});
 export type SendSessionMessage = z.infer<typeof SendSessionMessage>;
 
 /** All sessions of a host. If the query names a board, a missing main session is created. */

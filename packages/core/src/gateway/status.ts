@@ -12,20 +12,19 @@ import { createSessionMapper, GatewaySession } from "./session-entry.ts";
 import { ensureMainSession } from "./sessions.ts";
 import { checkVersion, fetchVersion, type VersionVerdict } from "../openclaw/version.ts";
 import { truncatable } from "../large-fields.ts";
+import { lazyObject } from "../wire.ts";
 
-export const GatewayStatus = z
-  .object({
-    connected: z.boolean().describe("Whether the host answers and its version is supported."),
-    gateway_url: z.string().describe("Address of the host."),
-    version: z.string().nullable().describe("Version the host reports."),
-    sessions_count: z.int().nullable().describe("Number of sessions; null when not connected."),
-    sessions: z.array(GatewaySession).nullable().describe("The host's sessions; null when not connected."),
-    main_session: GatewaySession.nullable().describe("Session of the gateway's main agent, if the query names a board."),
-    main_session_error: z.string().nullable().describe("Why there is no main session although the query names a board."),
-    error: z.string().nullable().describe("Why the host is not connected, or a warning if it is connected."),
-    ...truncatable,
-  })
-  .meta({ id: "GatewayStatus", description: "State of a host, as the host itself reports it now." });
+export const GatewayStatus = lazyObject(() => ({
+  connected: z.boolean().describe("Whether the host answers and its version is supported."),
+  gateway_url: z.string().describe("Address of the host."),
+  version: z.string().nullable().describe("Version the host reports."),
+  sessions_count: z.int().nullable().describe("Number of sessions; null when not connected."),
+  sessions: z.array(GatewaySession).nullable().describe("The host's sessions; null when not connected."),
+  main_session: GatewaySession.nullable().describe("Session of the gateway's main agent, if the query names a board."),
+  main_session_error: z.string().nullable().describe("Why there is no main session although the query names a board."),
+  error: z.string().nullable().describe("Why the host is not connected, or a warning if it is connected."),
+  ...truncatable,
+})).meta({ id: "GatewayStatus", description: "State of a host, as the host itself reports it now." });
 export type GatewayStatus = z.infer<typeof GatewayStatus>;
 
 /** For all calls together; short, because a person waits for the result. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { trimEndOf } from "../text.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
+import { lazyObject } from "../wire.ts";
 
 /** The only settings that this service writes for its agents in a host's configuration. */
 export interface EntrySettings {
@@ -15,13 +16,13 @@ export interface DesiredEntry {
   settings: EntrySettings;
 }
 
-const HostConfig = z.object({
+const HostConfig = lazyObject(() => ({
   hash: z
     .string()
     .nullish()
     .transform((hash) => hash || null),
   config: z.record(z.string(), z.unknown()),
-});
+}));
 export type HostConfig = z.infer<typeof HostConfig>;
 
 /** Parses the response to config.get. Throws if it has no configuration, because a patch would then replace all agents. */
@@ -111,7 +112,7 @@ const entryId = (entry: unknown): string => {
 export const isStaleConfigError = (error: unknown): boolean =>
   error instanceof GatewayError && /config changed since last load|base hash required/i.test(error.message);
 
-const Issues = z.object({ issues: z.array(z.object({ path: z.string(), message: z.string() })) });
+const Issues = lazyObject(() => ({ issues: z.array(z.object({ path: z.string(), message: z.string() })) }));
 
 /** Our keys that an `invalid config` error names: the host does not know them or refuses their values. */
 export function listRefusedKeys(error: unknown, desired: readonly DesiredEntry[]): string[] {

@@ -1,5 +1,4 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import {
   type Address,
@@ -145,7 +144,8 @@ interface DialOptions extends Message {
 
 function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
   const isTls = url.protocol === "https:";
-  const request = isTls ? requestHttps : requestHttp;
+  // Not imported: Node reads all exports of a module that is imported, and one of node:http's loads fetch and WebSocket.
+  const { request } = process.getBuiltinModule(isTls ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(
     {

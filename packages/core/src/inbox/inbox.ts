@@ -10,7 +10,7 @@ import { unauthenticated } from "../errors.ts";
 import { renewLeases } from "../task/lease.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { truncatable } from "../large-fields.ts";
-import { Id, Instant, MAX_IDS, objectCheck, QueryInteger } from "../wire.ts";
+import { Id, Instant, MAX_IDS, objectCheck, QueryInteger, lazyObject } from "../wire.ts";
 import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
 import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.ts";
 import { waitForWork } from "./wait.ts";
@@ -19,77 +19,71 @@ const MAX_MESSAGES = 50;
 /** API Gateway gives up after 29 s. */
 const MAX_WAIT_SECONDS = 20;
 
-export const InboxQuery = z.object({
+export const InboxQuery = lazyObject(() => ({
   limit: QueryInteger(1, MAX_MESSAGES).default(10).describe("Number of messages."),
   wait: QueryInteger(0, MAX_WAIT_SECONDS).default(0).describe("Seconds to wait for work while there is none."),
-});
+}));
 export type InboxQuery = z.infer<typeof InboxQuery>;
 
 const upTo = `at most ${MAX_COUNT}`;
 
-const InboxMessage = z
-  .object({
-    id: Id.describe("Id of the message, with which it is acknowledged."),
-    kind: z.string().describe("What it is about, such as `task.assigned`, `board.chat` or `agent.nudge`."),
-    text: z.string().describe("The message."),
-    task_id: Id.nullable().describe("The task that it is about."),
-    created_at: Instant.describe("When it was sent."),
-    ...truncatable,
-  })
-  .meta({ id: "InboxMessage", description: "A message to an agent." });
+const InboxMessage = lazyObject(() => ({
+  id: Id.describe("Id of the message, with which it is acknowledged."),
+  kind: z.string().describe("What it is about, such as `task.assigned`, `board.chat` or `agent.nudge`."),
+  text: z.string().describe("The message."),
+  task_id: Id.nullable().describe("The task that it is about."),
+  created_at: Instant.describe("When it was sent."),
+  ...truncatable,
+})).meta({ id: "InboxMessage", description: "A message to an agent." });
 
-const InboxTask = z
-  .object({
-    id: Id.describe("Id of the task."),
-    board_id: Id.describe("Board that the task is on."),
-    title: z.string().describe("What has to be done, in one line."),
-    status: TaskStatus.describe("State of the task."),
-    priority: z.string().describe("Priority of the task."),
-    due_at: Instant.nullable().describe("When it is due."),
-    is_blocked: z.boolean().describe("Whether it waits for other tasks."),
-    lease: z
-      .object({
-        fence: z.int().describe("The number to send as X-Task-Fence with writes."),
-        expires_at: Instant.describe("When the lease ends unless it is renewed."),
-      })
-      .nullable()
-      .describe("The lease of its assignee."),
-  })
-  .meta({ id: "InboxTask", description: "A task that waits for an agent." });
+const InboxTask = lazyObject(() => ({
+  id: Id.describe("Id of the task."),
+  board_id: Id.describe("Board that the task is on."),
+  title: z.string().describe("What has to be done, in one line."),
+  status: TaskStatus.describe("State of the task."),
+  priority: z.string().describe("Priority of the task."),
+  due_at: Instant.nullable().describe("When it is due."),
+  is_blocked: z.boolean().describe("Whether it waits for other tasks."),
+  lease: z
+    .object({
+      fence: z.int().describe("The number to send as X-Task-Fence with writes."),
+      expires_at: Instant.describe("When the lease ends unless it is renewed."),
+    })
+    .nullable()
+    .describe("The lease of its assignee."),
+})).meta({ id: "InboxTask", description: "A task that waits for an agent." });
 
-export const Inbox = z
-  .object({
-    has_work: z.boolean().describe("Whether anything waits for the agent; always false while the board is paused."),
-    agent: z
-      .object({
-        id: Id.describe("Id of the caller."),
-        name: z.string().describe("Name of the caller; a long one is cut."),
-        status: AgentStatus.describe("State of the caller."),
-        board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
-        is_board_lead: z.boolean().describe("Whether the caller leads its board."),
-      })
-      .describe("The caller."),
-    board: z
-      .object({ status: z.enum(["active", "paused"]).describe("`paused` after `/pause` in the chat.") })
-      .nullable()
-      .describe("Board of the caller; null for a main agent."),
-    messages: z.array(InboxMessage).describe("Messages that were not acknowledged, oldest first."),
-    tasks: z
-      .array(InboxTask)
-      .describe(`The caller's tasks that can go on, best first; for a lead, those in review. At most ${MAX_TASKS}.`),
-    counts: z
-      .object({
-        messages: z.int().describe(`Messages that were not acknowledged, ${upTo}.`),
-        mine: z.int().describe(`Tasks of the caller that can go on, ${upTo}.`),
-        free: z.int().describe(`Tasks in the inbox that nobody has and that wait for no other, ${upTo}.`),
-        review: z.int().describe(`For a lead: tasks in review, ${upTo}.`),
-        approvals_decided: z.int().describe(`For a lead: approvals that were decided since the last acknowledgement, ${upTo}.`),
-      })
-      .describe("How much waits."),
-    next_check_seconds: z.int().describe("When to ask again."),
-    ...truncatable,
-  })
-  .meta({ id: "AgentInbox", description: "Everything that waits for an agent." });
+export const Inbox = lazyObject(() => ({
+  has_work: z.boolean().describe("Whether anything waits for the agent; always false while the board is paused."),
+  agent: z
+    .object({
+      id: Id.describe("Id of the caller."),
+      name: z.string().describe("Name of the caller; a long one is cut."),
+      status: AgentStatus.describe("State of the caller."),
+      board_id: Id.nullable().describe("Board of the caller; null for a main agent."),
+      is_board_lead: z.boolean().describe("Whether the caller leads its board."),
+    })
+    .describe("The caller."),
+  board: z
+    .object({ status: z.enum(["active", "paused"]).describe("`paused` after `/pause` in the chat.") })
+    .nullable()
+    .describe("Board of the caller; null for a main agent."),
+  messages: z.array(InboxMessage).describe("Messages that were not acknowledged, oldest first."),
+  tasks: z
+    .array(InboxTask)
+    .describe(`The caller's tasks that can go on, best first; for a lead, those in review. At most ${MAX_TASKS}.`),
+  counts: z
+    .object({
+      messages: z.int().describe(`Messages that were not acknowledged, ${upTo}.`),
+      mine: z.int().describe(`Tasks of the caller that can go on, ${upTo}.`),
+      free: z.int().describe(`Tasks in the inbox that nobody has and that wait for no other, ${upTo}.`),
+      review: z.int().describe(`For a lead: tasks in review, ${upTo}.`),
+      approvals_decided: z.int().describe(`For a lead: approvals that were decided since the last acknowledgement, ${upTo}.`),
+    })
+    .describe("How much waits."),
+  next_check_seconds: z.int().describe("When to ask again."),
+  ...truncatable,
+})).meta({ id: "AgentInbox", description: "Everything that waits for an agent." });
 export type Inbox = z.infer<typeof Inbox>;
 
 interface TaggedInbox {
@@ -168,14 +162,14 @@ function toSeconds(every: string | null): number {
   return seconds === 0 ? DEFAULT_SECONDS : Math.min(Math.max(seconds, MIN_SECONDS), MAX_SECONDS);
 }
 
-const AcknowledgeFields = z.object({
+const AcknowledgeFields = lazyObject(() => ({
   through: Id.optional().describe("The last message that was read; it and all before it are acknowledged."),
   ids: z
     .array(Id)
     .max(MAX_IDS)
     .optional()
     .describe("The messages that were read; an empty list acknowledges decided approvals only."),
-});
+}));
 
 export const Acknowledge = AcknowledgeFields.check(
   objectCheck<z.infer<typeof AcknowledgeFields>>(({ through, ids }, fail) => {
@@ -188,12 +182,10 @@ export const Acknowledge = AcknowledgeFields.check(
 });
 export type Acknowledge = z.infer<typeof Acknowledge>;
 
-export const Acknowledged = z
-  .object({
-    ok: z.literal(true).describe("The messages are not shown again."),
-    acknowledged: z.int().describe("How many messages were not acknowledged before."),
-  })
-  .meta({ id: "InboxAcknowledged", description: "What was acknowledged." });
+export const Acknowledged = lazyObject(() => ({
+  ok: z.literal(true).describe("The messages are not shown again."),
+  acknowledged: z.int().describe("How many messages were not acknowledged before."),
+})).meta({ id: "InboxAcknowledged", description: "What was acknowledged." });
 export type Acknowledged = z.infer<typeof Acknowledged>;
 
 /** Marks messages of the caller as read. Ids that are not among its unread messages change nothing, so it may be repeated. */

@@ -9,51 +9,45 @@ import { parseMentions } from "../mention.ts";
 import { largeText, largeTexts, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import type { Source } from "../stream/source.ts";
-import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull } from "../wire.ts";
+import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull, lazyObject } from "../wire.ts";
 import { notifyGroupChat } from "./chat-notifications.ts";
 import { board_group_memory, groupMemoryWords } from "./group-memory.sql.ts";
 import { toSearchWords } from "../search-words.ts";
 import { SearchText } from "../text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 
-export const GroupMemoryEntry = z
-  .object({
-    id: Id.describe("Id of the entry."),
-    board_group_id: Id.describe("Board group that the memory belongs to."),
-    content: z.string().describe("The entry as text."),
-    tags: z
-      .array(z.string())
-      .nullable()
-      .describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
-    source: z.string().nullable().describe("Where the entry comes from."),
-    is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
-    created_at: Instant.describe("When it was written."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardGroupMemoryEntry", description: "An entry of the memory that the boards of a group share." });
+export const GroupMemoryEntry = lazyObject(() => ({
+  id: Id.describe("Id of the entry."),
+  board_group_id: Id.describe("Board group that the memory belongs to."),
+  content: z.string().describe("The entry as text."),
+  tags: z
+    .array(z.string())
+    .nullable()
+    .describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
+  source: z.string().nullable().describe("Where the entry comes from."),
+  is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
+  created_at: Instant.describe("When it was written."),
+  ...truncatable,
+})).meta({ id: "BoardGroupMemoryEntry", description: "An entry of the memory that the boards of a group share." });
 export type GroupMemoryEntry = z.infer<typeof GroupMemoryEntry>;
 
-export const CreateGroupMemoryEntry = z
-  .object({
-    content: NonEmpty(MAX_TEXT).describe("Text of the entry; `@all` notifies every agent of the group."),
-    tags: MemoryTags.describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
-    source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name."),
-  })
-  .meta({ id: "BoardGroupMemoryWrite" });
+export const CreateGroupMemoryEntry = lazyObject(() => ({
+  content: NonEmpty(MAX_TEXT).describe("Text of the entry; `@all` notifies every agent of the group."),
+  tags: MemoryTags.describe("Labels; `chat` makes it a chat message, `broadcast` notifies every agent of the group."),
+  source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name."),
+})).meta({ id: "BoardGroupMemoryWrite" });
 export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
 
-export const GroupMemoryQuery = pageQuery().extend({
-  is_chat: ChatFilter,
-  q: SearchText,
-});
+export const GroupMemoryQuery = lazyObject(() => ({ ...pageQuery().shape, is_chat: ChatFilter, q: SearchText }));
 export interface GroupMemoryQuery extends PageQuery {
   q?: string | undefined;
   is_chat?: boolean | undefined;
 }
 
-export const GroupMemoryEvent = z
-  .object({ memory: GroupMemoryEntry.describe("The new entry.") })
-  .meta({ id: "BoardGroupMemoryEvent", description: "The data of a `memory` event." });
+export const GroupMemoryEvent = lazyObject(() => ({ memory: GroupMemoryEntry.describe("The new entry.") })).meta({
+  id: "BoardGroupMemoryEvent",
+  description: "The data of a `memory` event.",
+});
 
 const groupMemory = createMemoryLog({
   table: board_group_memory,

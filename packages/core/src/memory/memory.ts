@@ -9,7 +9,7 @@ import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
-import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, valueError } from "../wire.ts";
+import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, valueError, lazyObject } from "../wire.ts";
 import { notifyBoardChat } from "./chat-notifications.ts";
 import { toSearchWords } from "../search-words.ts";
 import { SearchText } from "../text-search.ts";
@@ -19,20 +19,18 @@ import { prepareRowInsert } from "../db/prepared-write.ts";
 
 const MAX_KEY = 200;
 
-export const MemoryEntry = z
-  .object({
-    id: Id.describe("Id of the entry."),
-    board_id: Id.describe("Board that the memory belongs to."),
-    key: z.string().nullable().describe("Key that the value is stored under."),
-    value: z.unknown().describe("The stored value: any JSON, or null."),
-    content: z.string().describe("The entry as text."),
-    tags: z.array(z.string()).nullable().describe("Labels; `chat` makes it a chat message."),
-    source: z.string().nullable().describe("Where the entry comes from."),
-    is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
-    created_at: Instant.describe("When it was written."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardMemoryEntry", description: "An entry of a board's memory. The newest entry of a key holds its value." });
+export const MemoryEntry = lazyObject(() => ({
+  id: Id.describe("Id of the entry."),
+  board_id: Id.describe("Board that the memory belongs to."),
+  key: z.string().nullable().describe("Key that the value is stored under."),
+  value: z.unknown().describe("The stored value: any JSON, or null."),
+  content: z.string().describe("The entry as text."),
+  tags: z.array(z.string()).nullable().describe("Labels; `chat` makes it a chat message."),
+  source: z.string().nullable().describe("Where the entry comes from."),
+  is_chat: z.boolean().describe("A chat message; otherwise a durable note."),
+  created_at: Instant.describe("When it was written."),
+  ...truncatable,
+})).meta({ id: "BoardMemoryEntry", description: "An entry of a board's memory. The newest entry of a key holds its value." });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
 
 /** Any JSON of at most 64 KB as text. */
@@ -42,23 +40,23 @@ const MemoryValue = z
     error: `Value should have at most ${MAX_OBJECT_BYTES} bytes`,
   });
 
-export const CreateMemoryEntry = z
-  .object({
-    key: z.string().trim().min(1).max(MAX_KEY).nullable().default(null).describe("Key to store the value under."),
-    value: MemoryValue.optional().describe("Text or any JSON to store."),
-    content: z.string().max(MAX_TEXT).nullable().default(null).describe("Text of the entry; the value as text when absent."),
-    tags: MemoryTags,
-    source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name for chat."),
-  })
+export const CreateMemoryEntry = lazyObject(() => ({
+  key: z.string().trim().min(1).max(MAX_KEY).nullable().default(null).describe("Key to store the value under."),
+  value: MemoryValue.optional().describe("Text or any JSON to store."),
+  content: z.string().max(MAX_TEXT).nullable().default(null).describe("Text of the entry; the value as text when absent."),
+  tags: MemoryTags,
+  source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name for chat."),
+}))
   .refine((entry) => entry.content !== null || entry.value !== undefined, valueError("content or value is required"))
   .meta({ id: "BoardMemoryWrite" });
 export type CreateMemoryEntry = z.infer<typeof CreateMemoryEntry>;
 
-export const MemoryQuery = pageQuery().extend({
+export const MemoryQuery = lazyObject(() => ({
+  ...pageQuery().shape,
   is_chat: ChatFilter,
   key: z.string().max(MAX_KEY).optional().describe("Only entries of this key."),
   q: SearchText,
-});
+}));
 export interface MemoryQuery extends PageQuery {
   is_chat?: boolean | undefined;
   key?: string | undefined;
@@ -67,15 +65,16 @@ export interface MemoryQuery extends PageQuery {
   tags?: readonly string[] | undefined;
 }
 
-export const MemoryStreamQuery = z.object({
+export const MemoryStreamQuery = lazyObject(() => ({
   since: Since,
   client_id: ClientId,
   is_chat: ChatFilter,
-});
+}));
 
-export const MemoryEvent = z
-  .object({ memory: MemoryEntry.describe("The new entry.") })
-  .meta({ id: "BoardMemoryEvent", description: "The data of a `memory` event." });
+export const MemoryEvent = lazyObject(() => ({ memory: MemoryEntry.describe("The new entry.") })).meta({
+  id: "BoardMemoryEvent",
+  description: "The data of a `memory` event.",
+});
 
 /** The fields of an entry that are shortened in a list that would be too large. */
 export const LARGE_MEMORY_FIELDS = { value: largeJson, content: largeText, tags: largeTexts };

@@ -9,7 +9,7 @@ import { createCoalescer } from "../coalesce.ts";
 import { type Context, isInTransaction, readAll } from "../context.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { readFlow } from "./flow.ts";
 import { PendingApprovals, readPendingApprovals } from "./pending-approvals.ts";
 import { toEdges, RangeKey, type Timeline, toTimeline } from "./range.ts";
@@ -18,12 +18,12 @@ import { SeriesComparison, StatusCountsComparison, roundTo2Decimals, toCompariso
 
 const DEFAULT_RANGE: RangeKey = "24h";
 
-export const DashboardQuery = z.object({
+export const DashboardQuery = lazyObject(() => ({
   range: RangeKey.optional().describe(`The time before now that the figures cover; \`${DEFAULT_RANGE}\` when absent.`),
   range_key: RangeKey.optional().describe("Another name of `range`. When both are sent, `range` is used."),
   board_id: Id.optional().describe("Only this board."),
   group_id: Id.optional().describe("Only the boards of this group."),
-});
+}));
 export interface DashboardQuery extends Scope {
   range?: RangeKey | undefined;
   range_key?: RangeKey | undefined;
@@ -31,36 +31,32 @@ export interface DashboardQuery extends Scope {
 
 const currentCount = (status: string) => z.int().describe(`Tasks in ${status} now.`);
 
-const Kpis = z
-  .object({
-    active_agents: z.int().describe("Agents that were last seen in the range."),
-    tasks_in_progress: currentCount("progress"),
-    error_rate_pct: z.number().describe("Share of error events among all events of the range, in percent; 0 without events."),
-    median_cycle_time_hours_7d: z
-      .number()
-      .nullable()
-      .describe(
-        "Median hours from the start of work to done over the last seven days, for every range; null when no task was completed.",
-      ),
-    inbox_tasks: currentCount("inbox"),
-    in_progress_tasks: currentCount("progress"),
-    review_tasks: currentCount("review"),
-    done_tasks: currentCount("done"),
-  })
-  .meta({ id: "DashboardKpis", description: "Single figures of the dashboard." });
+const Kpis = lazyObject(() => ({
+  active_agents: z.int().describe("Agents that were last seen in the range."),
+  tasks_in_progress: currentCount("progress"),
+  error_rate_pct: z.number().describe("Share of error events among all events of the range, in percent; 0 without events."),
+  median_cycle_time_hours_7d: z
+    .number()
+    .nullable()
+    .describe(
+      "Median hours from the start of work to done over the last seven days, for every range; null when no task was completed.",
+    ),
+  inbox_tasks: currentCount("inbox"),
+  in_progress_tasks: currentCount("progress"),
+  review_tasks: currentCount("review"),
+  done_tasks: currentCount("done"),
+})).meta({ id: "DashboardKpis", description: "Single figures of the dashboard." });
 
-export const Dashboard = z
-  .object({
-    range: RangeKey.describe("The range of the figures."),
-    generated_at: Instant.describe("The end of the range."),
-    kpis: Kpis.describe("Single figures."),
-    throughput: SeriesComparison.describe("Different tasks that moved to review."),
-    cycle_time: SeriesComparison.describe("Mean hours from the start of work to done, in the bucket of the completion."),
-    error_rate: SeriesComparison.describe("Share of error events among all events, in percent."),
-    wip: StatusCountsComparison.describe("Tasks by status."),
-    pending_approvals: PendingApprovals.describe("Approvals that wait for a decision."),
-  })
-  .meta({ id: "Dashboard", description: "Figures about the work on boards over a range, and over the time before it." });
+export const Dashboard = lazyObject(() => ({
+  range: RangeKey.describe("The range of the figures."),
+  generated_at: Instant.describe("The end of the range."),
+  kpis: Kpis.describe("Single figures."),
+  throughput: SeriesComparison.describe("Different tasks that moved to review."),
+  cycle_time: SeriesComparison.describe("Mean hours from the start of work to done, in the bucket of the completion."),
+  error_rate: SeriesComparison.describe("Share of error events among all events, in percent."),
+  wip: StatusCountsComparison.describe("Tasks by status."),
+  pending_approvals: PendingApprovals.describe("Approvals that wait for a decision."),
+})).meta({ id: "Dashboard", description: "Figures about the work on boards over a range, and over the time before it." });
 export type Dashboard = z.infer<typeof Dashboard>;
 
 const runs = memoPerApp(createCoalescer<Dashboard>);

@@ -6,29 +6,27 @@ import type { Context } from "../context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { tasks } from "../task/task.sql.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { anyOf } from "./scope.ts";
 
 const MAX_ITEMS = 10;
 
-export const PendingApprovals = z
-  .object({
-    total: z.int().describe("Number of approvals that wait for a decision."),
-    items: z
-      .array(
-        z.object({
-          approval_id: Id.describe("Id of the approval."),
-          board_id: Id.describe("Board of the approval."),
-          board_name: z.string().describe("Name of the board."),
-          action_type: z.string().describe("Kind of action to approve."),
-          confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when it gave none."),
-          created_at: Instant.describe("When the approval was requested."),
-          task_title: z.string().nullable().describe("Title of the first linked task."),
-        }),
-      )
-      .describe(`The newest ${MAX_ITEMS} of them, newest first.`),
-  })
-  .meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
+export const PendingApprovals = lazyObject(() => ({
+  total: z.int().describe("Number of approvals that wait for a decision."),
+  items: z
+    .array(
+      z.object({
+        approval_id: Id.describe("Id of the approval."),
+        board_id: Id.describe("Board of the approval."),
+        board_name: z.string().describe("Name of the board."),
+        action_type: z.string().describe("Kind of action to approve."),
+        confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when it gave none."),
+        created_at: Instant.describe("When the approval was requested."),
+        task_title: z.string().nullable().describe("Title of the first linked task."),
+      }),
+    )
+    .describe(`The newest ${MAX_ITEMS} of them, newest first.`),
+})).meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
 export type PendingApprovals = z.infer<typeof PendingApprovals>;
 
 /** Finds the newest approvals with an index alone, and then reads only these, even when thousands are pending. */

@@ -1,46 +1,41 @@
 import * as z from "zod";
-import { Instant } from "../wire.ts";
+import { Instant, lazyObject } from "../wire.ts";
 import { type Bucket, BucketSize, RangeKey, type Timeline } from "./range.ts";
 
 const period = Instant.describe("Start of the whole bucket (UTC), even when the window starts later.");
 
-const Point = z
-  .object({ period, value: z.number().describe("The figure of the bucket, rounded to 2 decimals; 0 without data.") })
-  .meta({ id: "MetricPoint", description: "A figure of one bucket." });
+const Point = lazyObject(() => ({
+  period,
+  value: z.number().describe("The figure of the bucket, rounded to 2 decimals; 0 without data."),
+})).meta({ id: "MetricPoint", description: "A figure of one bucket." });
 
 const statusCount = (status: string) => z.int().describe(`Tasks in ${status} when the bucket ended.`);
 
-const StatusCountsPoint = z
-  .object({
-    period,
-    inbox: statusCount("inbox"),
-    in_progress: statusCount("progress"),
-    review: statusCount("review"),
-    done: statusCount("done"),
-  })
-  .meta({
-    id: "MetricWorkPoint",
-    description: "Number of tasks in each status at the end of one bucket; the last bucket shows the current numbers.",
-  });
+const StatusCountsPoint = lazyObject(() => ({
+  period,
+  inbox: statusCount("inbox"),
+  in_progress: statusCount("progress"),
+  review: statusCount("review"),
+  done: statusCount("done"),
+})).meta({
+  id: "MetricWorkPoint",
+  description: "Number of tasks in each status at the end of one bucket; the last bucket shows the current numbers.",
+});
 
 const createSeriesSchema = <T extends z.ZodType>(point: T, id: string) =>
-  z
-    .object({
-      range: RangeKey.describe("The requested range."),
-      bucket: BucketSize.describe("Length of the time that one point covers."),
-      points: z
-        .array(point)
-        .describe("Every bucket from the one that contains the start of the window to the one that contains its end."),
-    })
-    .meta({ id, description: "A metric over one window, oldest point first." });
+  lazyObject(() => ({
+    range: RangeKey.describe("The requested range."),
+    bucket: BucketSize.describe("Length of the time that one point covers."),
+    points: z
+      .array(point)
+      .describe("Every bucket from the one that contains the start of the window to the one that contains its end."),
+  })).meta({ id, description: "A metric over one window, oldest point first." });
 
 const createComparisonSchema = <T extends z.ZodType>(series: T, id: string) =>
-  z
-    .object({
-      primary: series.describe("The range that ends now."),
-      comparison: series.describe("The time of the same length before it."),
-    })
-    .meta({ id, description: "A metric over a range and over the time before it." });
+  lazyObject(() => ({
+    primary: series.describe("The range that ends now."),
+    comparison: series.describe("The time of the same length before it."),
+  })).meta({ id, description: "A metric over a range and over the time before it." });
 
 export const SeriesComparison = createComparisonSchema(createSeriesSchema(Point, "MetricSeries"), "MetricComparison");
 export const StatusCountsComparison = createComparisonSchema(

@@ -4,7 +4,7 @@ import { boardFor } from "../access.ts";
 import type { User } from "../actor.ts";
 import { ensureLead } from "../agent/lead.ts";
 import { type Board, toBoard } from "../board/board.ts";
-import { confirmGoal, goalFields, completeGoalRule } from "../board/goal.ts";
+import { confirmGoal, GoalFields, completeGoalRule } from "../board/goal.ts";
 import { lockBoard } from "../board/lock.ts";
 import { isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
@@ -13,10 +13,7 @@ import { Completion, isFullyAutonomous, toLeadOptions, toUserUpdate } from "./dr
 import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
 import { lockLatestSession } from "./session.ts";
 
-export const ConfirmOnboarding = z
-  .object(goalFields)
-  .refine(...completeGoalRule)
-  .meta({ id: "OnboardingConfirm" });
+export const ConfirmOnboarding = GoalFields.refine(...completeGoalRule).meta({ id: "OnboardingConfirm" });
 export type ConfirmOnboarding = z.infer<typeof ConfirmOnboarding>;
 
 /**

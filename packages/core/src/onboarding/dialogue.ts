@@ -3,16 +3,14 @@ import { type BoardRow, boardFor } from "../access.ts";
 import type { Main, User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError } from "../errors.ts";
-import { TextOrNull, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { TextOrNull, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import type { AgentReply } from "./draft.ts";
 import { appendMessage, lockLatestSession, toMessage, type OnboardingSession, notifyMainAgent, toSession } from "./session.ts";
 
-export const Answer = z
-  .object({
-    answer: NonEmpty(MAX_TEXT).describe("The chosen option, or free text."),
-    other_text: TextOrNull(MAX_TEXT).default(null).describe("Free text in addition to the option."),
-  })
-  .meta({ id: "OnboardingAnswer" });
+export const Answer = lazyObject(() => ({
+  answer: NonEmpty(MAX_TEXT).describe("The chosen option, or free text."),
+  other_text: TextOrNull(MAX_TEXT).default(null).describe("Free text in addition to the option."),
+})).meta({ id: "OnboardingAnswer" });
 export type Answer = z.infer<typeof Answer>;
 
 /** Stores the user's answer and sends it to the main agent. */

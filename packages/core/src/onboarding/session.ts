@@ -6,32 +6,30 @@ import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { notify } from "../notification/notification.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { board_onboarding_sessions as sessions, type OnboardingMessage } from "./onboarding.sql.ts";
 
-export const OnboardingSession = z
-  .object({
-    id: Id.describe("Id of the session."),
-    board_id: Id.describe("Board of the onboarding."),
-    session_key: z.string().describe("Session of the main agent that asks the questions."),
-    status: z
-      .enum(["active", "completed", "confirmed"])
-      .describe("`completed` once there is a draft, `confirmed` once a user has accepted a goal."),
-    messages: z
-      .array(
-        z.object({
-          role: z.enum(["user", "assistant"]).describe("`user`, or `assistant` for the main agent."),
-          content: z.string().describe("The text; a question or completion of the agent is JSON."),
-          timestamp: Instant.describe("When it was written."),
-        }),
-      )
-      .describe("The conversation, oldest first. It starts with the prompt for the agent."),
-    draft_goal: z.record(z.string(), z.unknown()).nullable().describe("The last completion."),
-    created_at: Instant.describe("When the session was started."),
-    updated_at: Instant.describe("When the session last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "OnboardingSession", description: "A conversation that defines the goal and the lead of a board." });
+export const OnboardingSession = lazyObject(() => ({
+  id: Id.describe("Id of the session."),
+  board_id: Id.describe("Board of the onboarding."),
+  session_key: z.string().describe("Session of the main agent that asks the questions."),
+  status: z
+    .enum(["active", "completed", "confirmed"])
+    .describe("`completed` once there is a draft, `confirmed` once a user has accepted a goal."),
+  messages: z
+    .array(
+      z.object({
+        role: z.enum(["user", "assistant"]).describe("`user`, or `assistant` for the main agent."),
+        content: z.string().describe("The text; a question or completion of the agent is JSON."),
+        timestamp: Instant.describe("When it was written."),
+      }),
+    )
+    .describe("The conversation, oldest first. It starts with the prompt for the agent."),
+  draft_goal: z.record(z.string(), z.unknown()).nullable().describe("The last completion."),
+  created_at: Instant.describe("When the session was started."),
+  updated_at: Instant.describe("When the session last changed."),
+  ...truncatable,
+})).meta({ id: "OnboardingSession", description: "A conversation that defines the goal and the lead of a board." });
 export type OnboardingSession = z.infer<typeof OnboardingSession>;
 
 export type SessionRow = typeof sessions.$inferSelect;

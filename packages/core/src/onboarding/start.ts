@@ -1,5 +1,4 @@
 import { and, eq } from "drizzle-orm";
-import * as z from "zod";
 import { type BoardRow, boardFor } from "../access.ts";
 import { mainSessionKey, type User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
@@ -8,8 +7,9 @@ import { findUsableGateway } from "../gateway/send.ts";
 import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
 import { onboardingPrompt } from "./prompt.ts";
 import { toMessage, type OnboardingSession, type SessionRow, notifyMainAgent, toSession } from "./session.ts";
+import { lazyObject } from "../wire.ts";
 
-export const StartOnboarding = z.object({}).meta({ id: "OnboardingStart" });
+export const StartOnboarding = lazyObject(() => ({})).meta({ id: "OnboardingStart" });
 
 /**
  * Starts the onboarding of a board, or returns its active session; a unique index allows one. If the agent has not replied to

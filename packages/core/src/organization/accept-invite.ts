@@ -4,7 +4,7 @@ import type { MemberRole, User } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { MAX_SECRET, NonEmpty } from "../wire.ts";
+import { MAX_SECRET, NonEmpty, lazyObject } from "../wire.ts";
 import { digestInviteToken } from "./invite.ts";
 import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
@@ -14,9 +14,9 @@ import { organization_board_access } from "./board-access.sql.ts";
 import { recordRoleChange } from "./role-event.ts";
 import { setActiveOrganization } from "./user.ts";
 
-export const AcceptInvite = z
-  .object({ token: NonEmpty(MAX_SECRET).describe("Token of the invite.") })
-  .meta({ id: "InviteAccept" });
+export const AcceptInvite = lazyObject(() => ({ token: NonEmpty(MAX_SECRET).describe("Token of the invite.") })).meta({
+  id: "InviteAccept",
+});
 export type AcceptInvite = z.infer<typeof AcceptInvite>;
 
 type InviteRow = typeof organization_invites.$inferSelect;

@@ -8,43 +8,39 @@ import { DomainError, notFound } from "../errors.ts";
 import { newestFirst, toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { seal, unseal } from "../seal.ts";
-import { Id, Instant, NonEmpty, valueError } from "../wire.ts";
-import { accessFields, requireBoards } from "./member-access.ts";
+import { Id, Instant, NonEmpty, valueError, lazyObject } from "../wire.ts";
+import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
 import { lockOrganization } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "./organization.sql.ts";
 
-export const Invite = z
-  .object({
-    id: Id.describe("Id of the invite."),
-    organization_id: Id.describe("Organization of the invite."),
-    invited_email: z.string().describe("E-mail address of the invited person, in lower case."),
-    role: MemberRole.describe("Role that the invite gives."),
-    all_boards_read: z.boolean().describe("Gives the right to read every board."),
-    all_boards_write: z.boolean().describe("Gives the right to write to every board."),
-    token: z.string().describe("Token that accepts the invite. Give it to the invited person; the service sends no mail."),
-    created_by_user_id: Id.nullable().describe("User who created the invite."),
-    accepted_by_user_id: Id.nullable().describe("User who accepted the invite."),
-    accepted_at: Instant.nullable().describe("When the invite was accepted; null while it is open."),
-    created_at: Instant.describe("When the invite was created."),
-    updated_at: Instant.describe("When the invite last changed."),
-  })
-  .meta({ id: "Invite", description: "An invitation to join an organization, for one e-mail address." });
+export const Invite = lazyObject(() => ({
+  id: Id.describe("Id of the invite."),
+  organization_id: Id.describe("Organization of the invite."),
+  invited_email: z.string().describe("E-mail address of the invited person, in lower case."),
+  role: MemberRole.describe("Role that the invite gives."),
+  all_boards_read: z.boolean().describe("Gives the right to read every board."),
+  all_boards_write: z.boolean().describe("Gives the right to write to every board."),
+  token: z.string().describe("Token that accepts the invite. Give it to the invited person; the service sends no mail."),
+  created_by_user_id: Id.nullable().describe("User who created the invite."),
+  accepted_by_user_id: Id.nullable().describe("User who accepted the invite."),
+  accepted_at: Instant.nullable().describe("When the invite was accepted; null while it is open."),
+  created_at: Instant.describe("When the invite was created."),
+  updated_at: Instant.describe("When the invite last changed."),
+})).meta({ id: "Invite", description: "An invitation to join an organization, for one e-mail address." });
 export type Invite = z.infer<typeof Invite>;
 
 const MAX_EMAIL = 320;
 
-export const CreateInvite = z
-  .object({
-    invited_email: NonEmpty(MAX_EMAIL)
-      .toLowerCase()
-      .pipe(z.string().regex(/^[^@]*@[^@]*$/, valueError("invited_email must hold one @")))
-      .describe("E-mail address of the invited person."),
-    role: MemberRole.default("member").describe("Role in the organization; it gives no board rights."),
-    ...accessFields,
-  })
-  .meta({ id: "InviteCreate" });
+export const CreateInvite = lazyObject(() => ({
+  invited_email: NonEmpty(MAX_EMAIL)
+    .toLowerCase()
+    .pipe(z.string().regex(/^[^@]*@[^@]*$/, valueError("invited_email must hold one @")))
+    .describe("E-mail address of the invited person."),
+  role: MemberRole.default("member").describe("Role in the organization; it gives no board rights."),
+  ...AccessFields.shape,
+})).meta({ id: "InviteCreate" });
 export type CreateInvite = z.infer<typeof CreateInvite>;
 
 const TOKEN_BYTES = 24;

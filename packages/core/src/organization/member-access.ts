@@ -6,29 +6,27 @@ import { boards } from "../board/board.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError } from "../errors.ts";
-import { Id, MAX_IDS } from "../wire.ts";
+import { Id, MAX_IDS, lazyObject } from "../wire.ts";
 import { lockOrganization } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { organization_members } from "./organization.sql.ts";
 import { organization_board_access } from "./board-access.sql.ts";
 
-export const BoardGrant = z
-  .object({
-    board_id: Id.describe("Board of the organization."),
-    can_read: z.boolean().default(true).describe("May read the board."),
-    can_write: z.boolean().default(false).describe("May write to the board, which includes reading it."),
-  })
-  .meta({ id: "BoardGrant", description: "Rights to give on one board." });
+export const BoardGrant = lazyObject(() => ({
+  board_id: Id.describe("Board of the organization."),
+  can_read: z.boolean().default(true).describe("May read the board."),
+  can_write: z.boolean().default(false).describe("May write to the board, which includes reading it."),
+})).meta({ id: "BoardGrant", description: "Rights to give on one board." });
 export type BoardGrant = z.infer<typeof BoardGrant>;
 
 /** The board rights of a member or of an invite. The flags and the rows of single boards add up. */
-export const accessFields = {
+export const AccessFields = lazyObject(() => ({
   all_boards_read: z.boolean().default(false).describe("May read every board."),
   all_boards_write: z.boolean().default(false).describe("May write to every board."),
   board_access: z.array(BoardGrant).max(MAX_IDS).default([]).describe("Rights on single boards."),
-};
+}));
 
-export const ReplaceMemberAccess = z.object(accessFields).meta({ id: "MemberAccessReplace" });
+export const ReplaceMemberAccess = AccessFields.meta({ id: "MemberAccessReplace" });
 export type ReplaceMemberAccess = z.infer<typeof ReplaceMemberAccess>;
 
 /** Replaces both flags and all board rows of a member. A row of a board that is named again keeps its id. */

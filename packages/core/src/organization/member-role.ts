@@ -8,10 +8,11 @@ import { type Member, readMember } from "./member.ts";
 import { MemberRole } from "./organization.ts";
 import { recordRoleChange } from "./role-event.ts";
 import { organization_members } from "./organization.sql.ts";
+import { lazyObject } from "../wire.ts";
 
-export const UpdateMember = z
-  .object({ role: MemberRole.describe("The member's new role. It does not change the board rights.") })
-  .meta({ id: "MemberUpdate" });
+export const UpdateMember = lazyObject(() => ({
+  role: MemberRole.describe("The member's new role. It does not change the board rights."),
+})).meta({ id: "MemberUpdate" });
 export type UpdateMember = z.infer<typeof UpdateMember>;
 
 /** Changes the role of a member. The last owner must keep the role. */

@@ -6,45 +6,41 @@ import { DomainError, notFound } from "../errors.ts";
 import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey, toOrderBy } from "../keyset.ts";
 import { truncatable, withTruncatedFields } from "../large-fields.ts";
 import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../page.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "./organization.sql.ts";
 import { organization_board_access } from "./board-access.sql.ts";
 
-const BoardAccess = z
-  .object({
-    id: Id.describe("Id of the access row."),
-    board_id: Id.describe("Board of the rights."),
-    can_read: z.boolean().describe("The member may read the board."),
-    can_write: z.boolean().describe("The member may write to the board."),
-    created_at: Instant.describe("When the rights were given."),
-    updated_at: Instant.describe("When the rights last changed."),
-  })
-  .meta({ id: "BoardAccess", description: "Rights of a member on one board." });
+const BoardAccess = lazyObject(() => ({
+  id: Id.describe("Id of the access row."),
+  board_id: Id.describe("Board of the rights."),
+  can_read: z.boolean().describe("The member may read the board."),
+  can_write: z.boolean().describe("The member may write to the board."),
+  created_at: Instant.describe("When the rights were given."),
+  updated_at: Instant.describe("When the rights last changed."),
+})).meta({ id: "BoardAccess", description: "Rights of a member on one board." });
 
-export const Member = z
-  .object({
-    id: Id.describe("Id of the membership."),
-    organization_id: Id.describe("Organization of the membership."),
-    user_id: Id.describe("User of the membership."),
-    role: MemberRole.describe("Role in the organization; it gives no board rights."),
-    all_boards_read: z.boolean().describe("May read every board."),
-    all_boards_write: z.boolean().describe("May write to every board."),
-    created_at: Instant.describe("When the user joined."),
-    updated_at: Instant.describe("When the membership last changed."),
-    user: z
-      .object({
-        id: Id.describe("Id of the user."),
-        email: z.string().nullable().describe("E-mail address."),
-        name: z.string().nullable().describe("Full name."),
-        preferred_name: z.string().nullable().describe("What the user wants to be called."),
-      })
-      .nullable()
-      .describe("The user."),
-    board_access: z.array(BoardAccess).describe("Rights on single boards, in addition to the two flags."),
-    ...truncatable,
-  })
-  .meta({ id: "Member", description: "A membership in an organization." });
+export const Member = lazyObject(() => ({
+  id: Id.describe("Id of the membership."),
+  organization_id: Id.describe("Organization of the membership."),
+  user_id: Id.describe("User of the membership."),
+  role: MemberRole.describe("Role in the organization; it gives no board rights."),
+  all_boards_read: z.boolean().describe("May read every board."),
+  all_boards_write: z.boolean().describe("May write to every board."),
+  created_at: Instant.describe("When the user joined."),
+  updated_at: Instant.describe("When the membership last changed."),
+  user: z
+    .object({
+      id: Id.describe("Id of the user."),
+      email: z.string().nullable().describe("E-mail address."),
+      name: z.string().nullable().describe("Full name."),
+      preferred_name: z.string().nullable().describe("What the user wants to be called."),
+    })
+    .nullable()
+    .describe("The user."),
+  board_access: z.array(BoardAccess).describe("Rights on single boards, in addition to the two flags."),
+  ...truncatable,
+})).meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
 
 /** Less than the bytes of any `BoardAccess`. */

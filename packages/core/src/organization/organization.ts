@@ -4,46 +4,42 @@ import type { Admin, Member as MemberActor, User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type ArrayQuery, arrayLimit } from "../page.ts";
-import { Id, Instant, MAX_NAME, NonEmpty } from "../wire.ts";
+import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../wire.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
 import { organization_members, organizations } from "./organization.sql.ts";
 import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
 
-export const Organization = z
-  .object({
-    id: Id.describe("Id of the organization."),
-    name: z.string().describe("Name of the organization."),
-    created_at: Instant.describe("When it was created."),
-    updated_at: Instant.describe("When it last changed."),
-  })
-  .meta({ id: "Organization", description: "A tenant." });
+export const Organization = lazyObject(() => ({
+  id: Id.describe("Id of the organization."),
+  name: z.string().describe("Name of the organization."),
+  created_at: Instant.describe("When it was created."),
+  updated_at: Instant.describe("When it last changed."),
+})).meta({ id: "Organization", description: "A tenant." });
 export type Organization = z.infer<typeof Organization>;
 
 export const MemberRole = z.enum(["owner", "admin", "member"]);
 
-export const OrganizationListItem = z
-  .object({
-    id: Id.describe("Id of the organization."),
-    name: z.string().describe("Name of the organization."),
-    role: MemberRole.describe("The caller's role in it."),
-    is_active: z.boolean().describe("Whether it is the caller's active organization."),
-  })
-  .meta({ id: "OrganizationListItem", description: "An organization of the caller." });
+export const OrganizationListItem = lazyObject(() => ({
+  id: Id.describe("Id of the organization."),
+  name: z.string().describe("Name of the organization."),
+  role: MemberRole.describe("The caller's role in it."),
+  is_active: z.boolean().describe("Whether it is the caller's active organization."),
+})).meta({ id: "OrganizationListItem", description: "An organization of the caller." });
 export type OrganizationListItem = z.infer<typeof OrganizationListItem>;
 
-export const CreateOrganization = z
-  .object({ name: NonEmpty(MAX_NAME).describe("Name; the caller's organizations have different names.") })
-  .meta({ id: "OrganizationCreate" });
+export const CreateOrganization = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).describe("Name; the caller's organizations have different names."),
+})).meta({ id: "OrganizationCreate" });
 export type CreateOrganization = z.infer<typeof CreateOrganization>;
 
-export const UpdateOrganization = z
-  .object({ name: NonEmpty(MAX_NAME).optional().describe("New name; the caller's organizations have different names.") })
-  .meta({ id: "OrganizationUpdate" });
+export const UpdateOrganization = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).optional().describe("New name; the caller's organizations have different names."),
+})).meta({ id: "OrganizationUpdate" });
 export type UpdateOrganization = z.infer<typeof UpdateOrganization>;
 
-export const ActivateOrganization = z
-  .object({ organization_id: Id.describe("An organization of the caller.") })
-  .meta({ id: "OrganizationActivate" });
+export const ActivateOrganization = lazyObject(() => ({ organization_id: Id.describe("An organization of the caller.") })).meta({
+  id: "OrganizationActivate",
+});
 export type ActivateOrganization = z.infer<typeof ActivateOrganization>;
 
 export async function getOrganization(ctx: Context<MemberActor>): Promise<Organization> {

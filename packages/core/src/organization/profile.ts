@@ -4,7 +4,7 @@ import type { User as UserActor } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
 import { unauthenticated } from "../errors.ts";
-import { TextOrNull, MAX_NAME, MAX_TEXT, valueError } from "../wire.ts";
+import { TextOrNull, MAX_NAME, MAX_TEXT, valueError, lazyObject } from "../wire.ts";
 import { users } from "./organization.sql.ts";
 import { toUser, type User } from "./user.ts";
 
@@ -21,19 +21,21 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-export const UpdateUser = z
-  .object({
-    name: TextOrNull(MAX_NAME).describe("Full name."),
-    preferred_name: TextOrNull(MAX_NAME).describe("What the user wants to be called."),
-    pronouns: TextOrNull(MAX_PRONOUNS).describe("Pronouns."),
-    timezone: TextOrNull(MAX_TEXT)
-      .refine((zone) => zone === null || isTimeZone(zone), valueError("timezone must be an IANA time zone"))
-      .describe("IANA time zone, such as `Europe/Berlin`."),
-    notes: TextOrNull(MAX_TEXT).describe("Notes for agents about the user."),
-    context: TextOrNull(MAX_TEXT).describe("Background for agents about the user."),
-  })
-  .partial()
-  .meta({ id: "UserUpdate", description: "Blank or null clears a field." });
+export const UpdateUser = lazyObject(
+  () =>
+    z
+      .object({
+        name: TextOrNull(MAX_NAME).describe("Full name."),
+        preferred_name: TextOrNull(MAX_NAME).describe("What the user wants to be called."),
+        pronouns: TextOrNull(MAX_PRONOUNS).describe("Pronouns."),
+        timezone: TextOrNull(MAX_TEXT)
+          .refine((zone) => zone === null || isTimeZone(zone), valueError("timezone must be an IANA time zone"))
+          .describe("IANA time zone, such as `Europe/Berlin`."),
+        notes: TextOrNull(MAX_TEXT).describe("Notes for agents about the user."),
+        context: TextOrNull(MAX_TEXT).describe("Background for agents about the user."),
+      })
+      .partial().shape,
+).meta({ id: "UserUpdate", description: "Blank or null clears a field." });
 export type UpdateUser = z.infer<typeof UpdateUser>;
 
 /** Changes the fields of the caller's profile that were sent. */

@@ -7,27 +7,25 @@ import type { Context, Db } from "../context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../errors.ts";
 import { notePathBoard } from "../path-board.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { organization_board_access } from "./board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
 import { organization_members, organizations, users } from "./organization.sql.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
 
-export const User = z
-  .object({
-    id: Id.describe("Id of the user."),
-    clerk_user_id: z.string().describe("The identity provider's id of the user."),
-    email: nullable("E-mail address."),
-    name: nullable("Full name."),
-    preferred_name: nullable("What the user wants to be called."),
-    pronouns: nullable("Pronouns."),
-    timezone: nullable("IANA time zone. Onboarding of a user is complete once `name` and `timezone` are set."),
-    notes: nullable("Notes for agents about the user."),
-    context: nullable("Background for agents about the user."),
-    is_super_admin: z.literal(false).describe("Always false."),
-  })
-  .meta({ id: "User", description: "A person." });
+export const User = lazyObject(() => ({
+  id: Id.describe("Id of the user."),
+  clerk_user_id: z.string().describe("The identity provider's id of the user."),
+  email: nullable("E-mail address."),
+  name: nullable("Full name."),
+  preferred_name: nullable("What the user wants to be called."),
+  pronouns: nullable("Pronouns."),
+  timezone: nullable("IANA time zone. Onboarding of a user is complete once `name` and `timezone` are set."),
+  notes: nullable("Notes for agents about the user."),
+  context: nullable("Background for agents about the user."),
+  is_super_admin: z.literal(false).describe("Always false."),
+})).meta({ id: "User", description: "A person." });
 export type User = z.infer<typeof User>;
 
 /** Leaves out the long texts, because every request reads these columns, and open streams read them for many users at once. */

@@ -7,23 +7,23 @@ import { INTERACTIVE_TIMEOUT_MS, withInteractiveHost, sendOnHost, toUnavailable 
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { type SkillAction, skillActionText } from "./message.ts";
 import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
 
-export const InstallQuery = z.object({ gateway_id: Id.describe("Gateway whose main agent installs or removes the skill.") });
+export const InstallQuery = lazyObject(() => ({
+  gateway_id: Id.describe("Gateway whose main agent installs or removes the skill."),
+}));
 
-export const SkillInstallation = z
-  .object({
-    ok: z.literal(true).describe("The main agent was notified."),
-    skill_id: Id.describe("Id of the skill."),
-    gateway_id: Id.describe("Id of the gateway."),
-    installed: z.boolean().describe("Whether the main agent was asked to install the skill; false after a removal."),
-  })
-  .meta({
-    id: "MarketplaceSkillActionResponse",
-    description: "A request to a gateway's main agent to install or remove a skill.",
-  });
+export const SkillInstallation = lazyObject(() => ({
+  ok: z.literal(true).describe("The main agent was notified."),
+  skill_id: Id.describe("Id of the skill."),
+  gateway_id: Id.describe("Id of the gateway."),
+  installed: z.boolean().describe("Whether the main agent was asked to install the skill; false after a removal."),
+})).meta({
+  id: "MarketplaceSkillActionResponse",
+  description: "A request to a gateway's main agent to install or remove a skill.",
+});
 export type SkillInstallation = z.infer<typeof SkillInstallation>;
 
 /** The label of a main agent's session, independent of the agent's name. */

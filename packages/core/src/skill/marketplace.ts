@@ -6,7 +6,7 @@ import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { largeObject, largeText, readShortened, toShortened } from "../large-fields.ts";
 import { countUnlessLast } from "../page.ts";
-import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError } from "../wire.ts";
+import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError, lazyObject } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "./skill.sql.ts";
@@ -19,24 +19,18 @@ const LARGE_SKILL_FIELDS = { description: largeText, source_label: largeText, me
 
 const Label = z.string().trim().max(MAX_NAME).optional();
 
-export const SkillsQuery = z
-  .object({
-    gateway_id: Id.optional().describe(
-      "Gateway for which `installed` is computed; when omitted, the organization's only gateway.",
-    ),
-    search: z.string().trim().max(MAX_URL).optional().describe("Text to find in any text or the URL of a skill, ignoring case."),
-    category: Label.describe(`Category, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
-    risk: Label.describe(`Risk, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
-    pack_id: Id.optional().describe("Only skills of this pack."),
-    limit: QueryInteger(1, MAX_LIMIT)
-      .optional()
-      .describe(`Maximum number of skills; when omitted, all skills up to ${MAX_CARDS}.`),
-    offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of skills to skip; requires `limit`."),
-  })
-  .refine(({ limit, offset }) => offset === undefined || limit !== undefined, {
-    ...valueError("offset needs limit"),
-    path: ["offset"],
-  });
+export const SkillsQuery = lazyObject(() => ({
+  gateway_id: Id.optional().describe("Gateway for which `installed` is computed; when omitted, the organization's only gateway."),
+  search: z.string().trim().max(MAX_URL).optional().describe("Text to find in any text or the URL of a skill, ignoring case."),
+  category: Label.describe(`Category, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
+  risk: Label.describe(`Risk, ignoring case; \`${UNCATEGORIZED}\` for skills without one.`),
+  pack_id: Id.optional().describe("Only skills of this pack."),
+  limit: QueryInteger(1, MAX_LIMIT).optional().describe(`Maximum number of skills; when omitted, all skills up to ${MAX_CARDS}.`),
+  offset: QueryInteger(0, MAX_INTEGER).optional().describe("Number of skills to skip; requires `limit`."),
+})).refine(({ limit, offset }) => offset === undefined || limit !== undefined, {
+  ...valueError("offset needs limit"),
+  path: ["offset"],
+});
 export type SkillsQuery = z.infer<typeof SkillsQuery>;
 
 /** The cards, and their position in the list when a limit was sent. */

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, lt } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context.ts";
 import { truncatable } from "../large-fields.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { skill_pack_syncs, skill_packs } from "./pack.sql.ts";
 
 const counts = {
@@ -13,27 +13,23 @@ const counts = {
   ...truncatable,
 };
 
-export const PackSynced = z
-  .object({
-    ok: z.literal(true).describe("The pack was read."),
-    pack_id: Id.describe("Id of the pack."),
-    ...counts,
-  })
-  .meta({ id: "SkillPackSyncResponse", description: "The result of a sync of a pack." });
+export const PackSynced = lazyObject(() => ({
+  ok: z.literal(true).describe("The pack was read."),
+  pack_id: Id.describe("Id of the pack."),
+  ...counts,
+})).meta({ id: "SkillPackSyncResponse", description: "The result of a sync of a pack." });
 export type PackSynced = z.infer<typeof PackSynced>;
 
-export const PackSyncRun = z
-  .object({
-    ok: z.boolean().describe("False when the run has failed."),
-    run_id: Id.describe("Id of the run."),
-    pack_id: Id.describe("Id of the pack."),
-    status: z.enum(["running", "done", "failed"]).describe("`running` until the run has ended."),
-    ...counts,
-    error: z.string().nullable().describe("Why the run failed."),
-    created_at: Instant.describe("When the run started."),
-    finished_at: Instant.nullable().describe("When the run ended."),
-  })
-  .meta({ id: "SkillPackSyncRun", description: "A sync of a pack that runs after its request." });
+export const PackSyncRun = lazyObject(() => ({
+  ok: z.boolean().describe("False when the run has failed."),
+  run_id: Id.describe("Id of the run."),
+  pack_id: Id.describe("Id of the pack."),
+  status: z.enum(["running", "done", "failed"]).describe("`running` until the run has ended."),
+  ...counts,
+  error: z.string().nullable().describe("Why the run failed."),
+  created_at: Instant.describe("When the run started."),
+  finished_at: Instant.nullable().describe("When the run ended."),
+})).meta({ id: "SkillPackSyncRun", description: "A sync of a pack that runs after its request." });
 export type PackSyncRun = z.infer<typeof PackSyncRun>;
 
 export type PackSyncRow = typeof skill_pack_syncs.$inferSelect;

@@ -7,57 +7,55 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { largeObject, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type ArrayQuery, arrayLimit } from "../page.ts";
-import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT } from "../wire.ts";
+import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, lazyObject } from "../wire.ts";
 import { skill_packs } from "./pack.sql.ts";
 import { marketplace_skills } from "./skill.sql.ts";
 import { upsertSet } from "./upsert.ts";
 import { nameFromUrl, PackUrl, toBranch } from "./url.ts";
 
-export const SkillPack = z
-  .object({
-    id: Id.describe("Id of the pack."),
-    organization_id: Id.describe("Organization that the pack belongs to."),
-    name: z.string().describe("Display name."),
-    description: z.string().nullable().describe("What is in the pack."),
-    source_url: z.string().describe("URL of the pack's repository; unique in the organization."),
-    branch: z.string().describe("Branch that is read."),
-    metadata: z.record(z.string(), z.unknown()).describe("The object that was stored with the pack."),
-    skill_count: z.int().describe("Number of skills in the marketplace that are from this repository."),
-    created_at: Instant.describe("When the pack was registered."),
-    updated_at: Instant.describe("When it last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "SkillPack", description: "A repository of skills." });
+export const SkillPack = lazyObject(() => ({
+  id: Id.describe("Id of the pack."),
+  organization_id: Id.describe("Organization that the pack belongs to."),
+  name: z.string().describe("Display name."),
+  description: z.string().nullable().describe("What is in the pack."),
+  source_url: z.string().describe("URL of the pack's repository; unique in the organization."),
+  branch: z.string().describe("Branch that is read."),
+  metadata: z.record(z.string(), z.unknown()).describe("The object that was stored with the pack."),
+  skill_count: z.int().describe("Number of skills in the marketplace that are from this repository."),
+  created_at: Instant.describe("When the pack was registered."),
+  updated_at: Instant.describe("When it last changed."),
+  ...truncatable,
+})).meta({ id: "SkillPack", description: "A repository of skills." });
 export type SkillPack = z.infer<typeof SkillPack>;
 
-const fields = {
+const Fields = lazyObject(() => ({
   source_url: PackUrl.describe("URL of the repository: https://github.com/<owner>/<repository>."),
   name: TextOrNull(MAX_NAME).default(null),
   description: TextOrNull(MAX_TEXT).default(null),
   branch: z.string().nullable().transform(toBranch),
   metadata: JsonObject,
-};
+}));
 
-export const CreatePack = z
-  .object({
-    source_url: fields.source_url,
-    name: fields.name.describe("Display name; a new pack without one is named after its repository."),
-    description: fields.description.describe("What is in the pack."),
-    branch: fields.branch.optional().describe("Branch to read; `main` when it is omitted for a new pack or is not a valid name."),
-    metadata: fields.metadata.optional().describe("Any object to store with the pack."),
-  })
-  .meta({ id: "SkillPackCreate", description: "For a pack that already exists, omitted fields stay unchanged." });
+export const CreatePack = lazyObject(() => ({
+  source_url: Fields.shape.source_url,
+  name: Fields.shape.name.describe("Display name; a new pack without one is named after its repository."),
+  description: Fields.shape.description.describe("What is in the pack."),
+  branch: Fields.shape.branch
+    .optional()
+    .describe("Branch to read; `main` when it is omitted for a new pack or is not a valid name."),
+  metadata: Fields.shape.metadata.optional().describe("Any object to store with the pack."),
+})).meta({ id: "SkillPackCreate", description: "For a pack that already exists, omitted fields stay unchanged." });
 export type CreatePack = z.infer<typeof CreatePack>;
 
-export const ReplacePack = z
-  .object({
-    source_url: fields.source_url,
-    name: fields.name.describe("Display name; derived from the repository's name when omitted."),
-    description: fields.description.describe("What is in the pack; cleared when omitted."),
-    branch: fields.branch.default(toBranch(null)).describe("Branch to read; `main` when it is omitted or is not a valid name."),
-    metadata: fields.metadata.default({}).describe("Any object to store with the pack; emptied when omitted."),
-  })
-  .meta({ id: "SkillPackUpdate", description: "Replaces the pack as a whole." });
+export const ReplacePack = lazyObject(() => ({
+  source_url: Fields.shape.source_url,
+  name: Fields.shape.name.describe("Display name; derived from the repository's name when omitted."),
+  description: Fields.shape.description.describe("What is in the pack; cleared when omitted."),
+  branch: Fields.shape.branch
+    .default(toBranch(null))
+    .describe("Branch to read; `main` when it is omitted or is not a valid name."),
+  metadata: Fields.shape.metadata.default({}).describe("Any object to store with the pack; emptied when omitted."),
+})).meta({ id: "SkillPackUpdate", description: "Replaces the pack as a whole." });
 export type ReplacePack = z.infer<typeof ReplacePack>;
 
 /** Packs that are registered in every new personal organization. */

@@ -5,46 +5,40 @@ import type { Context } from "../context.ts";
 import { notFound } from "../errors.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
 import { truncatable } from "../large-fields.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT, lazyObject } from "../wire.ts";
 import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
 import { upsertSet } from "./upsert.ts";
 import { nameFromUrl, SkillUrl } from "./url.ts";
 
-export const SkillCard = z
-  .object({
-    id: Id.describe("Id of the skill."),
-    organization_id: Id.describe("Organization that the skill belongs to."),
-    name: z.string().describe("Display name."),
-    description: z.string().nullable().describe("What the skill is for."),
-    category: z.string().nullable().describe("Category according to its pack."),
-    risk: z.string().nullable().describe("Risk according to its pack."),
-    source: z.string().describe("URL for a link; the same as `source_url`."),
-    source_label: z.string().nullable().describe("Path within the pack."),
-    source_url: z.string().describe("URL of the skill; unique in the organization."),
-    tree_url: z.string().describe("The same as `source_url`."),
-    metadata: z
-      .record(z.string(), z.unknown())
-      .describe("How a sync discovered the skill. `vanished` is true while its pack no longer has it."),
-    installed: z.boolean().describe("Whether the main agent of the gateway was asked to install the skill."),
-    installed_at: Instant.nullable().describe("When it was first asked to install the skill."),
-    created_at: Instant.describe("When the skill was registered."),
-    updated_at: Instant.describe("When the skill last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "MarketplaceSkillCard", description: "A skill that gateways can install." });
+export const SkillCard = lazyObject(() => ({
+  id: Id.describe("Id of the skill."),
+  organization_id: Id.describe("Organization that the skill belongs to."),
+  name: z.string().describe("Display name."),
+  description: z.string().nullable().describe("What the skill is for."),
+  category: z.string().nullable().describe("Category according to its pack."),
+  risk: z.string().nullable().describe("Risk according to its pack."),
+  source: z.string().describe("URL for a link; the same as `source_url`."),
+  source_label: z.string().nullable().describe("Path within the pack."),
+  source_url: z.string().describe("URL of the skill; unique in the organization."),
+  tree_url: z.string().describe("The same as `source_url`."),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .describe("How a sync discovered the skill. `vanished` is true while its pack no longer has it."),
+  installed: z.boolean().describe("Whether the main agent of the gateway was asked to install the skill."),
+  installed_at: Instant.nullable().describe("When it was first asked to install the skill."),
+  created_at: Instant.describe("When the skill was registered."),
+  updated_at: Instant.describe("When the skill last changed."),
+  ...truncatable,
+})).meta({ id: "MarketplaceSkillCard", description: "A skill that gateways can install." });
 export type SkillCard = z.infer<typeof SkillCard>;
 
-export const RegisterSkill = z
-  .object({
-    source_url: SkillUrl.describe("URL of the skill: https, at a public host."),
-    name: TextOrNull(MAX_NAME)
-      .default(null)
-      .describe("Display name. When omitted, an existing skill keeps its name and a new one is named after its URL."),
-    description: TextOrNull(MAX_TEXT)
-      .default(null)
-      .describe("What the skill is for; an existing description stays when omitted."),
-  })
-  .meta({ id: "MarketplaceSkillCreate" });
+export const RegisterSkill = lazyObject(() => ({
+  source_url: SkillUrl.describe("URL of the skill: https, at a public host."),
+  name: TextOrNull(MAX_NAME)
+    .default(null)
+    .describe("Display name. When omitted, an existing skill keeps its name and a new one is named after its URL."),
+  description: TextOrNull(MAX_TEXT).default(null).describe("What the skill is for; an existing description stays when omitted."),
+})).meta({ id: "MarketplaceSkillCreate" });
 export type RegisterSkill = z.infer<typeof RegisterSkill>;
 
 type Row = typeof marketplace_skills.$inferSelect & { installed_at: Date | null };

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Admin, Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { MAX_NAME, QueryInteger } from "../wire.ts";
+import { MAX_NAME, QueryInteger, lazyObject } from "../wire.ts";
 import { openSoulDirectory } from "./open-directory.ts";
 import { isSoulName, type SoulName } from "./soul-name.ts";
 import { truncatable } from "../large-fields.ts";
@@ -12,29 +12,29 @@ const name = {
   slug: z.string().describe("Name of the soul, usually a role."),
 };
 
-const SoulEntry = z
-  .object({
-    ...name,
-    page_url: z.string().describe("URL of the soul's page; a path while BASE_URL is unset."),
-    raw_md_url: z.string().describe("URL of the soul's markdown; a path while BASE_URL is unset."),
-  })
-  .meta({ id: "SoulEntry", description: "A soul as the directory lists it." });
+const SoulEntry = lazyObject(() => ({
+  ...name,
+  page_url: z.string().describe("URL of the soul's page; a path while BASE_URL is unset."),
+  raw_md_url: z.string().describe("URL of the soul's markdown; a path while BASE_URL is unset."),
+})).meta({ id: "SoulEntry", description: "A soul as the directory lists it." });
 type SoulEntry = z.infer<typeof SoulEntry>;
 
-export const SoulsFound = z
-  .object({ items: z.array(SoulEntry).describe("The matching souls, in the order of the directory.") })
-  .meta({ id: "SoulsFound", description: "The result of a search." });
+export const SoulsFound = lazyObject(() => ({
+  items: z.array(SoulEntry).describe("The matching souls, in the order of the directory."),
+})).meta({ id: "SoulsFound", description: "The result of a search." });
 export type SoulsFound = z.infer<typeof SoulsFound>;
 
-export const Soul = z
-  .object({ ...name, content: z.string().describe("The full text, as Markdown."), ...truncatable })
-  .meta({ id: "Soul", description: "A template for an agent's SOUL.md." });
+export const Soul = lazyObject(() => ({
+  ...name,
+  content: z.string().describe("The full text, as Markdown."),
+  ...truncatable,
+})).meta({ id: "Soul", description: "A template for an agent's SOUL.md." });
 export type Soul = z.infer<typeof Soul>;
 
-export const SoulQuery = z.object({
+export const SoulQuery = lazyObject(() => ({
   q: z.string().trim().max(MAX_NAME).default("").describe("Part of `handle/slug`, ignoring case; blank matches all souls."),
   limit: QueryInteger(1, 100).default(20).describe("Maximum number of souls."),
-});
+}));
 export type SoulQuery = z.infer<typeof SoulQuery>;
 
 export async function searchSouls(ctx: Context<Admin | Agent>, { q, limit }: SoulQuery): Promise<SoulsFound> {

@@ -25,8 +25,11 @@ const MAX_CONCURRENT_READS = 4;
 /** Grants per renewal: large enough for few statements, small enough not to block the event loop. */
 const RENEW_BATCH_SIZE = 100;
 
-/** Followers per batch of writes: between batches the event loop serves requests, since writing to many sockets takes long. */
-const SEND_BATCH_SIZE = 50;
+/**
+ * Followers per batch of writes: between batches the event loop serves requests, since writing to many sockets takes long. Few,
+ * because each step of a request waits for one batch.
+ */
+const SEND_BATCH_SIZE = 5;
 
 /**
  * Polls for all streams of a process: one statement for the horizon, one for each source that may have new rows, and a

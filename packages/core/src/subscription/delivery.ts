@@ -9,7 +9,7 @@ import { enqueue } from "../job/job.ts";
 import { jobs } from "../job/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
-import { Id, Instant, InstantInput, QueryInteger } from "../wire.ts";
+import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../wire.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import type { Owner } from "./owner.ts";
@@ -17,53 +17,47 @@ import { dedupeKey } from "./store.ts";
 import { getSubscriptionRow, type SubscriptionRow } from "./subscription.ts";
 import { DELIVERY_STATUSES, subscription_deliveries } from "./subscription.sql.ts";
 
-export const Delivery = z
-  .object({
-    id: Id.describe("Id of the delivery."),
-    subscription_id: Id.describe("Subscription that the event is sent to."),
-    event_id: Id.describe("Id of the event, sent as `webhook-id` at every attempt."),
-    event_type: z.string().describe("Name of the event."),
-    sequence: z.string().describe("Commit-order cursor of the event; sorts as text."),
-    status: z.enum(DELIVERY_STATUSES).describe("`pending` until the receiver accepts it or the last attempt fails."),
-    attempts: z.int().describe("How often it was sent."),
-    occurred_at: Instant.describe("When the event happened."),
-    last_attempt_at: Instant.nullable().describe("When it was last sent."),
-    next_attempt_at: Instant.nullable().describe("When it is sent next; null when it is not, or is being sent now."),
-    delivered_at: Instant.nullable().describe("When the receiver accepted it."),
-    last_error: z.string().nullable().describe("Why the last attempt failed; null when it did not."),
-    response_status: z.int().nullable().describe("Status of the last answer; null when none came."),
-    created_at: Instant.describe("When the delivery was stored."),
-  })
-  .meta({ id: "SubscriptionDelivery", description: "One event for one subscription." });
+export const Delivery = lazyObject(() => ({
+  id: Id.describe("Id of the delivery."),
+  subscription_id: Id.describe("Subscription that the event is sent to."),
+  event_id: Id.describe("Id of the event, sent as `webhook-id` at every attempt."),
+  event_type: z.string().describe("Name of the event."),
+  sequence: z.string().describe("Commit-order cursor of the event; sorts as text."),
+  status: z.enum(DELIVERY_STATUSES).describe("`pending` until the receiver accepts it or the last attempt fails."),
+  attempts: z.int().describe("How often it was sent."),
+  occurred_at: Instant.describe("When the event happened."),
+  last_attempt_at: Instant.nullable().describe("When it was last sent."),
+  next_attempt_at: Instant.nullable().describe("When it is sent next; null when it is not, or is being sent now."),
+  delivered_at: Instant.nullable().describe("When the receiver accepted it."),
+  last_error: z.string().nullable().describe("Why the last attempt failed; null when it did not."),
+  response_status: z.int().nullable().describe("Status of the last answer; null when none came."),
+  created_at: Instant.describe("When the delivery was stored."),
+})).meta({ id: "SubscriptionDelivery", description: "One event for one subscription." });
 export type Delivery = z.infer<typeof Delivery>;
 
-export const DeliveryDetail = z
-  .object({
-    ...Delivery.shape,
-    request: z
-      .object({
-        headers: z.record(z.string(), z.string()).nullable().describe("Headers of the last attempt; null before the first one."),
-        body: z.string().describe("The body, as it is sent."),
-      })
-      .describe("What is sent."),
-    response: z
-      .object({
-        status: z.int().describe("Its status."),
-        body: z.string().describe("The first 1,000 characters of its body."),
-        duration_ms: z.int().describe("Milliseconds until it had come."),
-      })
-      .nullable()
-      .describe("The last answer; null when none came."),
-  })
-  .meta({ id: "SubscriptionDeliveryDetail", description: "A delivery with its request and its last answer." });
+export const DeliveryDetail = lazyObject(() => ({
+  ...Delivery.shape,
+  request: z
+    .object({
+      headers: z.record(z.string(), z.string()).nullable().describe("Headers of the last attempt; null before the first one."),
+      body: z.string().describe("The body, as it is sent."),
+    })
+    .describe("What is sent."),
+  response: z
+    .object({
+      status: z.int().describe("Its status."),
+      body: z.string().describe("The first 1,000 characters of its body."),
+      duration_ms: z.int().describe("Milliseconds until it had come."),
+    })
+    .nullable()
+    .describe("The last answer; null when none came."),
+})).meta({ id: "SubscriptionDeliveryDetail", description: "A delivery with its request and its last answer." });
 export type DeliveryDetail = z.infer<typeof DeliveryDetail>;
 
-export const DeliveryPage = z
-  .object({
-    items: z.array(Delivery).describe("The deliveries of this page, newest first."),
-    next_cursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last page."),
-  })
-  .meta({ id: "SubscriptionDeliveryPage", description: "A page of deliveries." });
+export const DeliveryPage = lazyObject(() => ({
+  items: z.array(Delivery).describe("The deliveries of this page, newest first."),
+  next_cursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last page."),
+})).meta({ id: "SubscriptionDeliveryPage", description: "A page of deliveries." });
 export type DeliveryPage = z.infer<typeof DeliveryPage>;
 
 const MAX_LIMIT = 200;
@@ -81,21 +75,22 @@ const Cursor = z
   })
   .meta({ override: { type: "string" } });
 
-export const DeliveryQuery = z.object({
+export const DeliveryQuery = lazyObject(() => ({
   status: z.enum(DELIVERY_STATUSES).optional().describe("Only deliveries with this status."),
   event_type: z.string().trim().max(50).optional().describe("Only deliveries of events with this name."),
   cursor: Cursor.optional().describe("The `next_cursor` of the page before."),
   limit: QueryInteger(1, MAX_LIMIT).default(50).describe("Maximum number of items to return."),
-});
+}));
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
 
-export const RecoverDeliveries = z
-  .object({ since: InstantInput.describe("Failed deliveries that were stored at or after this time are sent again.") })
-  .meta({ id: "SubscriptionRecover" });
+export const RecoverDeliveries = lazyObject(() => ({
+  since: InstantInput.describe("Failed deliveries that were stored at or after this time are sent again."),
+})).meta({ id: "SubscriptionRecover" });
 
-export const RecoveredDeliveries = z
-  .object({ count: z.int().describe("How many deliveries are sent again.") })
-  .meta({ id: "SubscriptionRecovered", description: "How many deliveries are sent again." });
+export const RecoveredDeliveries = lazyObject(() => ({ count: z.int().describe("How many deliveries are sent again.") })).meta({
+  id: "SubscriptionRecovered",
+  description: "How many deliveries are sent again.",
+});
 
 /** When the waiting job of a delivery runs. */
 const next_attempt_at = sql<string | null>`(select to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')

@@ -10,7 +10,7 @@ import { lockOrganization } from "../organization/lock.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
 import { seal } from "../seal.ts";
 import { addMs } from "../time.ts";
-import { Id, Instant, MAX_URL, NonEmpty, TextOrNull } from "../wire.ts";
+import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../wire.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
 import { isOwnedBy, type Owner } from "./owner.ts";
 import { createSecret, ROTATION_MS } from "./secret.ts";
@@ -20,49 +20,46 @@ export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
 const MAX_DESCRIPTION = 1_000;
 
-export const Subscription = z
-  .object({
-    id: Id.describe("Id of the subscription."),
-    organization_id: Id.describe("Organization that the subscription belongs to."),
-    board_id: Id.nullable().describe("Board whose events are sent; null for all boards of the organization."),
-    url: z.string().describe("Where events are posted to."),
-    active: z.boolean().describe("Whether events are sent."),
-    event_types: z.array(z.string()).describe("Names of board events; `*` stands for any text."),
-    description: z.string().nullable().describe("What the subscription is for."),
-    format: z.enum(SUBSCRIPTION_FORMATS).describe("`standard` for Standard Webhooks, `slack` for a text to an incoming webhook."),
-    disabled_reason: z.string().nullable().describe("Why the service switched the subscription off; null when it did not."),
-    failing_since: Instant.nullable().describe("The first failure after the last success; null when the last attempt succeeded."),
-    created_at: Instant.describe("When the subscription was created."),
-    updated_at: Instant.describe("When the subscription last changed."),
-  })
-  .meta({ id: "Subscription", description: "An address to which board events are sent." });
+export const Subscription = lazyObject(() => ({
+  id: Id.describe("Id of the subscription."),
+  organization_id: Id.describe("Organization that the subscription belongs to."),
+  board_id: Id.nullable().describe("Board whose events are sent; null for all boards of the organization."),
+  url: z.string().describe("Where events are posted to."),
+  active: z.boolean().describe("Whether events are sent."),
+  event_types: z.array(z.string()).describe("Names of board events; `*` stands for any text."),
+  description: z.string().nullable().describe("What the subscription is for."),
+  format: z.enum(SUBSCRIPTION_FORMATS).describe("`standard` for Standard Webhooks, `slack` for a text to an incoming webhook."),
+  disabled_reason: z.string().nullable().describe("Why the service switched the subscription off; null when it did not."),
+  failing_since: Instant.nullable().describe("The first failure after the last success; null when the last attempt succeeded."),
+  created_at: Instant.describe("When the subscription was created."),
+  updated_at: Instant.describe("When the subscription last changed."),
+})).meta({ id: "Subscription", description: "An address to which board events are sent." });
 export type Subscription = z.infer<typeof Subscription>;
 
-export const SubscriptionWithSecret = z
-  .object({ ...Subscription.shape, secret: z.string().describe("Key of the signatures. It is not shown again.") })
-  .meta({ id: "SubscriptionWithSecret", description: "A subscription with its new secret." });
+export const SubscriptionWithSecret = lazyObject(() => ({
+  ...Subscription.shape,
+  secret: z.string().describe("Key of the signatures. It is not shown again."),
+})).meta({ id: "SubscriptionWithSecret", description: "A subscription with its new secret." });
 export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
 
-const fields = {
+const Fields = lazyObject(() => ({
   url: NonEmpty(MAX_URL).describe("https address of a public host, port 443."),
   active: z.boolean().describe("Whether events are sent. Switching it on again forgets earlier failures."),
   event_types: EventTypes,
   description: TextOrNull(MAX_DESCRIPTION).describe("What the subscription is for."),
   format: z.enum(SUBSCRIPTION_FORMATS).describe("`standard` for Standard Webhooks, `slack` for a text to an incoming webhook."),
-};
+}));
 
-export const CreateSubscription = z
-  .object({
-    ...fields,
-    active: fields.active.default(true),
-    event_types: fields.event_types.default(ALL_EVENTS),
-    description: fields.description.default(null),
-    format: fields.format.default("standard"),
-  })
-  .meta({ id: "SubscriptionCreate" });
+export const CreateSubscription = lazyObject(() => ({
+  ...Fields.shape,
+  active: Fields.shape.active.default(true),
+  event_types: Fields.shape.event_types.default(ALL_EVENTS),
+  description: Fields.shape.description.default(null),
+  format: Fields.shape.format.default("standard"),
+})).meta({ id: "SubscriptionCreate" });
 export type CreateSubscription = z.infer<typeof CreateSubscription>;
 
-export const UpdateSubscription = z.object(fields).partial().meta({ id: "SubscriptionUpdate" });
+export const UpdateSubscription = lazyObject(() => Fields.partial().shape).meta({ id: "SubscriptionUpdate" });
 export type UpdateSubscription = z.infer<typeof UpdateSubscription>;
 
 const subscriptionOrder = newestFirst(subscriptions);

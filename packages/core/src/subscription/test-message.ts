@@ -6,16 +6,15 @@ import { toBody } from "./message.ts";
 import type { Owner } from "./owner.ts";
 import { sendMessage } from "./send.ts";
 import { getSubscriptionRow } from "./subscription.ts";
+import { lazyObject } from "../wire.ts";
 
-export const TestResult = z
-  .object({
-    ok: z.boolean().describe("Whether the receiver accepted the message."),
-    status_code: z.int().nullable().describe("Status of the answer; null when none came."),
-    duration_ms: z.int().describe("Milliseconds until the answer had come, or the attempt failed."),
-    body: z.string().nullable().describe("The first 1,000 characters of the answer."),
-    error: z.string().nullable().describe("Why the message was not accepted."),
-  })
-  .meta({ id: "SubscriptionTestResult", description: "The result of a test message." });
+export const TestResult = lazyObject(() => ({
+  ok: z.boolean().describe("Whether the receiver accepted the message."),
+  status_code: z.int().nullable().describe("Status of the answer; null when none came."),
+  duration_ms: z.int().describe("Milliseconds until the answer had come, or the attempt failed."),
+  body: z.string().nullable().describe("The first 1,000 characters of the answer."),
+  error: z.string().nullable().describe("Why the message was not accepted."),
+})).meta({ id: "SubscriptionTestResult", description: "The result of a test message." });
 export type TestResult = z.infer<typeof TestResult>;
 
 const TEST = "subscription.test";

@@ -2,7 +2,7 @@ import { and, eq, inArray } from "drizzle-orm";
 import { type Context, transaction } from "../context.ts";
 import { claimGatewaysDueForSync } from "../gateway/sync-due.ts";
 import { startRun } from "./run.ts";
-import { SYNC_DEFAULTS } from "./result.ts";
+import { syncDefaults } from "./result.ts";
 import { sync_runs } from "./sync.sql.ts";
 
 /** Gateways per transaction. */
@@ -18,7 +18,7 @@ export async function startDueSyncs(ctx: Context): Promise<void> {
         ctx,
         due.map(({ id }) => id),
       );
-      const options = { ...SYNC_DEFAULTS, user_id: null };
+      const options = { ...syncDefaults(), user_id: null };
       for (const gateway of due) if (!syncing.has(gateway.id)) await startRun(ctx, gateway, { cause: "schedule", options });
       return due.length;
     });

@@ -9,33 +9,29 @@ import { DomainError, notFound } from "../errors.ts";
 import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify, lazyObject } from "../wire.ts";
 import { tag_assignments, tags } from "./tag.sql.ts";
 
-export const Tag = z
-  .object({
-    id: Id.describe("Id of the tag."),
-    organization_id: Id.describe("Organization that the tag belongs to."),
-    name: z.string().describe("Display name."),
-    slug: z.string().describe("URL-safe name, unique in the organization."),
-    color: z.string().describe("Six hex digits in lower case, without `#`."),
-    description: z.string().nullable().describe("What the tag means."),
-    task_count: z.int().describe("How many tasks have the tag."),
-    created_at: Instant.describe("When the tag was created."),
-    updated_at: Instant.describe("When the tag last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "Tag", description: "A label for tasks." });
+export const Tag = lazyObject(() => ({
+  id: Id.describe("Id of the tag."),
+  organization_id: Id.describe("Organization that the tag belongs to."),
+  name: z.string().describe("Display name."),
+  slug: z.string().describe("URL-safe name, unique in the organization."),
+  color: z.string().describe("Six hex digits in lower case, without `#`."),
+  description: z.string().nullable().describe("What the tag means."),
+  task_count: z.int().describe("How many tasks have the tag."),
+  created_at: Instant.describe("When the tag was created."),
+  updated_at: Instant.describe("When the tag last changed."),
+  ...truncatable,
+})).meta({ id: "Tag", description: "A label for tasks." });
 export type Tag = z.infer<typeof Tag>;
 
-export const TagLabel = z
-  .object({
-    id: Id.describe("Id of the tag."),
-    name: z.string().describe("Display name."),
-    slug: z.string().describe("URL-safe name."),
-    color: z.string().describe("Six hex digits in lower case, without `#`."),
-  })
-  .meta({ id: "TagLabel", description: "A tag as it appears on tasks." });
+export const TagLabel = lazyObject(() => ({
+  id: Id.describe("Id of the tag."),
+  name: z.string().describe("Display name."),
+  slug: z.string().describe("URL-safe name."),
+  color: z.string().describe("Six hex digits in lower case, without `#`."),
+})).meta({ id: "TagLabel", description: "A tag as it appears on tasks." });
 export type TagLabel = z.infer<typeof TagLabel>;
 
 const DEFAULT_COLOR = "9e9e9e";
@@ -46,23 +42,20 @@ const Color = z
   .regex(/^#?[0-9a-fA-F]{6}$/, valueError("color must be 6 hex digits"))
   .transform((color) => color.replace("#", "").toLowerCase());
 
-export const CreateTag = z
-  .object({
-    name: NonEmpty(MAX_NAME).describe("Display name."),
-    slug: TextOrNull(MAX_SLUG).default(null).describe("Generated from the name when blank."),
-    color: Color.default(DEFAULT_COLOR).describe("Six hex digits; a leading `#` is dropped."),
-    description: TextOrNull(MAX_TEXT).default(null).describe("What the tag means."),
-  })
-  .meta({ id: "TagCreate" });
+export const CreateTag = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).describe("Display name."),
+  slug: TextOrNull(MAX_SLUG).default(null).describe("Generated from the name when blank."),
+  color: Color.default(DEFAULT_COLOR).describe("Six hex digits; a leading `#` is dropped."),
+  description: TextOrNull(MAX_TEXT).default(null).describe("What the tag means."),
+})).meta({ id: "TagCreate" });
 export type CreateTag = z.infer<typeof CreateTag>;
 
-export const UpdateTag = z
-  .object({
-    name: NonEmpty(MAX_NAME).optional().describe("Display name. A new name alone keeps the slug."),
-    slug: TextOrNull(MAX_SLUG).optional().describe("Generated from the name when blank."),
-    color: Color.optional().describe("Six hex digits; a leading `#` is dropped."),
-    description: TextOrNull(MAX_TEXT).optional().describe("What the tag means; blank or null clears it."),
-  })
+export const UpdateTag = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).optional().describe("Display name. A new name alone keeps the slug."),
+  slug: TextOrNull(MAX_SLUG).optional().describe("Generated from the name when blank."),
+  color: Color.optional().describe("Six hex digits; a leading `#` is dropped."),
+  description: TextOrNull(MAX_TEXT).optional().describe("What the tag means; blank or null clears it."),
+}))
   .refine((sent) => !isEmpty(sent), valueError("At least one field is required"))
   .meta({ id: "TagUpdate" });
 export type UpdateTag = z.infer<typeof UpdateTag>;

@@ -15,7 +15,7 @@ import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../keyset
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import type { Page, PageQuery } from "../page.ts";
 import { readPreparedPage } from "../prepared-page.ts";
-import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
 import { needsRenewal, renewalByComment } from "./lease.ts";
 import { requireFence } from "./lease-state.ts";
@@ -26,28 +26,25 @@ import { tasks } from "./task.sql.ts";
 const MAX_TAGS = 50;
 const LARGE_COMMENT_FIELDS = { message: { ...largeText, shown_as: ["message", "content"] }, tags: largeTexts };
 
-export const TaskComment = z
-  .object({
-    id: Id.describe("Id of the comment, and of its event in the activity log."),
-    task_id: Id.describe("Task that the comment is on."),
-    board_id: Id.describe("Board of the task."),
-    agent_id: Id.nullable().describe("Agent that wrote it."),
-    user_id: Id.nullable().describe("Person who wrote it."),
-    message: z.string().describe("Text of the comment."),
-    content: z.string().describe("The same text as `message`."),
-    tags: z.array(z.string()).describe("Labels."),
-    created_at: Instant.describe("When the comment was written."),
-    ...truncatable,
-  })
-  .meta({ id: "TaskComment", description: "A comment on a task." });
+export const TaskComment = lazyObject(() => ({
+  id: Id.describe("Id of the comment, and of its event in the activity log."),
+  task_id: Id.describe("Task that the comment is on."),
+  board_id: Id.describe("Board of the task."),
+  agent_id: Id.nullable().describe("Agent that wrote it."),
+  user_id: Id.nullable().describe("Person who wrote it."),
+  message: z.string().describe("Text of the comment."),
+  content: z.string().describe("The same text as `message`."),
+  tags: z.array(z.string()).describe("Labels."),
+  created_at: Instant.describe("When the comment was written."),
+  ...truncatable,
+})).meta({ id: "TaskComment", description: "A comment on a task." });
 export type TaskComment = z.infer<typeof TaskComment>;
 
-export const CreateComment = z
-  .object({
-    content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
-    message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
-    tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
-  })
+export const CreateComment = lazyObject(() => ({
+  content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
+  message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
+  tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
+}))
   .superRefine(
     (_comment, { value, issues }) => {
       const { content, message } = value;
@@ -60,10 +57,11 @@ export const CreateComment = z
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
+/** The comments on a task of the board. A condition on their own board would make PostgreSQL read the board's comments too. */
 const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
-    eq(activity_events.task_id, task_id),
-    eq(activity_events.board_id, board_id),
+    sql`${activity_events.task_id} = (
+      select ${tasks.id} from ${tasks} where ${and(eq(tasks.id, task_id), eq(tasks.board_id, board_id))})`,
     // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
     sql`${activity_events.event_type} = 'task.comment'`,
   );

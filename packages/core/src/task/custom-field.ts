@@ -11,7 +11,7 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { aggregatedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import { type ArrayQuery, arrayLimit } from "../page.ts";
-import { TextOrNull, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_IDS, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, lazyObject } from "../wire.ts";
 import {
   board_task_custom_fields as bindings,
   task_custom_field_definitions as definitions,
@@ -25,24 +25,22 @@ import { tasks } from "./task.sql.ts";
 
 const MAX_REGEX = 500;
 
-export const CustomField = z
-  .object({
-    id: Id.describe("Id of the field."),
-    organization_id: Id.describe("Organization that the field belongs to."),
-    field_key: z.string().describe("Key of the field's values on tasks, unique in the organization."),
-    label: z.string().describe("Display name."),
-    field_type: FieldType.describe("Type of the values."),
-    ui_visibility: Visibility.describe("When the field is shown."),
-    validation_regex: z.string().nullable().describe("RE2 pattern that a text value must match as a whole."),
-    description: z.string().nullable().describe("What the field is for."),
-    required: z.boolean().describe("Whether a task must have a value that is not null."),
-    default_value: z.unknown().describe("Value of tasks that store no value for the field."),
-    board_ids: z.array(Id).describe("Boards whose tasks have the field, ordered by id."),
-    created_at: Instant.describe("When the field was created."),
-    updated_at: Instant.describe("When the field last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "CustomField", description: "An additional field for the tasks of some boards." });
+export const CustomField = lazyObject(() => ({
+  id: Id.describe("Id of the field."),
+  organization_id: Id.describe("Organization that the field belongs to."),
+  field_key: z.string().describe("Key of the field's values on tasks, unique in the organization."),
+  label: z.string().describe("Display name."),
+  field_type: FieldType.describe("Type of the values."),
+  ui_visibility: Visibility.describe("When the field is shown."),
+  validation_regex: z.string().nullable().describe("RE2 pattern that a text value must match as a whole."),
+  description: z.string().nullable().describe("What the field is for."),
+  required: z.boolean().describe("Whether a task must have a value that is not null."),
+  default_value: z.unknown().describe("Value of tasks that store no value for the field."),
+  board_ids: z.array(Id).describe("Boards whose tasks have the field, ordered by id."),
+  created_at: Instant.describe("When the field was created."),
+  updated_at: Instant.describe("When the field last changed."),
+  ...truncatable,
+})).meta({ id: "CustomField", description: "An additional field for the tasks of some boards." });
 export type CustomField = z.infer<typeof CustomField>;
 
 const BoardIds = z
@@ -59,7 +57,7 @@ const Pattern = z
   .transform((text) => (text?.trim() ? text : null))
   .describe("RE2 pattern that a value must match as a whole. Only for text, text_long, date, date_time and url.");
 
-const fields = {
+const Fields = lazyObject(() => ({
   field_type: FieldTypeIn.describe(
     "Type of the values. Also accepted: `text (long)`, `long_text`, `true/false`, `date & time`, `datetime`.",
   ),
@@ -67,38 +65,35 @@ const fields = {
   description: TextOrNull(MAX_TEXT).describe("What the field is for."),
   required: z.boolean().describe("Whether a task must have a value that is not null."),
   default_value: z.unknown().describe("Value of tasks that store no value for the field; null means no default."),
-};
+}));
 
-export const CreateCustomField = z
-  .object({
-    field_key: NonEmpty(MAX_SLUG)
-      // Assigning this key of a JavaScript object sets its prototype.
-      .refine((key) => key !== "__proto__", valueError("field_key must not be __proto__"))
-      .describe("Key of the field's values on tasks. It cannot be changed later."),
-    label: NonEmpty(MAX_NAME).optional().describe("Display name. The key is used when it is absent."),
-    field_type: fields.field_type.default("text"),
-    ui_visibility: fields.ui_visibility.default("always"),
-    validation_regex: Pattern.default(null),
-    description: fields.description.default(null),
-    required: fields.required.default(false),
-    default_value: fields.default_value.default(null),
-    board_ids: BoardIds.describe("Boards whose tasks have the field."),
-  })
-  .meta({ id: "CustomFieldCreate" });
+export const CreateCustomField = lazyObject(() => ({
+  field_key: NonEmpty(MAX_SLUG)
+    // Assigning this key of a JavaScript object sets its prototype.
+    .refine((key) => key !== "__proto__", valueError("field_key must not be __proto__"))
+    .describe("Key of the field's values on tasks. It cannot be changed later."),
+  label: NonEmpty(MAX_NAME).optional().describe("Display name. The key is used when it is absent."),
+  field_type: Fields.shape.field_type.default("text"),
+  ui_visibility: Fields.shape.ui_visibility.default("always"),
+  validation_regex: Pattern.default(null),
+  description: Fields.shape.description.default(null),
+  required: Fields.shape.required.default(false),
+  default_value: Fields.shape.default_value.default(null),
+  board_ids: BoardIds.describe("Boards whose tasks have the field."),
+})).meta({ id: "CustomFieldCreate" });
 export type CreateCustomField = z.infer<typeof CreateCustomField>;
 
-export const UpdateCustomField = z
-  .object({
-    field_key: z.never(valueError("field_key cannot be changed after creation.")).optional().describe("Cannot be changed."),
-    label: NonEmpty(MAX_NAME).optional().describe("Display name."),
-    field_type: fields.field_type.optional().describe("Type of the values. Stored values must fit."),
-    ui_visibility: fields.ui_visibility.optional(),
-    validation_regex: Pattern.optional().describe("RE2 pattern that a value must match as a whole. Stored values must fit."),
-    description: fields.description.optional(),
-    required: fields.required.optional(),
-    default_value: fields.default_value.optional(),
-    board_ids: BoardIds.optional().describe("Boards whose tasks have the field. Replaces the current boards."),
-  })
+export const UpdateCustomField = lazyObject(() => ({
+  field_key: z.never(valueError("field_key cannot be changed after creation.")).optional().describe("Cannot be changed."),
+  label: NonEmpty(MAX_NAME).optional().describe("Display name."),
+  field_type: Fields.shape.field_type.optional().describe("Type of the values. Stored values must fit."),
+  ui_visibility: Fields.shape.ui_visibility.optional(),
+  validation_regex: Pattern.optional().describe("RE2 pattern that a value must match as a whole. Stored values must fit."),
+  description: Fields.shape.description.optional(),
+  required: Fields.shape.required.optional(),
+  default_value: Fields.shape.default_value.optional(),
+  board_ids: BoardIds.optional().describe("Boards whose tasks have the field. Replaces the current boards."),
+}))
   .refine((sent) => !isEmpty(sent), valueError("At least one field is required"))
   .meta({ id: "CustomFieldUpdate" });
 export type UpdateCustomField = z.infer<typeof UpdateCustomField>;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty } from "../wire.ts";
+import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { TaskStatus } from "./task-status.ts";
 
 const MAX_TITLE = 500;
@@ -7,7 +7,7 @@ const MAX_PRIORITY = 50;
 
 const Ids = z.array(Id).max(MAX_IDS).nullable().optional();
 
-const shape = {
+const Fields = lazyObject(() => ({
   description: z.string().max(MAX_TEXT).nullable().optional().describe("What has to be done, in full."),
   due_at: InstantInput.nullable().optional().describe("When it is due."),
   assigned_agent_id: Id.nullable().optional().describe("Agent of the board to assign the task to."),
@@ -15,31 +15,30 @@ const shape = {
   dependencies: Ids.describe("Alias of `depends_on_task_ids`, which wins when both are sent."),
   tag_ids: Ids.describe("Tags of the organization. Null counts as absent."),
   custom_field_values: JsonObject.nullable().optional().describe("Values of the board's custom fields by key."),
-};
+}));
 
-export const CreateTask = z
-  .object({
-    title: NonEmpty(MAX_TITLE).describe("What has to be done, in one line."),
-    status: TaskStatus.default("inbox").describe("State of the new task."),
-    priority: NonEmpty(MAX_PRIORITY).default("medium").describe("`high`, `medium`, `low` or any other word."),
-    ...shape,
-  })
-  .meta({ id: "TaskCreate" });
+export const CreateTask = lazyObject(() => ({
+  title: NonEmpty(MAX_TITLE).describe("What has to be done, in one line."),
+  status: TaskStatus.default("inbox").describe("State of the new task."),
+  priority: NonEmpty(MAX_PRIORITY).default("medium").describe("`high`, `medium`, `low` or any other word."),
+  ...Fields.shape,
+})).meta({ id: "TaskCreate" });
 export type CreateTask = z.infer<typeof CreateTask>;
 
-export const CreateTaskOnBoard = CreateTask.extend({ board_id: Id.describe("Board to create the task on.") }).meta({
+export const CreateTaskOnBoard = lazyObject(() => ({
+  ...CreateTask.shape,
+  board_id: Id.describe("Board to create the task on."),
+})).meta({
   id: "TaskCreateOnBoard",
 });
 
-export const UpdateTask = z
-  .object({
-    title: NonEmpty(MAX_TITLE).optional().describe("What has to be done, in one line."),
-    status: TaskStatus.optional().describe("State to move the task to. Its current state is no move."),
-    priority: NonEmpty(MAX_PRIORITY).optional().describe("`high`, `medium`, `low` or any other word."),
-    ...shape,
-    comment: z.string().max(MAX_TEXT).nullable().optional().describe("A comment on the task. Blank counts as absent."),
-  })
-  .meta({ id: "TaskUpdate" });
+export const UpdateTask = lazyObject(() => ({
+  title: NonEmpty(MAX_TITLE).optional().describe("What has to be done, in one line."),
+  status: TaskStatus.optional().describe("State to move the task to. Its current state is no move."),
+  priority: NonEmpty(MAX_PRIORITY).optional().describe("`high`, `medium`, `low` or any other word."),
+  ...Fields.shape,
+  comment: z.string().max(MAX_TEXT).nullable().optional().describe("A comment on the task. Blank counts as absent."),
+})).meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
 /** A request without aliases, nulls that count as absent, and repeated ids. */

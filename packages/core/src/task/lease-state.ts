@@ -1,18 +1,16 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { leaseLostError } from "./errors.ts";
 import type { TaskRow } from "./status-rules.ts";
 
 // The lease of a task as pure functions (docs/reference/tasks.md#leases). The holder is the task's assignee.
 
-export const TaskLease = z
-  .object({
-    agent_id: Id.describe("Agent that holds the task."),
-    fence: z.int().describe("Number of the lease, to be sent as `X-Task-Fence` with each write."),
-    expires_at: Instant.describe("When it ends, unless it is renewed."),
-  })
-  .meta({ id: "TaskLease", description: "The time for which an agent holds a task." });
+export const TaskLease = lazyObject(() => ({
+  agent_id: Id.describe("Agent that holds the task."),
+  fence: z.int().describe("Number of the lease, to be sent as `X-Task-Fence` with each write."),
+  expires_at: Instant.describe("When it ends, unless it is renewed."),
+})).meta({ id: "TaskLease", description: "The time for which an agent holds a task." });
 export type TaskLease = z.infer<typeof TaskLease>;
 
 type LeaseRow = Pick<TaskRow, "assigned_agent_id" | "lease_expires_at" | "lease_fence">;

@@ -4,7 +4,7 @@ import { boardFor } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { Instant, Integer } from "../wire.ts";
+import { Instant, Integer, lazyObject } from "../wire.ts";
 import { TaskLease } from "./lease-state.ts";
 import type { Task } from "./task.ts";
 import { tasks } from "./task.sql.ts";
@@ -15,12 +15,13 @@ const MAX_SECONDS = 86_400;
 
 export const LeaseSeconds = Integer(60, MAX_SECONDS).default(DEFAULT_SECONDS).describe("Length of the lease.");
 
-export const TakeLease = z.object({ lease_seconds: LeaseSeconds }).meta({ id: "TaskLeaseWrite" });
+export const TakeLease = lazyObject(() => ({ lease_seconds: LeaseSeconds })).meta({ id: "TaskLeaseWrite" });
 export type TakeLease = z.infer<typeof TakeLease>;
 
-export const HeldLease = z
-  .object({ fence: TaskLease.shape.fence, expires_at: Instant.describe("When it ends, unless it is renewed.") })
-  .meta({ id: "HeldTaskLease", description: "The lease of the caller." });
+export const HeldLease = lazyObject(() => ({
+  fence: TaskLease.shape.fence,
+  expires_at: Instant.describe("When it ends, unless it is renewed."),
+})).meta({ id: "HeldTaskLease", description: "The lease of the caller." });
 export type HeldLease = z.infer<typeof HeldLease>;
 
 /** The lease of a task that was just taken. */

@@ -9,14 +9,15 @@ import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { SearchText } from "../text-search.ts";
-import { Id, QueryBoolean } from "../wire.ts";
+import { Id, lazyObject, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
 import { taskWords, tasks } from "./task.sql.ts";
 import { TASK_ORDERS, TaskSort } from "./task-order.ts";
 import { TaskStatus } from "./task-status.ts";
 import { LARGE_TASK_FIELDS, readTask, type Task, taskColumns, toTask } from "./task.ts";
 
-export const TaskQuery = pageQuery().extend({
+export const TaskQuery = lazyObject(() => ({
+  ...pageQuery().shape,
   status: z
     .string()
     .optional()
@@ -27,7 +28,7 @@ export const TaskQuery = pageQuery().extend({
   unassigned: QueryBoolean.optional().describe("True: only tasks without an assignee."),
   q: SearchText,
   sort: TaskSort,
-});
+}));
 export interface TaskQuery extends PageQuery {
   status?: string | undefined;
   assigned_agent_id?: string | undefined;

@@ -11,7 +11,7 @@ import { DomainError } from "../errors.ts";
 import { truncatable } from "../large-fields.ts";
 import { isPaused } from "../memory/paused.ts";
 import { tag_assignments, tags } from "../tag/tag.sql.ts";
-import { Id, MAX_SLUG } from "../wire.ts";
+import { Id, MAX_SLUG, lazyObject } from "../wire.ts";
 import { readLatestComments, TaskComment } from "./comment.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
 import { HeldLease, LeaseSeconds, toHeldLease } from "./lease.ts";
@@ -25,24 +25,20 @@ const COMMENTS = 10;
 /** Seconds after which an agent without work asks again. */
 const RETRY_AFTER = 60;
 
-export const TakeNextTask = z
-  .object({
-    board_id: Id.optional().describe("Board to choose from; by default all boards of the agent."),
-    lease_seconds: LeaseSeconds,
-    tags: z.array(z.string().max(MAX_SLUG)).max(MAX_TAGS).optional().describe("Slugs: only tasks with one of these tags."),
-  })
-  .meta({ id: "NextTaskRequest" });
+export const TakeNextTask = lazyObject(() => ({
+  board_id: Id.optional().describe("Board to choose from; by default all boards of the agent."),
+  lease_seconds: LeaseSeconds,
+  tags: z.array(z.string().max(MAX_SLUG)).max(MAX_TAGS).optional().describe("Slugs: only tasks with one of these tags."),
+})).meta({ id: "NextTaskRequest" });
 export type TakeNextTask = z.infer<typeof TakeNextTask>;
 
-export const NextTask = z
-  .object({
-    task: Task.nullable().describe("The task to work on, in progress and assigned to the caller; null without work."),
-    lease: HeldLease.nullable().describe("The lease of the task."),
-    comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
-    retry_after_seconds: z.int().describe("When to ask again: 0 with a task."),
-    ...truncatable,
-  })
-  .meta({ id: "NextTask", description: "The next task of an agent." });
+export const NextTask = lazyObject(() => ({
+  task: Task.nullable().describe("The task to work on, in progress and assigned to the caller; null without work."),
+  lease: HeldLease.nullable().describe("The lease of the task."),
+  comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
+  retry_after_seconds: z.int().describe("When to ask again: 0 with a task."),
+  ...truncatable,
+})).meta({ id: "NextTask", description: "The next task of an agent." });
 export type NextTask = z.infer<typeof NextTask>;
 
 const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_seconds: RETRY_AFTER };

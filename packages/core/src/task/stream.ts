@@ -8,7 +8,7 @@ import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { TaskComment, toComment } from "./comment.ts";
 import { tasks } from "./task.sql.ts";
 import { Task, taskColumns, toTask } from "./task.ts";
@@ -16,38 +16,36 @@ import { Task, taskColumns, toTask } from "./task.ts";
 const ChangeType = z.enum(["task.created", "task.updated", "task.status_changed"]);
 const EVENT_TYPES = ["task.comment", ...ChangeType.options] as const;
 
-const TaskActivity = z
-  .object({
-    id: Id.describe("Id of the event in the activity log."),
-    event_type: z.enum(EVENT_TYPES).describe("What happened."),
-    message: z.string().nullable().describe("What happened, as a sentence; for a comment, its text."),
-    agent_id: Id.nullable().describe("Agent that caused the event; null for a person."),
-    task_id: Id.nullable().describe("The task; null after it was removed."),
-    created_at: Instant.describe("When it happened."),
-  })
-  .meta({ id: "TaskActivity", description: "An event of a task in the activity log." });
+const TaskActivity = lazyObject(() => ({
+  id: Id.describe("Id of the event in the activity log."),
+  event_type: z.enum(EVENT_TYPES).describe("What happened."),
+  message: z.string().nullable().describe("What happened, as a sentence; for a comment, its text."),
+  agent_id: Id.nullable().describe("Agent that caused the event; null for a person."),
+  task_id: Id.nullable().describe("The task; null after it was removed."),
+  created_at: Instant.describe("When it happened."),
+})).meta({ id: "TaskActivity", description: "An event of a task in the activity log." });
 
 const activity = TaskActivity.describe("The event of the activity log.");
 export const TaskEvent = z
   .union([
-    z.object({
+    lazyObject(() => ({
       type: z.literal("task.comment").describe("Somebody commented on a task."),
       activity,
       comment: TaskComment.describe("The comment."),
-    }),
-    z.object({
+    })),
+    lazyObject(() => ({
       type: ChangeType.describe("What happened to the task."),
       activity,
       task: Task.nullable().describe("The task as it is now; null after it was removed."),
-    }),
+    })),
   ])
   .meta({ id: "TaskEvent", description: "The data of a `task` event." });
 type TaskEvent = z.infer<typeof TaskEvent>;
 
-export const TaskStreamQuery = z.object({
+export const TaskStreamQuery = lazyObject(() => ({
   since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),
   client_id: ClientId,
-});
+}));
 
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at, strictly: true };
 

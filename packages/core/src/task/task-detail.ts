@@ -8,24 +8,23 @@ import { task_dependencies } from "./dependency.sql.ts";
 import { getTask } from "./list.ts";
 import { tasks } from "./task.sql.ts";
 import { Task } from "./task.ts";
+import { lazyObject } from "../wire.ts";
 
 const COMMENTS = 20;
 const MAX_APPROVALS = 200;
 const MAX_DEPENDENCIES = 1_000;
 
-const { id, title, status } = Task.shape;
-const TaskDependency = z
-  .object({ id, title, status })
-  .meta({ id: "TaskDependency", description: "A task that must be done first." });
+const TaskDependency = lazyObject(() => Task.pick({ id: true, title: true, status: true }).shape).meta({
+  id: "TaskDependency",
+  description: "A task that must be done first.",
+});
 
-export const TaskDetail = z
-  .object({
-    ...Task.shape,
-    comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
-    dependencies: z.array(TaskDependency).describe("The tasks of `depends_on_task_ids`, in the same order."),
-    approvals: z.array(Approval).describe(`The approvals that are linked to it, newest first, at most ${MAX_APPROVALS}.`),
-  })
-  .meta({ id: "TaskDetail", description: "A task with everything that an agent needs to work on it." });
+export const TaskDetail = lazyObject(() => ({
+  ...Task.shape,
+  comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
+  dependencies: z.array(TaskDependency).describe("The tasks of `depends_on_task_ids`, in the same order."),
+  approvals: z.array(Approval).describe(`The approvals that are linked to it, newest first, at most ${MAX_APPROVALS}.`),
+})).meta({ id: "TaskDetail", description: "A task with everything that an agent needs to work on it." });
 export type TaskDetail = z.infer<typeof TaskDetail>;
 
 /** A task with its latest comments, its dependencies and its approvals. */

@@ -5,39 +5,37 @@ import { preparedQuery } from "../db/prepared.ts";
 import { aggregatedObject, largeText, truncatable } from "../large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { TaskLease, toLease } from "./lease-state.ts";
 import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
 import { dependencies, type Dependency, largeDependencies } from "./dependency-columns.ts";
 import { tasks } from "./task.sql.ts";
 import { TaskStatus } from "./task-status.ts";
 
-export const Task = z
-  .object({
-    id: Id.describe("Id of the task."),
-    board_id: Id.describe("Board that the task is on."),
-    title: z.string().describe("What has to be done, in one line."),
-    description: z.string().nullable().describe("What has to be done, in full."),
-    status: TaskStatus.describe("State of the task."),
-    priority: z.string().describe("`high`, `medium` and `low` rank in this order, before all other words."),
-    due_at: Instant.nullable().describe("When it is due."),
-    assigned_agent_id: Id.nullable().describe("Agent that the task is assigned to."),
-    created_by_user_id: Id.nullable().describe("Person who created it; null for an agent's task."),
-    in_progress_at: Instant.nullable().describe("Start of the current work cycle."),
-    depends_on_task_ids: z.array(Id).describe("Tasks that must be done first."),
-    blocked_by_task_ids: z.array(Id).describe("Dependencies that are not done; empty when the task itself is done."),
-    is_blocked: z.boolean().describe("Whether `blocked_by_task_ids` has any ids."),
-    tag_ids: z.array(Id).describe("Ids of its tags."),
-    tags: z.array(TagLabel).describe("Its tags, in the order of `tag_ids`."),
-    custom_field_values: z
-      .record(z.string(), z.unknown())
-      .describe("One key for every custom field of the board: the task's value, else the field's default."),
-    lease: TaskLease.nullable().describe("The time for which the assigned agent holds the task; null without a lease."),
-    created_at: Instant.describe("When the task was created."),
-    updated_at: Instant.describe("When the task last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "Task", description: "A piece of work on a board." });
+export const Task = lazyObject(() => ({
+  id: Id.describe("Id of the task."),
+  board_id: Id.describe("Board that the task is on."),
+  title: z.string().describe("What has to be done, in one line."),
+  description: z.string().nullable().describe("What has to be done, in full."),
+  status: TaskStatus.describe("State of the task."),
+  priority: z.string().describe("`high`, `medium` and `low` rank in this order, before all other words."),
+  due_at: Instant.nullable().describe("When it is due."),
+  assigned_agent_id: Id.nullable().describe("Agent that the task is assigned to."),
+  created_by_user_id: Id.nullable().describe("Person who created it; null for an agent's task."),
+  in_progress_at: Instant.nullable().describe("Start of the current work cycle."),
+  depends_on_task_ids: z.array(Id).describe("Tasks that must be done first."),
+  blocked_by_task_ids: z.array(Id).describe("Dependencies that are not done; empty when the task itself is done."),
+  is_blocked: z.boolean().describe("Whether `blocked_by_task_ids` has any ids."),
+  tag_ids: z.array(Id).describe("Ids of its tags."),
+  tags: z.array(TagLabel).describe("Its tags, in the order of `tag_ids`."),
+  custom_field_values: z
+    .record(z.string(), z.unknown())
+    .describe("One key for every custom field of the board: the task's value, else the field's default."),
+  lease: TaskLease.nullable().describe("The time for which the assigned agent holds the task; null without a lease."),
+  created_at: Instant.describe("When the task was created."),
+  updated_at: Instant.describe("When the task last changed."),
+  ...truncatable,
+})).meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
 
 /** A stored null hides the default, so the case asks whether the row exists, not whether its value does. */

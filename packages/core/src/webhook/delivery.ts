@@ -1,25 +1,23 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { jobs } from "../job/job.sql.ts";
-import { Id, Instant } from "../wire.ts";
+import { Id, Instant, lazyObject } from "../wire.ts";
 import { board_webhook_payloads, type StoredDelivery } from "./webhook.sql.ts";
 
 export const DELIVERY_STATUSES = ["queued", "retrying", "delivered", "failed", "filtered", "no_target"] as const;
 export const DeliveryStatus = z.enum(DELIVERY_STATUSES);
 type DeliveryStatus = z.infer<typeof DeliveryStatus>;
 
-export const Delivery = z
-  .object({
-    status: DeliveryStatus.describe(
-      "queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.",
-    ),
-    attempts: z.int().describe("Attempts so far."),
-    last_error: z.string().nullable().describe("Why the last attempt failed."),
-    next_attempt_at: Instant.nullable().describe("When the next attempt is due."),
-    delivered_at: Instant.nullable().describe("When the host accepted it."),
-    agent_id: Id.nullable().describe("The agent that was notified."),
-  })
-  .meta({ id: "BoardWebhookDelivery", description: "Whether the agent was notified about a payload." });
+export const Delivery = lazyObject(() => ({
+  status: DeliveryStatus.describe(
+    "queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.",
+  ),
+  attempts: z.int().describe("Attempts so far."),
+  last_error: z.string().nullable().describe("Why the last attempt failed."),
+  next_attempt_at: Instant.nullable().describe("When the next attempt is due."),
+  delivered_at: Instant.nullable().describe("When the host accepted it."),
+  agent_id: Id.nullable().describe("The agent that was notified."),
+})).meta({ id: "BoardWebhookDelivery", description: "Whether the agent was notified about a payload." });
 export type Delivery = z.infer<typeof Delivery>;
 
 const { filtered, notify_job_id, delivery } = board_webhook_payloads;

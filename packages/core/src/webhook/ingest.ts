@@ -13,7 +13,7 @@ import { messageKind } from "../inbox/message-kind.ts";
 import { insertJob } from "../job/job.ts";
 import { insertMemoryEntry } from "../memory/memory.ts";
 import { counterValue, startOfMinute, toCounterKey } from "../rate-limit.ts";
-import { Id } from "../wire.ts";
+import { Id, lazyObject } from "../wire.ts";
 import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
 import { insertDeliveryId, storeOnce } from "./delivery-id.ts";
 import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from "./event.ts";
@@ -38,19 +38,17 @@ export interface WebhookRequest {
   read(max_bytes: number): Promise<Uint8Array>;
 }
 
-export const WebhookAccepted = z
-  .object({
-    ok: z.literal(true).describe("The payload is stored."),
-    board_id: Id.describe("Board that received it."),
-    webhook_id: Id.describe("Webhook that received it."),
-    payload_id: Id.describe("Id of the stored payload."),
-  })
-  .meta({ id: "BoardWebhookAccepted", description: "The payload is stored and its notification is on the way." });
+export const WebhookAccepted = lazyObject(() => ({
+  ok: z.literal(true).describe("The payload is stored."),
+  board_id: Id.describe("Board that received it."),
+  webhook_id: Id.describe("Webhook that received it."),
+  payload_id: Id.describe("Id of the stored payload."),
+})).meta({ id: "BoardWebhookAccepted", description: "The payload is stored and its notification is on the way." });
 export type WebhookAccepted = z.infer<typeof WebhookAccepted>;
 
-export const WebhookChallenge = z
-  .object({ challenge: z.string().describe("The text of the request, by which the sender checks the address.") })
-  .meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
+export const WebhookChallenge = lazyObject(() => ({
+  challenge: z.string().describe("The text of the request, by which the sender checks the address."),
+})).meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
 export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 
 /** The answer to a post: stored now, stored by an earlier delivery, or a challenge that is not stored. */

@@ -12,7 +12,7 @@ import { type Page, pageQuery, readPage } from "../page.ts";
 import { createSearchQuery } from "../search-page.ts";
 import { SearchText } from "../text-search.ts";
 import { truncate, snippet } from "../text.ts";
-import { Id, Instant, MAX_NAME } from "../wire.ts";
+import { Id, Instant, MAX_NAME, lazyObject } from "../wire.ts";
 import { readBody, readListedBodies } from "./body.ts";
 import {
   Delivery,
@@ -48,31 +48,27 @@ type PayloadRow = Pick<typeof board_webhook_payloads.$inferSelect, Exclude<keyof
 /** A payload whose body has been read, wherever it is. */
 type ReadRow = PayloadRow & { body: Uint8Array };
 
-export const WebhookPayload = z
-  .object({
-    id: Id.describe("Id of the payload."),
-    board_id: Id.describe("Board that received it."),
-    webhook_id: Id.describe("Webhook that received it."),
-    payload: z.unknown().describe("The body exactly as it was received: JSON, or a string for any other text."),
-    headers: z.record(z.string(), z.string()).describe("Content-Type, User-Agent and X- headers, in lower case."),
-    source_ip: z.string().describe("IP address of the sender."),
-    content_type: z.string().nullable().describe("Content-Type of the request."),
-    received_at: Instant.describe("When it was received."),
-    event_type: z.string().nullable().describe("The sender's name of the event, such as `issues.opened`; null if it has none."),
-    delivery_id: z.string().nullable().describe("The sender's id of the delivery; a repeat within 7 days is not stored again."),
-    delivery: Delivery.nullable().describe("Whether the agent was notified; null for a payload that is older than this record."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
+export const WebhookPayload = lazyObject(() => ({
+  id: Id.describe("Id of the payload."),
+  board_id: Id.describe("Board that received it."),
+  webhook_id: Id.describe("Webhook that received it."),
+  payload: z.unknown().describe("The body exactly as it was received: JSON, or a string for any other text."),
+  headers: z.record(z.string(), z.string()).describe("Content-Type, User-Agent and X- headers, in lower case."),
+  source_ip: z.string().describe("IP address of the sender."),
+  content_type: z.string().nullable().describe("Content-Type of the request."),
+  received_at: Instant.describe("When it was received."),
+  event_type: z.string().nullable().describe("The sender's name of the event, such as `issues.opened`; null if it has none."),
+  delivery_id: z.string().nullable().describe("The sender's id of the delivery; a repeat within 7 days is not stored again."),
+  delivery: Delivery.nullable().describe("Whether the agent was notified; null for a payload that is older than this record."),
+  ...truncatable,
+})).meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
 export type WebhookPayload = z.infer<typeof WebhookPayload>;
 
-export const ListedPayload = z
-  .object({
-    ...WebhookPayload.shape,
-    payload_truncated: z.literal(true).optional().describe("Present when `payload` is only the beginning, as text."),
-    payload_path: z.string().optional().describe("Path of the whole payload. Present when `payload` is truncated."),
-  })
-  .meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
+export const ListedPayload = lazyObject(() => ({
+  ...WebhookPayload.shape,
+  payload_truncated: z.literal(true).optional().describe("Present when `payload` is only the beginning, as text."),
+  payload_path: z.string().optional().describe("Path of the whole payload. Present when `payload` is truncated."),
+})).meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
 export type ListedPayload = z.infer<typeof ListedPayload>;
 
 /** How many times larger a body becomes at most: invalid bytes in JSON become U+FFFD, control characters in text escapes. */
@@ -113,11 +109,12 @@ function parseJson(text: string): { value: unknown } | null {
 
 export const bodyText = (row: { body: Uint8Array }): string => utf8.decode(row.body);
 
-export const PayloadsQuery = pageQuery().extend({
+export const PayloadsQuery = lazyObject(() => ({
+  ...pageQuery().shape,
   event_type: z.string().max(MAX_NAME).optional().describe("Only payloads of events of this name."),
   delivery_status: DeliveryStatus.optional().describe("Only payloads with this delivery status."),
   q: SearchText,
-});
+}));
 type PayloadsQuery = z.infer<typeof PayloadsQuery>;
 
 const searched = { table: board_webhook_payloads, id: board_webhook_payloads.id, vector: payloadWords(board_webhook_payloads) };

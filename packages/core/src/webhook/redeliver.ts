@@ -9,7 +9,7 @@ import { notFound } from "../errors.ts";
 import { enqueueAll } from "../job/job.ts";
 import { jobs } from "../job/job.sql.ts";
 import { hostLane } from "../session-key.ts";
-import { InstantInput } from "../wire.ts";
+import { InstantInput, lazyObject } from "../wire.ts";
 import { deliveryStatus, isNotifyJob } from "./delivery.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
@@ -19,21 +19,17 @@ const MAX_PAYLOADS = 10_000;
 /** Rows of one insert: well below the limit for bind parameters. */
 const BATCH_SIZE = 1_000;
 
-export const RedeliverPayloads = z
-  .object({
-    status: z.enum(["failed", "no_target"]).describe("Payloads with this delivery status."),
-    since: InstantInput.optional().describe("Only payloads that were received at this time or later."),
-  })
-  .meta({ id: "BoardWebhookRedeliver" });
+export const RedeliverPayloads = lazyObject(() => ({
+  status: z.enum(["failed", "no_target"]).describe("Payloads with this delivery status."),
+  since: InstantInput.optional().describe("Only payloads that were received at this time or later."),
+})).meta({ id: "BoardWebhookRedeliver" });
 export type RedeliverPayloads = z.infer<typeof RedeliverPayloads>;
 
-export const Redelivered = z
-  .object({
-    ok: z.literal(true).describe("The agent is notified in the background."),
-    redelivered: z.int().describe("Number of payloads that the agent is notified of once more."),
-    has_more: z.boolean().describe("There are more such payloads; repeat the request for them."),
-  })
-  .meta({ id: "BoardWebhookRedelivered", description: "Payloads that an agent is notified of once more." });
+export const Redelivered = lazyObject(() => ({
+  ok: z.literal(true).describe("The agent is notified in the background."),
+  redelivered: z.int().describe("Number of payloads that the agent is notified of once more."),
+  has_more: z.boolean().describe("There are more such payloads; repeat the request for them."),
+})).meta({ id: "BoardWebhookRedelivered", description: "Payloads that an agent is notified of once more." });
 export type Redelivered = z.infer<typeof Redelivered>;
 
 /**

@@ -11,7 +11,7 @@ import { newestFirst, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
 import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
 import type { Settings } from "../settings.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError } from "../wire.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError, lazyObject } from "../wire.ts";
 import { removePayloads } from "./payload-usage.ts";
 import { changeSecret, endOverlap, sealSecret } from "./secret.ts";
 import { SOURCES } from "./source/sources.ts";
@@ -23,31 +23,29 @@ const MAX_DESCRIPTION = 10_000;
 const MAX_EVENT_TYPES = 100;
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-export const Webhook = z
-  .object({
-    id: Id.describe("Id of the webhook."),
-    board_id: Id.describe("Board that receives the payloads."),
-    agent_id: Id.nullable().describe("Agent to notify; null for the board's lead."),
-    description: z.string().describe("What the agent should do with a payload."),
-    enabled: z.boolean().describe("Whether the webhook accepts requests."),
-    endpoint_path: z.string().describe("Path to post to."),
-    endpoint_url: z.string().nullable().describe("Full URL to post to; null while BASE_URL is not set."),
-    source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used."),
-    event_types: z.array(z.string()).nullable().describe("Events that the agent is notified of; null for all."),
-    has_secret: z.boolean().describe("Whether requests must be signed."),
-    previous_secret_until: Instant.nullable().describe("Until when the secret before the last change is accepted too."),
-    signature_header: z
-      .string()
-      .nullable()
-      .describe("Header of the signature for `generic`; null for X-Hub-Signature-256 or X-Webhook-Signature."),
-    created_at: Instant.describe("When the webhook was created."),
-    updated_at: Instant.describe("When the webhook last changed."),
-    ...truncatable,
-  })
-  .meta({ id: "BoardWebhook", description: "A public URL through which an external system notifies an agent." });
+export const Webhook = lazyObject(() => ({
+  id: Id.describe("Id of the webhook."),
+  board_id: Id.describe("Board that receives the payloads."),
+  agent_id: Id.nullable().describe("Agent to notify; null for the board's lead."),
+  description: z.string().describe("What the agent should do with a payload."),
+  enabled: z.boolean().describe("Whether the webhook accepts requests."),
+  endpoint_path: z.string().describe("Path to post to."),
+  endpoint_url: z.string().nullable().describe("Full URL to post to; null while BASE_URL is not set."),
+  source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used."),
+  event_types: z.array(z.string()).nullable().describe("Events that the agent is notified of; null for all."),
+  has_secret: z.boolean().describe("Whether requests must be signed."),
+  previous_secret_until: Instant.nullable().describe("Until when the secret before the last change is accepted too."),
+  signature_header: z
+    .string()
+    .nullable()
+    .describe("Header of the signature for `generic`; null for X-Hub-Signature-256 or X-Webhook-Signature."),
+  created_at: Instant.describe("When the webhook was created."),
+  updated_at: Instant.describe("When the webhook last changed."),
+  ...truncatable,
+})).meta({ id: "BoardWebhook", description: "A public URL through which an external system notifies an agent." });
 export type Webhook = z.infer<typeof Webhook>;
 
-const fields = {
+const Fields = lazyObject(() => ({
   description: NonEmpty(MAX_DESCRIPTION).describe("What the agent should do with a payload; sent with every notification."),
   enabled: z.boolean().describe("Whether the webhook accepts requests."),
   agent_id: Id.nullable().describe("Agent of the board to notify; null for the lead."),
@@ -62,28 +60,25 @@ const fields = {
   signature_header: TextOrNull(MAX_NAME)
     .refine((name) => name === null || HTTP_TOKEN.test(name), valueError("signature_header must be an HTTP header name"))
     .describe("Header that holds the signature; only `generic` uses it."),
-};
+}));
 
-export const CreateWebhook = z
-  .object({
-    ...fields,
-    enabled: fields.enabled.default(true),
-    agent_id: fields.agent_id.default(null),
-    source: fields.source.default("generic"),
-    event_types: fields.event_types.default(null),
-    secret: fields.secret.default(null),
-    signature_header: fields.signature_header.default(null),
-  })
-  .meta({ id: "BoardWebhookCreate" });
+export const CreateWebhook = lazyObject(() => ({
+  ...Fields.shape,
+  enabled: Fields.shape.enabled.default(true),
+  agent_id: Fields.shape.agent_id.default(null),
+  source: Fields.shape.source.default("generic"),
+  event_types: Fields.shape.event_types.default(null),
+  secret: Fields.shape.secret.default(null),
+  signature_header: Fields.shape.signature_header.default(null),
+})).meta({ id: "BoardWebhookCreate" });
 export type CreateWebhook = z.infer<typeof CreateWebhook>;
 
-export const UpdateWebhook = z
-  .object({
-    ...fields,
-    previous_secret: z.null().describe("Null ends the 24 hours in which the secret before the last change is accepted too."),
-  })
-  .partial()
-  .meta({ id: "BoardWebhookUpdate" });
+export const UpdateWebhook = lazyObject(
+  () =>
+    Fields.extend({
+      previous_secret: z.null().describe("Null ends the 24 hours in which the secret before the last change is accepted too."),
+    }).partial().shape,
+).meta({ id: "BoardWebhookUpdate" });
 export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
 
 const webhookOrder = newestFirst(board_webhooks);

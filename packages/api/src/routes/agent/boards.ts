@@ -2,6 +2,7 @@ import { agent } from "@board/core/actor";
 import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/agent-board";
 import { pageOf, pageQuery } from "@board/core/page";
 import { SearchText } from "@board/core/text-search";
+import { lazyObject } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -14,7 +15,7 @@ export const agentBoards = [
       as: agent,
       summary: "List the agent's boards",
       description: "Returns the board of the agent; for a main agent, every board of its gateway. Newest first.",
-      query: pageQuery().extend({ q: SearchText }),
+      query: lazyObject(() => ({ ...pageQuery().shape, q: SearchText })),
       returns: pageOf(AgentBoard),
       agent: agentHints({
         intent: "agent_board_discovery",

@@ -1,18 +1,17 @@
 import { getPayload, WebhookPayload } from "@board/core/webhook/payload";
 import { agent } from "@board/core/actor";
 import { getWebhook } from "@board/core/webhook/webhook";
-import { QueryInteger } from "@board/core/wire";
-import * as z from "zod";
+import { QueryInteger, lazyObject } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
 const MAX_CHARS = 1_000_000;
 
-const PayloadQuery = z.object({
+const PayloadQuery = lazyObject(() => ({
   max_chars: QueryInteger(1, MAX_CHARS)
     .optional()
     .describe("Maximum number of characters. A longer payload is cut and returned as text."),
-});
+}));
 
 /** Webhook payloads for agents. */
 export const agentPayloads = [

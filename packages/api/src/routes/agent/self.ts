@@ -3,7 +3,7 @@ import { AgentRead } from "@board/core/agent/agent";
 import { AgentHealth, getAgentHealth, recordHeartbeat, listPeerAgents } from "@board/core/agent/self";
 import { longPageQuery, pageOf } from "@board/core/page";
 import { SearchText } from "@board/core/text-search";
-import { Id } from "@board/core/wire";
+import { Id, lazyObject } from "@board/core/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
@@ -51,7 +51,11 @@ export const agentSelf = [
       summary: "List the agents of the board",
       errors: [403, 404],
       description: "Returns the agents of the caller's board; for a main agent, those of all boards of its gateway and itself.",
-      query: longPageQuery().extend({ board_id: Id.optional().describe("Only agents of this board."), q: SearchText }),
+      query: lazyObject(() => ({
+        ...longPageQuery().shape,
+        board_id: Id.optional().describe("Only agents of this board."),
+        q: SearchText,
+      })),
       returns: pageOf(AgentRead),
       agent: agentHints({
         intent: "agent_roster_discovery",
