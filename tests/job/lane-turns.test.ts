@@ -1,7 +1,9 @@
+import type { Db } from "@board/core/context";
 import { jobs } from "@board/core/db/schema";
 import type { JobRow } from "@board/core/job/job";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import type { Webhook } from "@board/core/webhook/webhook";
+import { DrizzleQueryError } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
@@ -14,6 +16,7 @@ let world: World;
 let webhook: Webhook;
 let host: ReturnType<typeof createDeferredHost>;
 let consumer: Consumer;
+let db: Db;
 
 beforeAll(async () => {
   world = await createWorld();
@@ -23,7 +26,8 @@ afterAll(() => world.close());
 beforeEach(async () => {
   host = createDeferredHost();
   await world.db.delete(jobs);
-  consumer = startConsumer(() => ({ ...world.context(), gateways: host.gateways }));
+  db = world.db;
+  consumer = startConsumer(() => ({ ...world.context(), db, gateways: host.gateways }));
 });
 afterEach(() => consumer.stop());
 
@@ -34,6 +38,24 @@ async function notify() {
   wakeups.lanes.add(job.lane!);
   consumer.requestRelay(wakeups);
   return job;
+}
+/** A handle that runs a statement with this text, and then loses its answer with the connection. */
+function loseAnswers(db: Db, isLost: (text: string) => boolean): Db {
+  const session = Object.create(db._.session, {
+    prepareQuery: {
+      value: (...args: Parameters<Db["_"]["session"]["prepareQuery"]>) => {
+        const prepared = db._.session.prepareQuery(...args);
+        const { sql, params } = args[0];
+        if (!isLost(sql)) return prepared;
+        const lose = async () => {
+          await prepared.execute();
+          throw new DrizzleQueryError(sql, params, new Error("Connection terminated"));
+        };
+        return { execute: lose };
+      },
+    },
+  });
+  return Object.create(db, { _: { value: { ...db._, session } } });
 }
 const statusOf = async ({ id }: { id: string }) => (await getJob(world, id)).status;
 
@@ -78,6 +100,21 @@ test("a notification that fails keeps its place before the next one, and has a w
   expect(await getJob(world, first.id)).toMatchObject({ status: "queued", attempts: 1 });
   expect(await getJob(world, second.id)).toMatchObject({ status: "queued", attempts: 0 });
   expect(host.calls).toHaveLength(1);
+});
+
+test("a notification whose turn is lost with the connection to the database is sent soon", async () => {
+  const lost: string[] = [];
+  const isTurn = (text: string) =>
+    /^update "jobs" set .*"lease_token" = .*"sent_at" is null/s.test(text) && lost.length === 0 && lost.push(text) > 0;
+  db = loseAnswers(world.db, isTurn);
+  const first = await notify();
+  const call = await host.call(0);
+  const second = await notify();
+  call.answer();
+  (await host.call(1)).answer();
+  await vi.waitUntil(async () => (await statusOf(second)) === "done");
+  expect(lost).toHaveLength(1);
+  expect(await statusOf(first)).toBe("done");
 });
 
 test("two processes take turns with the payloads of one agent, and run none twice", async () => {

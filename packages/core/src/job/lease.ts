@@ -55,11 +55,11 @@ const prepareLease = (mayTryHost: SQL) =>
 const leaseInTurn = prepareLease(isCircuitClosed);
 const leaseForTrial = prepareLease(sql`true`);
 
-/** Takes a head without a wake-up, and marks it as sent, so that it gets none while it runs. */
+/** Takes a head without a wake-up. It stays unsent, so that a relay sends one for the end of a lease whose worker is gone. */
 const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
   db
     .update(jobs)
-    .set({ ...leaseValues(limits), sent_at: sql`${now}` })
+    .set(leaseValues(limits))
     .where(
       and(
         sql`${jobs.id} = (${laneHead(sql`${sql.placeholder("lane")}::text`)})`,
