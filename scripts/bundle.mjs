@@ -66,8 +66,9 @@ export async function bundle() {
       minifySyntax: true,
       minifyWhitespace: true,
       keepNames: true,
-      // It loads its WebAssembly from files of its package. pg-native is an option of pg that is not installed.
-      external: ["@electric-sql/pglite", "pg-native"],
+      // PGlite loads its WebAssembly from files of its package, and only Neon's addresses need Neon's driver, whose options a
+      // preloaded module may set. pg-native is an option of pg that is not installed.
+      external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
       banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
       plugins: [keepAddresses],
       logLevel: "silent",

@@ -19,22 +19,27 @@ const FLAGS = { ...RECORDABLE, shared_preload_libraries: "pg_stat_statements", "
 interface Made {
   id: string;
 }
+/** A board with its lead and a webhook, on a gateway of the active organization. */
+export interface Home {
+  gateway: Made;
+  board: Made;
+  lead: Made & { auth_token: string };
+  webhook: { endpoint_path: string };
+}
 export type Api = <T = Made>(method: string, path: string, body?: object) => Promise<T>;
 type Headers = Record<string, string>;
 
 /** The service in a separate process on a PostgreSQL server, with a board, its lead, a webhook and a fake host. */
-export interface BenchEnvironment {
+export interface BenchEnvironment extends Home {
   postgres: Postgres;
   db: Database["db"];
   host: FakeGateway;
   service: Service;
   /** The credential of the only person. */
   authorization: string;
-  gateway: Made;
-  board: Made;
-  lead: Made & { auth_token: string };
-  webhook: { endpoint_path: string };
   api: Api;
+  /** Makes another board in the active organization. */
+  createHome: () => Promise<Home>;
   /** Measures reads over the usual number of connections. */
   get: (path: string, headers: Headers, requests?: number) => Promise<Figures>;
   /** Returns the rate of an empty request as the baseline, and the ratio to it. */
@@ -83,22 +88,22 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
     }
   };
 
-  const gateway = await api("POST", "/api/v1/gateways", {
-    name: "Bench",
-    url: host.url,
-    workspace_root: "/srv",
-    token: TOKEN,
-  });
-  const board = await api("POST", "/api/v1/boards", { name: "Bench", description: "Bench", gateway_id: gateway.id });
-  const lead = await api<BenchEnvironment["lead"]>("POST", "/api/v1/agents", {
-    name: "Lead",
-    board_id: board.id,
-    is_board_lead: true,
-  });
-  const webhook = await api<BenchEnvironment["webhook"]>("POST", `/api/v1/boards/${board.id}/webhooks`, { description: "Bench" });
-  await waitForJobs("agent.wake_check");
-  // They would wait a minute and a half for agents that never check in.
-  await db.execute(sql`delete from jobs where kind = 'agent.wake_check'`);
+  const createHome = async (): Promise<Home> => {
+    const gateway = await api("POST", "/api/v1/gateways", {
+      name: "Bench",
+      url: host.url,
+      workspace_root: "/srv",
+      token: TOKEN,
+    });
+    const board = await api("POST", "/api/v1/boards", { name: "Bench", description: "Bench", gateway_id: gateway.id });
+    const lead = await api<Home["lead"]>("POST", "/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
+    const webhook = await api<Home["webhook"]>("POST", `/api/v1/boards/${board.id}/webhooks`, { description: "Bench" });
+    await waitForJobs("agent.wake_check");
+    // They would wait a minute and a half for agents that never check in.
+    await db.execute(sql`delete from jobs where kind = 'agent.wake_check'`);
+    return { gateway, board, lead, webhook };
+  };
+  const home = await createHome();
   await get("/health", {}, 2_000);
   const floor = await get("/health", {});
 
@@ -108,11 +113,9 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
     host,
     service,
     authorization,
-    gateway,
-    board,
-    lead,
-    webhook,
+    ...home,
     api,
+    createHome,
     get,
     compareToBaseline: ({ per_second }) => ({
       baseline: `GET /health ${floor.per_second.toFixed(0)}/s`,

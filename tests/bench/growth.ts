@@ -4,7 +4,7 @@ import pg from "pg";
 import type { BenchEnvironment } from "./environment.ts";
 import { listBackground, ROLE } from "./growth/background.ts";
 import { growTo } from "./growth/fill.ts";
-import { type Callers, fillHome } from "./growth/home.ts";
+import { fillHome } from "./growth/home.ts";
 import { type Cost, listGrowing, measure } from "./growth/measure.ts";
 import { listRequests } from "./growth/requests.ts";
 import { chosenSizes, type Size } from "./growth/sizes.ts";
@@ -16,7 +16,8 @@ const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
 
 /**
  * The cost of each operation while the other organizations grow, by `GROWTH=small` or `full`. The caller's own organization
- * stays as it is; the large one has a tenth of all events and shows what grows with a caller's own rows.
+ * is made anew at each size, since the benchmark adds to it; the large one has a tenth of all events and shows what grows
+ * with a caller's own rows.
  */
 export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {
   const url = place.postgres.url("bench");
@@ -28,16 +29,18 @@ export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {
   const database = openPostgres(url.replace("postgres:postgres@", `${ROLE}:${ROLE}@`), { log: silentLog });
   const costs = new Map<string, Cost[]>();
   const sizes = chosenSizes();
-  let callers: Callers | null = null;
   let before = EMPTY;
   try {
     for (const size of sizes) {
       const start = performance.now();
       await growTo(client, before, size);
-      callers ??= await fillHome(client, place);
+      const { id } = await place.api("POST", "/api/v1/organizations", { name: describe(size) });
+      await place.api("PATCH", "/api/v1/organizations/me/active", { organization_id: id });
+      const home = { ...place, ...(await place.createHome()) };
+      const callers = await fillHome(client, home);
       console.log(`Filled to ${describe(size)} in ${((performance.now() - start) / 1000).toFixed(0)} s`);
       before = size;
-      const operations = { ...listRequests(place, callers), ...listBackground(client, database, place, callers) };
+      const operations = { ...listRequests(home, callers), ...listBackground(client, database, home, callers) };
       for (const [name, operation] of Object.entries(operations)) {
         const cost = await measure(client, operation);
         costs.set(name, [...(costs.get(name) ?? []), cost]);

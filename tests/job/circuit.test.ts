@@ -144,9 +144,12 @@ describe("a try of the host", () => {
     const ids = await openCircuit();
     await host.start();
     host.faults.delays_ms["chat.send"] = Number.POSITIVE_INFINITY;
+    host.calls.length = 0;
     world.elapse(FIRST_WAIT_MS);
     void work(ids[1]!).catch(() => {});
     await vi.waitUntil(async () => (await findCircuit())?.half_open === true);
+    // The worker hangs in its call before the clock moves on.
+    await vi.waitUntil(() => host.calls.some(({ method }) => method === "chat.send"));
     host.faults.delays_ms = {};
     world.elapse(TRIAL_MS * 1.25);
     await work(ids[2]!);

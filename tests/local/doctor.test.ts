@@ -100,6 +100,8 @@ describe("the doctor's check of the database", () => {
     expect(describeFindings(unreachable, "database")).toEqual([refusedConnection]);
     const twice = describeFindings(await runDoctor({ DATABASE_URL: "postgres://postgres:s3cret@localhost:9/board" }), "database");
     expect(twice, "also for a name with several addresses").toEqual([refusedConnection]);
+    const neon = await runDoctor({ DATABASE_DRIVER: "neon", DATABASE_URL: "postgres://postgres:s3cret@127.0.0.1:9/board" });
+    expect(describeFindings(neon, "database")).toContain("wrong: it does not answer: the connection failed");
     const missing = await runDoctor({ DATABASE_URL: postgres.url("nowhere") });
     expect(describeFindings(missing, "database")).toEqual(['wrong: it does not answer: database "nowhere" does not exist']);
     expect(JSON.stringify([unreachable, missing])).not.toMatch(/s3cret|postgres:postgres/);

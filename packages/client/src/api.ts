@@ -15159,6 +15159,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["GatewayFailed"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -15201,6 +15202,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["GatewayFailed"];
             503: components["responses"]["Unavailable"];
         };
     };

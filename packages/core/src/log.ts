@@ -37,8 +37,9 @@ export function errorText(error: unknown): string {
   if (typeof error === "object" && error !== null && !(error instanceof Error)) return thrownObjectText(error);
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return errorText(error.cause);
-  // Neon's driver rejects with an event instead of an error.
-  if (typeof error.cause === "object" && error.cause !== null && "message" in error.cause) return String(error.cause.message);
+  // Neon's driver rejects with an event instead of an error. Its text is often empty.
+  if (typeof error.cause === "object" && error.cause !== null && "message" in error.cause)
+    return String(error.cause.message) || "the connection failed";
   // Connecting to a name with several addresses fails with an AggregateError, which has no message.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(errorText).join("; ");
   return error.message;

@@ -54,7 +54,7 @@ export async function fillHome(client: Client, { db, gateway, board, lead }: Ben
     [organization_id],
   );
   await client.query(
-    "insert into organization_members (organization_id, user_id, role, all_boards_read, all_boards_write) values ($1, $2, 'owner', true, true)",
+    "insert into organization_members (organization_id, user_id, role, all_boards_read, all_boards_write) values ($1, $2, 'owner', true, true) on conflict do nothing",
     [large.id, user_id],
   );
   const large_agent_token = mintToken();

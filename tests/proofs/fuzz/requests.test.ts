@@ -38,6 +38,7 @@ test(
       hosts: environment.hosts,
       seconds: Number(FUZZ_SECONDS),
       progress: (requests, failures) => print(`${requests} requests, ${failures} failures, ${passed()} s`),
+      report: print,
     });
     print(tableOf(result));
     print(`${result.requests} requests in ${passed()} s, ${result.failures.length} failures, seed ${seed}`);

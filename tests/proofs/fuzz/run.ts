@@ -28,6 +28,8 @@ export interface FuzzOptions {
   seconds?: number;
   /** Called after each round. */
   progress?: (requests: number, failures: number) => void;
+  /** Called with each problem when it is found, since an error may end the run before its result. */
+  report?: (problem: string) => void;
 }
 
 export interface FuzzResult {
@@ -56,7 +58,7 @@ const ROUNDS_PER_CLEANUP = 10;
  */
 export async function fuzz(
   world: World,
-  { seed, requests, clients, hosts, seconds = Number.POSITIVE_INFINITY, progress }: FuzzOptions,
+  { seed, requests, clients, hosts, seconds = Number.POSITIVE_INFINITY, progress, report }: FuzzOptions,
 ): Promise<FuzzResult> {
   const api = withTools(readApi(withEndpoint((await world.call("GET", "/openapi.json")).body)));
   const generate = createGenerator(api);
@@ -64,6 +66,11 @@ export async function fuzz(
   const judge = createOracle(world, api, secrets);
   const seen = new Map<string, Map<number, number>>();
   const failures = new Map<string, string>();
+  const addFailure = (key: string, problem: string) => {
+    if (failures.has(key)) return;
+    failures.set(key, problem);
+    report?.(problem);
+  };
   let count = 0;
   let tenants = 0;
   /** Whether a caller's credential became invalid, so that the run needs a new tenant. */
@@ -144,8 +151,7 @@ export async function fuzz(
     // The same problem is reported once.
     const kind = text.split("\n", 1)[0]!.replaceAll(/[0-9a-f-]{16,}/g, "…");
     const key = `${operation.name} ${kind.slice(0, 120)}`;
-    if (!failures.has(key))
-      failures.set(key, `${operation.name}: ${text}\nFUZZ_SEED=${seed}, seed of this operation ${own_seed}`);
+    addFailure(key, `${operation.name}: ${text}\nFUZZ_SEED=${seed}, seed of this operation ${own_seed}`);
   }
 
   /** Runs the queued jobs. A host may refuse them, but none may crash. */
@@ -153,9 +159,9 @@ export async function fuzz(
     if (round % ROUNDS_PER_CLEANUP !== 0) await world.db.delete(jobs).where(eq(jobs.kind, "agent.cleanup"));
     await deliverConcurrently(world);
     const logged = judge.findLogProblem();
-    if (logged) failures.set(logged.slice(0, 120), logged);
+    if (logged) addFailure(logged.slice(0, 120), logged);
     for (const { kind, last_error } of await world.db.select().from(jobs).where(gt(jobs.crashes, 0)))
-      failures.set(`job ${kind}`, `a job of kind ${kind} crashed: ${last_error}`);
+      addFailure(`job ${kind}`, `a job of kind ${kind} crashed: ${last_error}`);
     // Delayed jobs are dropped, since agents that never answer would be woken again and again.
     await world.db.delete(jobs).where(eq(jobs.status, "queued"));
     world.statements.length = world.measurements.length = 0;

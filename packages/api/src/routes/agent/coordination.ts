@@ -15,6 +15,7 @@ export const agentCoordination = [
       as: lead,
       summary: "Ask the user through the main agent",
       calls_out: true,
+      errors: [502],
       description: "The main agent of the gateway asks the user. The answer is written to board memory.",
       operation_id: "agent_lead_ask_user_via_gateway_main",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
@@ -40,6 +41,7 @@ export const agentCoordination = [
       as: main,
       summary: "Message the lead of a board",
       calls_out: true,
+      errors: [502],
       description:
         "Sends a question or hands over work. If the board has no lead, one is created and receives the message once it is set up.",
       operation_id: "agent_main_message_board_lead",
