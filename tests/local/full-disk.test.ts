@@ -133,7 +133,7 @@ test("a start on a full disk is refused with one line that names the folder and 
   const disk = openDisk(folder);
   disk.become("reported");
   const refused = await runProgram("main", { PORT: "0", ...disk.environment });
-  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Starting at \S+ …\n$/) });
   expect(refused.stderr).toMatch(/^The disk of .*database is full: .*Free space on it, or move DATA_DIR to a larger disk\.\n$/);
   expect(refused.stderr).toContain(folder);
 });

@@ -20,7 +20,7 @@ const START_PARAMETERS = [
   ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB"].flatMap((parameter) => ["-c", parameter]),
 ];
 /** An attempt to open the database blocks the process for about a second. */
-const REOPEN_INTERVAL_MS = 5_000;
+const REOPEN_INTERVAL_MS = 3_000;
 
 /**
  * PostgreSQL inside this process, stored in a folder or in memory. It has a single connection, and only one process may use a
