@@ -1,5 +1,7 @@
 import { mainSessionKey } from "@board/core/actor";
+import { jobs } from "@board/core/db/schema";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
+import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import type { CallOptions } from "../../support/http.ts";
 import { tokensOf, deliverConcurrently } from "../../support/provisioning.ts";
@@ -69,7 +71,8 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
   // This provisions the agents on their host, including the main agent's token.
   await deliverConcurrently(world);
   const [main] = tokensOf(host, { openclaw_session_id: mainSessionKey(gateway_id) });
-  if (!main) throw new Error(`The main agent of ${gateway_id} was not provisioned on its host`);
+  if (!main)
+    throw new Error(`The main agent of ${gateway_id} was not provisioned on its host: ${await listJobs(world, gateway_id)}`);
   for (const agent of [lead.auth_token, worker.auth_token, main[1]])
     await world.call("POST", "/api/v1/agent/heartbeat", { agent });
   const everybody = await world.call("GET", "/api/v1/agents", { token });
@@ -107,6 +110,15 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
     "main agent": { options: { agent: main[1] }, usual_ids: { board_id } },
   };
   return { organization_id, pool, callers };
+}
+
+async function listJobs({ db }: World, gateway_id: string): Promise<string> {
+  const { kind, status, attempts, run_at, held_by, last_error } = jobs;
+  const found = await db
+    .select({ kind, status, attempts, run_at, held_by, last_error })
+    .from(jobs)
+    .where(eq(jobs.gateway_id, gateway_id));
+  return JSON.stringify(found);
 }
 
 /** Makes the tenant's organization active again after any request. */
