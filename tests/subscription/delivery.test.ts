@@ -1,3 +1,6 @@
+import { subscriptions } from "@board/core/db/schema";
+import { scheduled } from "@board/core/schedule";
+import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, expect, test } from "vitest";
 import { accept, type Receiver, reply } from "../support/receiver.ts";
@@ -226,7 +229,7 @@ test("five days of failures alone switch a subscription off, and a success in be
   });
 });
 
-test("a rotated secret signs together with the old one for a day, then alone", async () => {
+test("a rotated secret signs together with the old one for a day, then alone, and the old one is erased", async () => {
   const { id, secret: old } = await subscribe();
   const { secret } = await send("POST", `${BASE}/${id}/secret`);
   expect(secret).not.toBe(old);
@@ -248,6 +251,10 @@ test("a rotated secret signs together with the old one for a day, then alone", a
   await addTask();
   await world.drain();
   expect([isSignedBy(old), isSignedBy(secret)]).toEqual([false, true]);
+  const rowOf = async () => (await world.db.select().from(subscriptions).where(eq(subscriptions.id, id)))[0]!;
+  const { updated_at } = await rowOf();
+  await scheduled.retention(world.context());
+  expect(await rowOf()).toMatchObject({ previous_secret_sealed: null, previous_secret_until: null, updated_at });
 });
 
 test("the Slack format is one line of text with a link to the console", async () => {

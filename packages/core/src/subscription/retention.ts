@@ -4,14 +4,16 @@ import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../time.ts";
+import { eraseOldSecrets } from "./secret.ts";
 import { subscription_deliveries, subscriptions } from "./subscription.sql.ts";
 
 /** Days for which a delivery is kept. Its last attempt is made after 28 hours. */
 const RETENTION_DAYS = 30;
 const BATCH_SIZE = 2_000;
 
-/** Removes old deliveries, and of each subscription those beyond its budget. */
+/** Removes old deliveries, of each subscription those beyond its budget, and secrets that were replaced. */
 export async function removeOldDeliveries(ctx: Context): Promise<void> {
+  await eraseOldSecrets(ctx);
   const before = toTimestamp(addMs(ctx.now(), -RETENTION_DAYS * DAY_MS));
   await removeInBatches(BATCH_SIZE, async (size, from) => {
     const result = await ctx.db.execute(sql`

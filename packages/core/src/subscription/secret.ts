@@ -1,7 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { lte } from "drizzle-orm";
 import type { Context } from "../context.ts";
 import { unseal } from "../seal.ts";
 import { HOUR_MS } from "../time.ts";
+import { subscriptions } from "./subscription.sql.ts";
 import type { SubscriptionRow } from "./subscription.ts";
 
 const PREFIX = "whsec_";
@@ -29,3 +31,11 @@ export const signMessage = (secrets: readonly string[], id: string, timestamp: s
       return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
     })
     .join(" ");
+
+/** Erases the previous secrets that do not sign any more. */
+export async function eraseOldSecrets(ctx: Context): Promise<void> {
+  await ctx.db
+    .update(subscriptions)
+    .set({ previous_secret_sealed: null, previous_secret_until: null, updated_at: subscriptions.updated_at })
+    .where(lte(subscriptions.previous_secret_until, ctx.now()));
+}

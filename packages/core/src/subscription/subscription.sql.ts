@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
 import { bytes, id, instant, isOneOf, json, timestamps, transactionId } from "../db/columns.ts";
@@ -35,6 +36,9 @@ export const subscriptions = pgTable(
   (t) => [
     index("subscriptions_by_organization").on(t.organization_id, t.created_at, t.id),
     index("subscriptions_by_board").on(t.board_id),
+    index("subscriptions_by_previous_secret")
+      .on(t.previous_secret_until)
+      .where(sql`${t.previous_secret_until} is not null`),
     check("subscriptions_format", isOneOf(t.format, SUBSCRIPTION_FORMATS)),
   ],
 );

@@ -1,0 +1,1 @@
+CREATE INDEX "subscriptions_by_previous_secret" ON "subscriptions" USING btree ("previous_secret_until") WHERE "subscriptions"."previous_secret_until" is not null;
