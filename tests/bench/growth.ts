@@ -16,7 +16,7 @@ const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
 
 /**
  * The cost of each operation while the other organizations grow, by `GROWTH=small` or `full`. The caller's own organization
- * is made anew at each size, since the benchmark adds to it; the large one has a tenth of all events and shows what grows
+ * is created again at each size, because the benchmark adds to it; the large one has a tenth of all events and shows what grows
  * with a caller's own rows.
  */
 export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {

@@ -36,9 +36,7 @@ export const subscriptions = pgTable(
   (t) => [
     index("subscriptions_by_organization").on(t.organization_id, t.created_at, t.id),
     index("subscriptions_by_board").on(t.board_id),
-    index("subscriptions_by_previous_secret")
-      .on(t.previous_secret_until)
-      .where(sql`${t.previous_secret_until} is not null`),
+    index("subscriptions_by_previous_secret").on(t.previous_secret_until).where(sql`${t.previous_secret_until} is not null`),
     check("subscriptions_format", isOneOf(t.format, SUBSCRIPTION_FORMATS)),
   ],
 );
