@@ -11,19 +11,22 @@ const BOARDS = 20;
 const PAGE = 50;
 
 /** Full pages of the activity list, including the total. */
-export async function benchActivity({ db, get, count, service, authorization, gateway, lead }: BenchEnvironment): Promise<Row[]> {
+export async function benchActivity(place: BenchEnvironment): Promise<Row[]> {
+  const { db, get, count, compareToFloor, service, authorization, gateway, lead } = place;
   await fillLog(db, { gateway_id: gateway.id, agent_id: lead.id });
   const plain = await measurePlain(db, CONNECTIONS, 100);
   const row = async (reader: string, path: string, headers: Record<string, string>): Promise<Row> => {
     await get(path, headers, 300);
     const figures = await get(path, headers, 2_000);
+    const request = () => fetch(service.url + path, { headers });
     return {
       what: `activity, ${PAGE} of ${EVENTS.toLocaleString("en")} events, ${reader}`,
       figure: rate(figures),
       target: "500/s",
       baseline: `sort and count at the database, without HTTP: ${round(plain)}/s`,
       ratio: `${(figures.per_second / plain).toFixed(1)}x`,
-      statements: await count(() => fetch(service.url + path, { headers })),
+      ...(await compareToFloor(figures, request)),
+      statements: await count(request),
     };
   };
   const path = `/api/v1/activity?limit=${PAGE}`;

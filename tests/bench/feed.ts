@@ -19,7 +19,8 @@ const POLLS = 300;
 const benchBoards = sql`(select id from ${boards} where slug like 'feed-%')`;
 
 /** The comment feed with a million events: its first page, and the poll of a stream every two seconds. */
-export async function benchFeed({ db, get, count, service, authorization, gateway }: BenchEnvironment): Promise<Row[]> {
+export async function benchFeed(place: BenchEnvironment): Promise<Row[]> {
+  const { db, get, count, compareToFloor, service, authorization, gateway } = place;
   await fill(db, gateway.id);
   const plain = sql`select * from ${activity_events} where event_type = 'task.comment' and board_id in ${benchBoards}
     order by created_at desc, id desc limit ${PAGE}`;
@@ -27,7 +28,9 @@ export async function benchFeed({ db, get, count, service, authorization, gatewa
   const path = `/api/v1/activity/task-comments?limit=${PAGE}`;
   await get(path, { authorization }, 300);
   const page = await get(path, { authorization }, 2_000);
-  const statements = await count(() => fetch(service.url + path, { headers: { authorization } }));
+  const request = () => fetch(service.url + path, { headers: { authorization } });
+  const floor = await compareToFloor(page, request);
+  const statements = await count(request);
   const { quiet_ms, news_ms, unindexed_ms } = await poll(db);
   await db.delete(boards).where(sql`${boards.id} in ${benchBoards}`);
   await db.delete(activity_events);
@@ -40,6 +43,7 @@ export async function benchFeed({ db, get, count, service, authorization, gatewa
       target: "",
       baseline: slow(plain_ms),
       ratio: `${round(plain_ms / page.p50_ms)}x`,
+      ...floor,
       statements,
     },
     {

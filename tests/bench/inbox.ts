@@ -12,7 +12,7 @@ const INBOX = "/api/v1/agent/inbox";
 
 /** The inbox compared with the read of an agent's own identity, among few and among many agents with a task in review each. */
 export async function benchInbox(place: BenchEnvironment): Promise<Row[]> {
-  const { api, db, get, count, compareToBaseline, service, board } = place;
+  const { api, db, get, count, compareToBaseline, compareToFloor, service, board } = place;
   await api("PATCH", `/api/v1/boards/${board.id}`, { max_agents: 100 });
   const worker = await api<{ id: string; auth_token: string }>("POST", "/api/v1/agents", { name: "Worker", board_id: board.id });
   const headers = { "x-agent-token": worker.auth_token };
@@ -24,9 +24,11 @@ export async function benchInbox(place: BenchEnvironment): Promise<Row[]> {
     await read(500);
     const figures = await read(4_000);
     const answers: string[] = [];
-    const statements = await count(async () => answers.push(await (await fetch(service.url + path, { headers: all })).text()));
-    const bytes = Buffer.byteLength(answers.at(-1)!);
-    rows.push({ what: `${what}, ${bytes} bytes`, figure: rate(figures), target: "", ...compareToBaseline(figures), statements });
+    const request = async () => answers.push(await (await fetch(service.url + path, { headers: all })).text());
+    const floor = await compareToFloor(figures, request);
+    const statements = await count(request);
+    const named = `${what}, ${Buffer.byteLength(answers.at(-1)!)} bytes`;
+    rows.push({ what: named, figure: rate(figures), target: "", ...compareToBaseline(figures), ...floor, statements });
   };
   await get("/api/v1/agent/healthz", headers, 500);
   for (const total of [FEW, MANY]) {

@@ -16,7 +16,7 @@ const DONE = 40_000;
 
 /** 32 agents that take tasks at the same time, compared with looking for a task and claiming it by a change. */
 export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
-  const { db, service, count, compareToBaseline, board } = place;
+  const { db, service, count, compareToBaseline, compareToFloor, board } = place;
   const tokens = await addWorkers(place);
   const next = { method: "POST", path: "/api/v1/agent/tasks/next", body: JSON.stringify({}) };
   const headersOf = (n: number) => ({ "x-agent-token": tokens[n % CALLERS]!, "content-type": "application/json" });
@@ -43,6 +43,7 @@ export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
   await db.execute(sql`vacuum analyze ${tasks}`);
   await claim(300);
   const idle = await claim(CLAIMS);
+  const idle_floor = await compareToFloor(idle, () => one(0));
   const idle_statements = await count(one);
   await db.delete(tasks).where(eq(tasks.board_id, board.id));
   await db.delete(agents).where(sql`${agents.name} like 'Taker %'`);
@@ -61,6 +62,7 @@ export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
       figure: rate(idle),
       target: "",
       ...compareToBaseline(idle),
+      ...idle_floor,
       statements: idle_statements,
     },
   ];

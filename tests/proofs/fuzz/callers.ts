@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { mainSessionKey } from "@board/core/actor";
 import { jobs } from "@board/core/db/schema";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
@@ -68,9 +69,11 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
   const { id: board_id } = await create("/api/v1/boards", board);
   const lead = await create("/api/v1/agents", { name: "Lead", board_id, is_board_lead: true });
   const worker = await create("/api/v1/agents", { name: "Worker", board_id });
-  // This provisions the agents on their host, including the main agent's token.
+  // This provisions the agents on their host, including the main agent's token. Another client may have taken their jobs.
   await deliverConcurrently(world);
-  const [main] = tokensOf(host, { openclaw_session_id: mainSessionKey(gateway_id) });
+  const tokens = () => tokensOf(host, { openclaw_session_id: mainSessionKey(gateway_id) });
+  for (let tries = 0; tokens().length === 0 && tries < 100; tries++) await pause(100);
+  const [main] = tokens();
   if (!main)
     throw new Error(`The main agent of ${gateway_id} was not provisioned on its host: ${await listJobs(world, gateway_id)}`);
   for (const agent of [lead.auth_token, worker.auth_token, main[1]])
