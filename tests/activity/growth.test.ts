@@ -95,6 +95,13 @@ test("old events are removed without looking at the boards and organizations tha
   expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 21);
 });
 
+test("entries of the changes feed are not read while the oldest one is young", async () => {
+  expect(await world.db.$count(sql`changes`)).toBeGreaterThan(BOARDS);
+  const before = await readVisited(["changes"]);
+  await scheduled.retention(world.context());
+  expect((await readVisited(["changes"])) - before).toBeLessThan(10);
+});
+
 test("the comments of a task are read without those of the rest of its board", async () => {
   const { token } = home.owner;
   await world.db.execute(sql`

@@ -72,7 +72,10 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
   // This provisions the agents on their host, including the main agent's token. Another client may have taken their jobs.
   await deliverConcurrently(world);
   const tokens = () => tokensOf(host, { openclaw_session_id: mainSessionKey(gateway_id) });
-  for (let tries = 0; tokens().length === 0 && tries < 100; tries++) await pause(100);
+  for (let tries = 0; tokens().length === 0 && tries < 100; tries++) {
+    await pause(100);
+    await deliverConcurrently(world);
+  }
   const [main] = tokens();
   if (!main)
     throw new Error(`The main agent of ${gateway_id} was not provisioned on its host: ${await listJobs(world, gateway_id)}`);
@@ -116,9 +119,9 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
 }
 
 async function listJobs({ db }: World, gateway_id: string): Promise<string> {
-  const { kind, status, attempts, run_at, held_by, last_error } = jobs;
+  const { kind, status, attempts, run_at, sent_at, held_by, last_error } = jobs;
   const found = await db
-    .select({ kind, status, attempts, run_at, held_by, last_error })
+    .select({ kind, status, attempts, run_at, sent_at, held_by, last_error })
     .from(jobs)
     .where(eq(jobs.gateway_id, gateway_id));
   return JSON.stringify(found);

@@ -15,10 +15,14 @@ export async function removeOldChanges(ctx: Context): Promise<void> {
   if (days === 0) return;
   const before = toTimestamp(addMs(ctx.now(), -days * DAY_MS));
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {
-    // The next batch starts where this one ended, so that it does not read the index entries of removed rows again.
+    // The next batch starts where this one ended, so that it does not read the index entries of removed rows again. When the
+    // oldest entry is young, nothing more is read.
     const result = await ctx.db.execute(sql`
       with oldest as (
-        select tx, id, action, at from ${changes} where tx >= ${from}::xid8 order by tx, id, action limit ${BATCH_SIZE}
+        select tx, id, action, at from ${changes}
+        where tx >= ${from}::xid8
+          and (select at from ${changes} where tx >= ${from}::xid8 order by tx, id, action limit 1) < ${before}
+        order by tx, id, action limit ${BATCH_SIZE}
       ), removed as (
         delete from ${changes} using oldest
         where ${changes}.tx = oldest.tx and ${changes}.id = oldest.id and ${changes}.action = oldest.action and oldest.at < ${before}
