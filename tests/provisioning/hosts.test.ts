@@ -11,6 +11,7 @@ import {
   callsOf,
   filesOf,
   getAgentJob,
+  MAX_RETRY_DELAY_MS,
   messagesTo,
   tokensOf,
   listActivityTypes,
@@ -135,5 +136,18 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
   test("the gateway shows that its host is connected", async () => {
     const [gateway] = await world.db.select().from(gateways).where(eq(gateways.id, agents_by_role.main.gateway_id));
     expect(gateway).toMatchObject({ connected: true, last_error: null, version: dialect });
+  });
+
+  test("an agent is provisioned later when others keep changing the host's configuration", async () => {
+    const { gateway_id } = agents_by_role.worker;
+    const stale = { message: "config changed since last load; re-run config.get and retry" };
+    host.failNext("config.patch", stale, 3);
+    const { id } = await addAgent(world, home, await addEmptyBoard(world, home, gateway_id), { name: "Nia" });
+    await deliverConcurrently(world);
+    expect(await getAgentJob(world, "agent.provision", id)).toMatchObject({ status: "queued", attempts: 1 });
+    world.elapse(MAX_RETRY_DELAY_MS);
+    await deliverConcurrently(world);
+    expect(await getAgentJob(world, "agent.provision", id)).toMatchObject({ status: "done", attempts: 2 });
+    expect(await getAgentRow(world, id)).toMatchObject({ status: "ready", last_provision_error: null });
   });
 });

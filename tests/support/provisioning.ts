@@ -5,7 +5,7 @@ import { type Context, transaction } from "@board/core/context";
 import { activity_events, agents, jobs } from "@board/core/db/schema";
 import { deliver } from "@board/core/deliver";
 import type { Gateways } from "@board/core/openclaw/client";
-import { type JobRow, relay } from "@board/core/job/job";
+import { type JobRow, markUnsent, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";
 import { parseToken } from "@board/core/template/token-line";
 import { and, asc, desc, eq, sql } from "drizzle-orm";
@@ -104,13 +104,15 @@ export async function deliverConcurrently(world: World, own?: () => Context<Syst
   // On Lambdas the consumers run the jobs; a given context always runs them in this process.
   if (onLambda && !own) return void (await world.drain());
   const context = own ?? (() => world.context());
+  /** Jobs that are due later. They count as sent until the end, since a relay takes only so many at a time. */
+  const later: string[] = [];
   for (;;) {
     const due: string[] = [];
-    await relay(context(), async (wakeUps) => {
-      due.push(...wakeUps.filter(({ delay_seconds }) => delay_seconds === 0).map(({ id }) => id));
-      return { failed: wakeUps.filter(({ delay_seconds }) => delay_seconds > 0).map(({ id }) => id) };
+    const sent = await relay(context(), async (wakeUps) => {
+      for (const { id, delay_seconds } of wakeUps) (delay_seconds === 0 ? due : later).push(id);
+      return { failed: [] };
     });
-    if (due.length === 0) return;
+    if (sent === 0) return markUnsent(context(), later);
     await Promise.all(due.map((id) => deliver(context(), id)));
   }
 }

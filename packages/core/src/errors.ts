@@ -59,6 +59,11 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
+  /** Whether others changed at the same time what the request would have changed, so that a later one may succeed. */
+  get is_conflict(): boolean {
+    return false;
+  }
+
   /** Whether the other system refuses this service as a whole, until its operator admits it. */
   get is_refusal(): boolean {
     return false;

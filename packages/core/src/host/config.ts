@@ -108,9 +108,7 @@ const entryId = (entry: unknown): string => {
   return typeof id === "string" ? id : "";
 };
 
-/** Another client has changed the configuration since it was read. */
-export const isStaleConfigError = (error: unknown): boolean =>
-  error instanceof GatewayError && /config changed since last load|base hash required/i.test(error.message);
+export const isStaleConfigError = (error: unknown): boolean => error instanceof GatewayError && error.is_conflict;
 
 const Issues = lazyObject(() => ({ issues: z.array(z.object({ path: z.string(), message: z.string() })) }));
 

@@ -205,7 +205,8 @@ async function recordFailure(
   // A newer version of the service may have stored a kind that this one does not know.
   const { retry_permanent, retry_refusal } = (RETRY_POLICIES[job.kind as JobKind] ?? {}) as Partial<JobRetryPolicy>;
   const isRetriable =
-    expected && (retry_permanent === true || error.is_transient || (retry_refusal === true && error.is_refusal));
+    expected &&
+    (retry_permanent === true || error.is_transient || error.is_conflict || (retry_refusal === true && error.is_refusal));
   const max_attempts = job.max_attempts + (error instanceof DatabaseUnavailable ? EXTRA_ATTEMPTS : 0);
   if (expected ? isRetriable && job.attempts < max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (!(await scheduleRetry(ctx, job, handler, error))) return null;

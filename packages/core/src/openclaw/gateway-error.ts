@@ -35,6 +35,11 @@ export class GatewayError extends ExpectedFailure {
     return isTransient(this);
   }
 
+  /** Another client has changed the host's configuration since it was read. */
+  override get is_conflict(): boolean {
+    return /config changed since last load|base hash required/i.test(this.message);
+  }
+
   /** The host did not accept the connection: its token, its pairing or its settings must be changed first. */
   override get is_refusal(): boolean {
     const { unconnected, refused_address } = this.failure;
