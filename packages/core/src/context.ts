@@ -2,7 +2,7 @@ import { is } from "drizzle-orm";
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor, Agent, Role, User } from "./actor.ts";
 import type { BodyStorage } from "./body-storage.ts";
-import { isPipelined } from "./db/pipelined-clients.ts";
+import { isPipelined } from "./db/pipeline.ts";
 import type { EventBus } from "./event-bus/event-bus.ts";
 import type { Gateways } from "./openclaw/client.ts";
 import type { ScopedLog } from "./log.ts";

@@ -2,6 +2,7 @@ import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
 import type { Log } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
+import { pipelineTransactions } from "./pipeline.ts";
 import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
@@ -86,6 +87,7 @@ export function openNeon(
   guardConnections(pool, options.log);
   // A failure ends the connection too, which is logged.
   pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));
+  pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);
   const db = drizzle(pool);
   return {

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { markPipelined } from "./pipelined-clients.ts";
-import { type Statement, StatementGroup } from "./statement-group.ts";
+import type { Db } from "../context.ts";
+import { type NewQuery, type Statement, StatementGroup } from "./statement-group.ts";
 
 /*
  * Statements of a transaction share round trips: BEGIN is sent with the first statement, statements that the code starts at
  * the same time are sent together, and the last ones with COMMIT (`transactionEndingWith`). Outside transactions nothing
- * changes. Only node-postgres does this; the other drivers run the same statements one after the other.
+ * changes. The embedded database runs the same statements one after the other.
  */
 
 type Result = Pick<pg.QueryResult, "command" | "rowCount" | "rows" | "fields">;
@@ -17,12 +17,20 @@ interface Pool {
   on(event: "connect", listener: (client: Client) => void): unknown;
 }
 
-/** Makes the connections of a pool of node-postgres send the statements of transactions together. */
+const pipelinedClients = new WeakSet<object>();
+
+/** Whether statements that are started at the same time in this transaction are sent together. */
+export const isPipelined = (db: Db): boolean => {
+  const { client } = db._.session as unknown as { client?: object };
+  return client !== undefined && pipelinedClients.has(client);
+};
+
+/** Makes the connections of a pool of node-postgres, or of Neon's driver, send the statements of transactions together. */
 export function pipelineTransactions(pool: Pool): void {
   pool.on("connect", (client) => {
-    const pipeline = createPipeline(client.query.bind(client) as Query);
-    client.query = pipeline as Client["query"];
-    markPipelined(client);
+    const { Query } = client.constructor as unknown as { Query: NewQuery };
+    client.query = createPipeline(client.query.bind(client) as Query, Query) as Client["query"];
+    pipelinedClients.add(client);
   });
 }
 
@@ -31,7 +39,7 @@ const isBegin = (text: string) => text.startsWith("begin");
 const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">) =>
   values.length === 0 && config.text.includes(";");
 
-function createPipeline(send: Query): Query {
+function createPipeline(send: Query, DriverQuery: NewQuery): Query {
   /** BEGIN, until the first statement of its transaction is sent. */
   let begin: Statement | null = null;
   let waiting: Statement[] = [];
@@ -49,7 +57,7 @@ function createPipeline(send: Query): Query {
     waiting = [];
     if (statements.length === 1) void sendOne(statements[0]!);
     else if (statements.some(isScript)) void sendInTurn(statements);
-    else send(new StatementGroup(statements));
+    else send(new StatementGroup(DriverQuery, statements));
   }
 
   async function sendInTurn(statements: readonly Statement[]): Promise<void> {

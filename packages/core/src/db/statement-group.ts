@@ -1,4 +1,4 @@
-import pg from "pg";
+import type pg from "pg";
 
 /** A statement of a group, and how its caller gets the result. */
 export interface Statement {
@@ -8,10 +8,14 @@ export interface Statement {
   reject: (error: unknown) => void;
 }
 
-/** The parts of node-postgres' connection and query that their types leave out. */
+/** The parts of the drivers' connection and query that their types leave out. Neon's driver is an older node-postgres. */
 interface Connection {
-  stream: { cork(): void; uncork(): void };
-  submittedNamedStatements: Record<string, string>;
+  /** The socket. That of Neon's driver sends what is written in one turn of the event loop as one message. */
+  stream: { cork?(): void; uncork?(): void };
+  /** Named statements that the server has parsed. */
+  parsedStatements: Record<string, string>;
+  /** Those that were sent as well. Neon's driver has none. */
+  submittedNamedStatements?: Record<string, string>;
   sync(): void;
   sendCopyFail(reason: string): void;
 }
@@ -25,14 +29,15 @@ interface DriverQuery {
   handleError(error: unknown, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;
 }
-type NewQuery = new (
+/** The class of a driver's queries. */
+export type NewQuery = new (
   config: pg.QueryConfig,
   values: unknown[],
   callback: (error: unknown, result: pg.QueryResult) => void,
 ) => DriverQuery;
 
 /**
- * Several statements that node-postgres sends as one query, before the first is answered. One synchronization point ends them,
+ * Several statements that the driver sends as one query, before the first is answered. One synchronization point ends them,
  * so that the server skips all that follow one that fails: also a COMMIT, or what a BEGIN should have protected.
  */
 export class StatementGroup {
@@ -41,10 +46,10 @@ export class StatementGroup {
   /** A value that the driver cannot send. */
   #unsendable: unknown;
 
-  constructor(statements: readonly Statement[]) {
+  constructor(Query: NewQuery, statements: readonly Statement[]) {
     this.#queries = statements.map(({ config, values = [], resolve, reject }) => {
       const settle = (error: unknown, result: pg.QueryResult) => (error ? reject(error) : resolve(result));
-      return new (pg.Query as unknown as NewQuery)(config, values, settle);
+      return new Query(config, values, settle);
     });
   }
 
@@ -61,18 +66,19 @@ export class StatementGroup {
   }
 
   submit(connection: Connection): null {
-    const unsynchronized = Object.create(connection, { sync: { value: () => {} } }) as Connection;
-    connection.stream.cork();
+    const unsynchronized = toUnsynchronized(connection);
+    connection.stream.cork?.();
     try {
       for (const query of this.#queries) {
         query.handleError = (error) => void (this.#unsendable ??= error);
         query.prepare(unsynchronized);
         Reflect.deleteProperty(query, "handleError");
         if (this.#unsendable !== undefined) break;
+        if (query.name) unsynchronized.parsedStatements[query.name] = query.text;
       }
       connection.sync();
     } finally {
-      connection.stream.uncork();
+      connection.stream.uncork?.();
     }
     return null;
   }
@@ -101,7 +107,6 @@ export class StatementGroup {
 
   /** Statements after the failed one were not run, and fail with its error. */
   handleError(error: unknown, connection: Connection): void {
-    for (const { name } of this.#queries) if (name) delete connection.submittedNamedStatements[name];
     for (const [index, query] of this.#queries.entries())
       if (index < this.#current) query.handleReadyForQuery(connection);
       else query.handleError(error, connection);
@@ -111,4 +116,14 @@ export class StatementGroup {
     if (this.#current < this.#queries.length) this.handleError(this.#unsendable, connection);
     else for (const query of this.#queries) query.handleReadyForQuery(connection);
   }
+}
+
+/** The connection without synchronization points. A name that it sends is known to the rest of the group alone. */
+function toUnsynchronized(connection: Connection): Connection {
+  const { parsedStatements, submittedNamedStatements = {} } = connection;
+  return Object.create(connection, {
+    sync: { value: () => {} },
+    parsedStatements: { value: Object.create(parsedStatements) },
+    submittedNamedStatements: { value: Object.create(submittedNamedStatements) },
+  }) as Connection;
 }
