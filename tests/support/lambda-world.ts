@@ -48,8 +48,9 @@ export const functionOutput: string[] = [];
 
 const queues = { deliveries, syncs, probes };
 const names = Object.keys(queues) as QueueName[];
-/** Statements that do not belong to an operation: BEGIN and COMMIT, the driver's check and the relay after the answer. */
-const IGNORED_STATEMENTS = /^(begin|commit|rollback|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
+/** Statements that do not belong to an operation: BEGIN, savepoints and COMMIT, the driver's check and the relay after the answer. */
+const IGNORED_STATEMENTS =
+  /^(begin|commit|rollback|savepoint|release savepoint|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
 
 const RealDate = Date;
 /** How many milliseconds this process is ahead. */
