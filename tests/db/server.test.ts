@@ -75,9 +75,9 @@ describe("prepared statements", () => {
   const open = (prepare: boolean) => openPostgres(postgres.url("values"), { max: 1, prepare, log: silentLog });
 
   test.each([
-    { prepare: true, times: "a frequent statement is planned once per connection", expected: true },
-    { prepare: false, times: "a frequent statement is planned each time behind a pooler that cannot keep it", expected: false },
-  ])("$times", async ({ prepare, expected }) => {
+    ["a frequent statement is planned once per connection", { prepare: true, expected: true }],
+    ["a frequent statement is planned each time behind a pooler that cannot keep it", { prepare: false, expected: false }],
+  ])("%s", async (_name, { prepare, expected }) => {
     const database = open(prepare);
     const separate = await createWorld({ database });
     const { lead } = await separate.tenant(`prepared ${prepare}`);
