@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
 import { DatabaseConnectError } from "./pool.ts";
 
@@ -63,6 +64,17 @@ export class EmbeddedClient extends PGlite {
       if ((error as { severity?: string }).severity === "PANIC") this.#hasCrashed = true;
       throw error;
     }
+  }
+
+  /**
+   * Lets the event loop turn once before each statement. Statements block it and otherwise follow each other without a turn,
+   * of which each accepts one connection: with many at once, a new one waited for seconds.
+   */
+  override _runExclusiveQuery<T>(run: () => Promise<T>): Promise<T> {
+    return super._runExclusiveQuery(async () => {
+      await setImmediate();
+      return run();
+    });
   }
 
   /** After a crash it only closes the files. */
