@@ -40,7 +40,7 @@ interface LinkedTask {
 }
 
 const linked = aggregatedList<LinkedTask>(
-  sql`jsonb_agg(jsonb_build_object('id', task.id, 'title', task.title) order by link.position, link.id)`,
+  sql`json_agg(json_build_object('id', task.id, 'title', task.title) order by link.position, link.id)`,
   sql`from ${approval_task_links} as link join ${tasks} as task on task.id = link.task_id
     where link.approval_id = ${approvals}.id`,
 );

@@ -13,7 +13,7 @@ export const taskTagIds = sql<string[]>`coalesce((
 
 /** The same tags as labels. */
 const labels = aggregatedList<TagLabel>(
-  sql`jsonb_agg(jsonb_build_object('id', tag.id, 'name', tag.name, 'slug', tag.slug, 'color', tag.color) ${inOrder})`,
+  sql`json_agg(json_build_object('id', tag.id, 'name', tag.name, 'slug', tag.slug, 'color', tag.color) ${inOrder})`,
   sql`from ${tag_assignments} as assignment join ${tags} as tag on tag.id = assignment.tag_id ${ofTask}`,
 );
 export const taskTags = labels.column;

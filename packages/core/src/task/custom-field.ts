@@ -99,7 +99,7 @@ export const UpdateCustomField = lazyObject(() => ({
 export type UpdateCustomField = z.infer<typeof UpdateCustomField>;
 
 const boardIds = aggregatedList<string>(
-  sql`jsonb_agg(bound.board_id order by bound.board_id)`,
+  sql`json_agg(bound.board_id order by bound.board_id)`,
   sql`from ${bindings} as bound where bound.definition_id = ${definitions}.id`,
 );
 const columns = { ...getTableColumns(definitions), board_ids: boardIds.column };

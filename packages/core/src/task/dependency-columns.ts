@@ -16,7 +16,7 @@ export interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_age
 
 /** The tasks that a task depends on in their order, as a column of a select over `tasks`. */
 const aggregated = aggregatedList<Dependency>(
-  sql`jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)`,
+  sql`json_agg(json_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)`,
   sql`from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
     where link.task_id = ${tasks}.id`,
 );
@@ -26,7 +26,7 @@ export const dependencies = aggregated.column;
 export const largeDependencies = {
   ...aggregated,
   shorten: (column: SQL) => {
-    const pick = (open: string) => sql`jsonb_path_query_array(${column}, ${sql.raw(`'$[*] ? (@.open == ${open})'`)})`;
+    const pick = (open: string) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[*] ? (@.open == ${open})'`)})`;
     return aggregated.shorten(sql`(${pick("true")} || ${pick("false")})`);
   },
   shown_as: ["depends_on_task_ids", "blocked_by_task_ids"],
