@@ -36,17 +36,22 @@ export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrit
 
 /**
  * Writes the event of a job that has ended, when rows that it names may have been removed. The event of a removed board or
- * organization is dropped; references to a removed task, agent or user become null.
+ * organization is dropped; references to a removed task, agent or user become null. Each row is locked before the event refers
+ * to it, from the root down as removals do, because a failed reference would undo the end of the job and repeat its work.
  */
 export async function recordLateEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<void> {
   const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;
   await ctx.db.execute(sql`
+    with organization as materialized (
+      select id from ${organizations} where id = ${organization_id} for key share
+    ), board as materialized (
+      select id from ${boards} where id = ${board_id}::uuid and exists (select 1 from organization) for key share
+    )
     insert into ${activity_events} (event_type, organization_id, message, board_id, task_id, agent_id, user_id)
     select ${event_type}, organization.id, ${message}, ${board_id}::uuid,
-      (select id from ${tasks} where id = ${task_id}::uuid),
-      (select id from ${agents} where id = ${agent_id}::uuid),
-      (select id from ${users} where id = ${user_id}::uuid)
-    from ${organizations} as organization
-    where organization.id = ${organization_id}
-      and (${board_id}::uuid is null or exists (select 1 from ${boards} where id = ${board_id}::uuid))`);
+      (select id from ${tasks} where id = ${task_id}::uuid for key share),
+      (select id from ${agents} where id = ${agent_id}::uuid for key share),
+      (select id from ${users} where id = ${user_id}::uuid for key share)
+    from organization
+    where ${board_id}::uuid is null or exists (select 1 from board)`);
 }

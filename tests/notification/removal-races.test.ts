@@ -1,0 +1,74 @@
+import { activity_events, agents, boards, tasks } from "@board/core/db/schema";
+import { rowsOf } from "@board/core/db/database";
+import { startFakeGateway } from "@board/local/fake-gateway/server";
+import { and, eq, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { beforeAll, expect, test } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
+import type { Tenant, World } from "../support/world.ts";
+
+/** What a delivered notice names is removed while the delivery is recorded. Only a server has the connections for it. */
+let world: World;
+let url: string;
+let messages: { message: string }[];
+
+beforeAll(async () => {
+  const server = await openServerWorld();
+  const host = await startFakeGateway({ token: "test-token-123" });
+  ({ world } = server);
+  ({ url, messages } = host);
+  return async () => {
+    await server.close();
+    await host.close();
+  };
+});
+
+/** Creates a task, whose notice is delivered to the lead while a removal waits with its commit. Returns the notices at the host. */
+async function deliverDuring(home: Tenant, remove: (db: World["db"], task_id: string) => Promise<unknown>): Promise<string[]> {
+  messages.length = 0;
+  const path = `/api/v1/boards/${home.board_id}/tasks`;
+  const { body: task } = await world.call("POST", path, { token: home.owner.token, body: { title: "Sweep" } });
+  const removed = Promise.withResolvers<void>();
+  const mayCommit = Promise.withResolvers<void>();
+  const removing = world.db.transaction(async (db) => {
+    await remove(db as unknown as World["db"], task.id);
+    removed.resolve();
+    await mayCommit.promise;
+  });
+  await removed.promise;
+  const delivering = world.drain();
+  const isWaiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  while (rowsOf(await world.db.execute(isWaiting)).length === 0);
+  mayCommit.resolve();
+  await Promise.all([removing, delivering]);
+  return messages.map(({ message }) => message.split("\n")[0]!).filter((header) => header === "NEW TASK ADDED");
+}
+
+const removeRow = (db: World["db"], table: PgTable & { id: (typeof tasks)["id"] }, id: string) =>
+  db.delete(table).where(eq(table.id, id));
+const recorded = ({ organization_id }: Tenant) =>
+  world.db
+    .select({ agent_id: activity_events.agent_id, task_id: activity_events.task_id })
+    .from(activity_events)
+    .where(and(eq(activity_events.organization_id, organization_id), eq(activity_events.event_type, "task.lead_notified")));
+
+test("a notice whose agent is removed while its delivery is recorded is sent once, and its event names no agent", async () => {
+  const home = await world.tenant("agent", url);
+  const sent = await deliverDuring(home, (db) => removeRow(db, agents as never, home.lead.id));
+  expect(sent).toEqual(["NEW TASK ADDED"]);
+  expect(await recorded(home)).toEqual([{ agent_id: null, task_id: expect.any(String) }]);
+});
+
+test("a notice whose task is removed while its delivery is recorded is sent once, and its event names no task", async () => {
+  const home = await world.tenant("task", url);
+  const sent = await deliverDuring(home, (db, task_id) => removeRow(db, tasks, task_id));
+  expect(sent).toEqual(["NEW TASK ADDED"]);
+  expect(await recorded(home)).toEqual([{ agent_id: home.lead.id, task_id: null }]);
+});
+
+test("a notice whose board is removed while its delivery is recorded is sent once, and leaves no event", async () => {
+  const home = await world.tenant("board", url);
+  const sent = await deliverDuring(home, (db) => removeRow(db, boards as never, home.board_id));
+  expect(sent).toEqual(["NEW TASK ADDED"]);
+  expect(await recorded(home)).toEqual([]);
+});
