@@ -1,4 +1,4 @@
-import { activity_events, agents, boards, tasks } from "@board/core/db/schema";
+import { activity_events, agents, boards, jobs, tasks } from "@board/core/db/schema";
 import { rowsOf } from "@board/core/db/database";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
 import { and, eq, sql } from "drizzle-orm";
@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** What a delivered notice names is removed while the delivery is recorded. Only a server has the connections for it. */
+/** What a delivered notice names is removed or locked while the delivery is recorded. Only a server has the connections for it. */
 let world: World;
 let url: string;
 let messages: { message: string }[];
@@ -24,7 +24,11 @@ beforeAll(async () => {
 });
 
 /** Creates a task, whose notice is delivered to the lead while a removal waits with its commit. Returns the notices at the host. */
-async function deliverDuring(home: Tenant, remove: (db: World["db"], task_id: string) => Promise<unknown>): Promise<string[]> {
+async function deliverDuring(
+  home: Tenant,
+  remove: (db: World["db"], task_id: string) => Promise<unknown>,
+  beforeCommit: (db: World["db"]) => Promise<unknown> = async () => {},
+): Promise<string[]> {
   messages.length = 0;
   const path = `/api/v1/boards/${home.board_id}/tasks`;
   const { body: task } = await world.call("POST", path, { token: home.owner.token, body: { title: "Sweep" } });
@@ -34,6 +38,7 @@ async function deliverDuring(home: Tenant, remove: (db: World["db"], task_id: st
     await remove(db as unknown as World["db"], task.id);
     removed.resolve();
     await mayCommit.promise;
+    await beforeCommit(db as unknown as World["db"]);
   });
   await removed.promise;
   const delivering = world.drain();
@@ -71,4 +76,14 @@ test("a notice whose board is removed while its delivery is recorded is sent onc
   const sent = await deliverDuring(home, (db) => removeRow(db, boards as never, home.board_id));
   expect(sent).toEqual(["NEW TASK ADDED"]);
   expect(await recorded(home)).toEqual([]);
+});
+
+test("a delivery whose record is the victim of a deadlock is recorded again instead of sent again", async () => {
+  const home = await world.tenant("deadlock", url);
+  const lock = (db: World["db"], task_id: string) => db.select().from(tasks).where(eq(tasks.id, task_id)).for("update");
+  // The record of the delivery holds the job and waits for the task, and has waited for longer.
+  const lockJob = (db: World["db"]) => db.select().from(jobs).where(eq(jobs.organization_id, home.organization_id)).for("update");
+  const sent = await deliverDuring(home, lock, lockJob);
+  expect(sent).toEqual(["NEW TASK ADDED"]);
+  expect(await recorded(home)).toEqual([{ agent_id: home.lead.id, task_id: expect.any(String) }]);
 });
