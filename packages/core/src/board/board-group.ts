@@ -4,6 +4,7 @@ import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
 import type { Admin, Member } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeText, truncatable } from "../large-fields.ts";
@@ -106,7 +107,7 @@ export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: U
 
 /** Removes a group and its memory. Its boards stay without a group, and no agent is notified. */
 export function removeBoardGroup(ctx: Context<Admin>, group_id: string): Promise<void> {
-  return transaction(ctx, async (ctx) => {
+  return withLockTimeoutRetry(ctx, async (ctx) => {
     const { id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
     // The foreign key would also clear the column, but without moving `updated_at` of the boards.
     await ctx.db.update(boards).set({ board_group_id: null }).where(eq(boards.board_group_id, id));

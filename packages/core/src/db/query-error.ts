@@ -46,9 +46,10 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return CONNECTION_LOST.test(message ?? "") || (cause !== undefined && !(cause instanceof Error));
 }
 
-/** The error for the caller when the database is unavailable or too slow; null for any other error. */
+/** The error for the caller when the database is unavailable, too slow or ended a deadlock; null for any other error. */
 export function toDatabaseUnavailable(error: unknown): DomainError | null {
-  if (!isDatabaseUnavailable(error) && postgresErrorOf(error).code !== STATEMENT_TIMEOUT) return null;
+  const isTooSlow = postgresErrorOf(error).code === STATEMENT_TIMEOUT;
+  if (!isDatabaseUnavailable(error) && !isTooSlow && !isLockFailure(error)) return null;
   return new DomainError("database_unavailable", "Service Unavailable", { retry_after_seconds: RETRY_AFTER });
 }
 

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
@@ -155,6 +155,7 @@ async function getDeliveryRow(ctx: Context, subscription: SubscriptionRow, deliv
 export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: string, delivery_id: string): Promise<Delivery> {
   return transaction(ctx, async (ctx) => {
     const subscription = await getActive(ctx, owner, subscription_id);
+    await lockOpenJobs(ctx, eq(jobs.dedupe_key, dedupeKey(delivery_id)));
     const isDelivery = and(
       eq(subscription_deliveries.id, delivery_id),
       eq(subscription_deliveries.subscription_id, subscription.id),
@@ -182,6 +183,15 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
   });
 }
 
+/** Locks jobs before their deliveries, in the order in which the end of an attempt does. */
+const lockOpenJobs = (ctx: Context, condition: SQL) =>
+  ctx.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(condition, sql`${jobs.status} in ('queued', 'running')`))
+    .orderBy(asc(jobs.id))
+    .for("no key update");
+
 /** One request revives so many deliveries; the caller repeats it for more. */
 const RECOVER_LIMIT = 10_000;
 
@@ -194,6 +204,7 @@ export function recoverDeliveries(
 ): Promise<{ count: number }> {
   return transaction(ctx, async (ctx) => {
     const subscription = await getActive(ctx, owner, subscription_id);
+    await lockOpenJobs(ctx, eq(jobs.subscription_id, subscription.id));
     const kind: JobKind = "subscription.deliver";
     const result = await ctx.db.execute(sql`
       with revived as (
@@ -216,9 +227,12 @@ export function recoverDeliveries(
   });
 }
 
-/** Deliveries of a subscription that is off would only fail again. */
+/**
+ * Deliveries of a subscription that is off would only fail again. The subscription is locked before its deliveries, as a
+ * removal does, which would otherwise wait for them while their jobs wait for the subscription.
+ */
 async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
-  const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
+  const subscription = await getSubscriptionRow(ctx, owner, subscription_id, "locked");
   if (!subscription.active) throw new DomainError("conflict", "The subscription is not active. Set active to true first.");
   return subscription;
 }

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { User } from "../actor.ts";
 import { changedFields, isEmpty } from "../changed-fields.ts";
 import { type Context, transaction } from "../context.ts";
+import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { newestFirst, toOrderBy } from "../keyset.ts";
 import { FetchError } from "../http/client.ts";
@@ -85,11 +86,18 @@ export function listSubscriptions(ctx: Context<User>, owner: Owner, query: PageQ
   );
 }
 
-export async function getSubscriptionRow(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
-  const [row] = await ctx.db
+/** `locked` keeps the subscription from being removed until the transaction ends. */
+export async function getSubscriptionRow(
+  ctx: Context,
+  owner: Owner,
+  subscription_id: string,
+  lock?: "locked",
+): Promise<SubscriptionRow> {
+  const query = ctx.db
     .select()
     .from(subscriptions)
     .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)));
+  const [row] = await (lock ? query.for("key share") : query);
   if (!row) throw notFound();
   return row;
 }
@@ -141,11 +149,13 @@ const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false }
 
 /** Removes the subscription with its deliveries; the database removes their jobs. */
 export async function removeSubscription(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<void> {
-  const removed = await ctx.db
-    .delete(subscriptions)
-    .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)))
-    .returning({ id: subscriptions.id });
-  if (removed.length === 0) throw notFound();
+  await withLockTimeoutRetry(ctx, async (ctx) => {
+    const removed = await ctx.db
+      .delete(subscriptions)
+      .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)))
+      .returning({ id: subscriptions.id });
+    if (removed.length === 0) throw notFound();
+  });
 }
 
 /** Replaces the secret. For a day the old one signs too. */

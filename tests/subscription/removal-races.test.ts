@@ -1,0 +1,45 @@
+import { beforeAll, expect, test } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
+import { reply, startReceiver, type Receiver } from "../support/receiver.ts";
+import type { World } from "../support/world.ts";
+import { BASE } from "./subscription-fixture.ts";
+
+/** Only a server has the connections that a deadlock takes. */
+let world: World;
+let receiver: Receiver;
+const ROUNDS = Array.from({ length: 5 }, (_, n) => n + 1);
+const DELIVERIES = 20;
+
+beforeAll(async () => {
+  const server = await openServerWorld();
+  ({ world } = server);
+  receiver = await startReceiver();
+  receiver.answer = reply(410, "");
+  return async () => {
+    await server.close();
+    await receiver.close();
+  };
+});
+
+test.each(ROUNDS)("a subscription can be removed while its deliveries are sent again (round %i)", async (round) => {
+  const home = await world.tenant(`removed ${round}`);
+  const { token } = home.owner;
+  const send = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body ? { body } : {}) });
+  const { body: subscription } = await send("POST", BASE, { url: receiver.url, event_types: ["task.created"] });
+  const own = `${BASE}/${subscription.id}`;
+  for (let n = 0; n < DELIVERIES; n++) await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: `Task ${n}` });
+  await world.drain();
+  await send("PATCH", own, { active: true });
+  const { items } = (await send("GET", `${own}/deliveries?limit=${DELIVERIES}`)).body;
+  expect(items).toHaveLength(DELIVERIES);
+  const answers = await Promise.all([
+    ...items.slice(0, 10).map(({ id }: { id: string }) => send("POST", `${own}/deliveries/${id}/redeliver`)),
+    send("DELETE", own),
+    send("POST", `${own}/recover`, { since: new Date(0).toISOString() }),
+    ...items.slice(10).map(({ id }: { id: string }) => send("POST", `${own}/deliveries/${id}/redeliver`)),
+  ]);
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => ![200, 202, 404].includes(status))).toEqual([]);
+  expect(answers[10]!.status).toBe(200);
+  expect((await send("GET", own)).status).toBe(404);
+});
