@@ -1,7 +1,7 @@
-import { rowsOf } from "@board/core/db/database";
 import { agents, boards, jobs, tasks } from "@board/core/db/schema";
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
+import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { statusAndBody } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { World } from "../support/world.ts";
@@ -17,12 +17,6 @@ beforeAll(async () => {
   ({ world } = server);
   return server.close;
 });
-
-/** Waits until a statement waits for another transaction's lock. */
-async function waitForBlockedConnection(): Promise<void> {
-  const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-  while (rowsOf(await world.db.execute(waiting)).length === 0);
-}
 
 test.each(ROUNDS)(
   "a task assigned to an agent while it is deleted does not stay in progress unassigned (round %i)",
@@ -68,7 +62,7 @@ test("a task whose assignment committed during the deletion is unassigned with t
   });
   await claimed.promise;
   const removing = world.call("DELETE", `/api/v1/agents/${worker.id}`, { token: owner.token });
-  await waitForBlockedConnection();
+  await waitForBlockedStatement(world.db);
   mayCommit.resolve();
   await claiming;
   expect(statusAndBody(await removing)).toEqual(OK);

@@ -1,9 +1,9 @@
 import { activity_events, agents, boards, jobs, tasks } from "@board/core/db/schema";
-import { rowsOf } from "@board/core/db/database";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
+import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
@@ -42,8 +42,7 @@ async function deliverDuring(
   });
   await removed.promise;
   const delivering = world.drain();
-  const isWaiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-  while (rowsOf(await world.db.execute(isWaiting)).length === 0);
+  await waitForBlockedStatement(world.db);
   mayCommit.resolve();
   await Promise.all([removing, delivering]);
   return messages.map(({ message }) => message.split("\n")[0]!).filter((header) => header === "NEW TASK ADDED");

@@ -1,4 +1,7 @@
+import { jobs, subscription_deliveries } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
+import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { reply, startReceiver, type Receiver } from "../support/receiver.ts";
 import type { World } from "../support/world.ts";
@@ -42,4 +45,31 @@ test.each(ROUNDS)("a subscription can be removed while its deliveries are sent a
   expect(statuses.filter((status) => ![200, 202, 404].includes(status))).toEqual([]);
   expect(answers[10]!.status).toBe(200);
   expect((await send("GET", own)).status).toBe(404);
+});
+
+test("a request that the database undoes to end a deadlock answers 503 with Retry-After, and succeeds when it is sent again", async () => {
+  const home = await world.tenant("deadlock");
+  const send = (method: string, path: string, body?: object) =>
+    world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  const { body: subscription } = await send("POST", BASE, { url: receiver.url, event_types: ["task.created"] });
+  await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: "Task" });
+  const own = `${BASE}/${subscription.id}/deliveries`;
+  const [{ id }] = (await send("GET", own)).body.items;
+  const locked = Promise.withResolvers<void>();
+  const isBlocked = Promise.withResolvers<void>();
+  const other = world.db.transaction(async (db) => {
+    await db.select().from(subscription_deliveries).where(eq(subscription_deliveries.id, id)).for("update");
+    locked.resolve();
+    await isBlocked.promise;
+    // The request has the job and waits for the delivery, and has waited for longer.
+    await db.select().from(jobs).where(eq(jobs.subscription_id, subscription.id)).for("update");
+  });
+  await locked.promise;
+  const redelivery = send("POST", `${own}/${id}/redeliver`);
+  await waitForBlockedStatement(world.db);
+  isBlocked.resolve();
+  await other;
+  const { status, headers } = await redelivery;
+  expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+  expect((await send("POST", `${own}/${id}/redeliver`)).status).toBe(202);
 });
