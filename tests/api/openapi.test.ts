@@ -69,6 +69,9 @@ const forAgents = () => operations().filter(({ operation }) => operation.tags.in
 test("an operation documents exactly the statuses that it can answer with", () => {
   const statuses = (method: string, path: string) => Object.keys(document.paths[path]![method]!.responses).join(" ");
   expect(statuses("get", "/api/v1/users/me")).toBe("200 304 401 429 503");
+  // Somebody else may remove the organization or the membership between sign-in and answer.
+  for (const own of ["/api/v1/organizations/me", "/api/v1/organizations/me/member"])
+    expect(statuses("get", own)).toBe("200 304 401 404 429 503");
   expect(statuses("get", "/api/v1/tags")).toBe("200 304 401 422 429 503");
   expect(statuses("post", "/api/v1/tags")).toBe("200 400 401 403 404 408 409 413 422 429 503");
   expect(statuses("delete", "/api/v1/tags/{tag_id}")).toBe("200 401 403 404 412 422 429 503");

@@ -15,7 +15,14 @@ export const members = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/member"),
-    { as: member, operation_id: "get_own_membership", summary: "Get the caller's membership", returns: Member },
+    // An admin may remove it at this moment.
+    {
+      as: member,
+      operation_id: "get_own_membership",
+      summary: "Get the caller's membership",
+      errors: [404],
+      returns: Member,
+    },
     (ctx) => getOwnMember(ctx),
   ),
   endpoint(

@@ -66,7 +66,8 @@ export const organizations = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/me"),
-    { as: member, summary: "Get the active organization", returns: Organization },
+    // Another owner may remove it at this moment.
+    { as: member, summary: "Get the active organization", errors: [404], returns: Organization },
     (ctx) => getOrganization(ctx),
   ),
   endpoint(
