@@ -11,6 +11,12 @@ test("every answer to generated requests matches the OpenAPI document, and no ot
   onTestFinished(() => environment.close());
   const world = await createWorld(environment.world);
   onTestFinished(() => world.close());
-  const { failures, changed } = await fuzz(world, { seed: SEED, requests: 2_000, clients: 1, hosts: environment.hosts });
+  const { failures, changed } = await fuzz(world, {
+    seed: SEED,
+    requests: 2_000,
+    clients: 1,
+    hosts: environment.hosts,
+    receiver: environment.receiver,
+  });
   expect({ failures, changed }).toEqual({ failures: [], changed: [] });
 }, 300_000);

@@ -7,16 +7,17 @@ export const SECRET_MARK = "fuzz-secret-";
 export const secrets = fc.stringMatching(/^[0-9a-f]{16}$/).map((text) => SECRET_MARK + text);
 const numbered = (text: string, count = 100_000) => fc.nat(count).map((number) => text.replace("#", String(number)));
 
-/** The URL of a run's fake host, which generated requests contain before the host has started. */
-export class HostUrl {
-  readonly path: string;
-  constructor(path = "") {
-    this.path = path;
+/** The URL of a run's fake host or of its receiver of events, which generated requests contain before it has started. */
+export class ServerUrl {
+  readonly server: "host" | "receiver";
+  constructor(server: ServerUrl["server"]) {
+    this.server = server;
   }
 }
 
-const HOSTS = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(new HostUrl()) },
+const SERVERS = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(new ServerUrl("host")) },
+  { weight: 4, arbitrary: fc.constant(new ServerUrl("receiver")) },
   // No address of an unreachable host, since the service would wait for it.
   {
     weight: 1,
@@ -28,8 +29,8 @@ const MESSAGES = fc.nat(1_000).map((nth) => new IdPlaceholder("message", nth, "o
 
 /** Values that suit the meaning of a field, by the field's name, since schemas do not describe it. */
 export const FIELD_VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-  url: HOSTS,
-  gateway_url: HOSTS,
+  url: SERVERS,
+  gateway_url: fc.constant(new ServerUrl("host")),
   workspace_root: fc.constantFrom("/srv/agents", "~/agents", "C:\\agents"),
   secret: secrets,
   /** A token of a host or of an invite. */

@@ -12,7 +12,7 @@ import {
 import { kindOf, IdPlaceholder, type Source } from "./id-pool.ts";
 import { callersFor } from "./callers.ts";
 import { createValues, idPlaceholders, RawJson } from "./values.ts";
-import { HostUrl, FIELD_VALUES } from "./field-values.ts";
+import { FIELD_VALUES, ServerUrl } from "./field-values.ts";
 
 /** A generated request. Ids of rows are filled in when it is sent. */
 export interface RequestPlan {
@@ -217,7 +217,7 @@ const isPlain = (node: unknown): node is Record<string, unknown> =>
   node !== null &&
   !(node instanceof IdPlaceholder) &&
   !(node instanceof RawJson) &&
-  !(node instanceof HostUrl);
+  !(node instanceof ServerUrl);
 
 const nodesIn = (node: unknown): number =>
   isPlain(node) || Array.isArray(node) ? Object.values(node).reduce((sum: number, child) => sum + nodesIn(child), 1) : 1;

@@ -6,7 +6,7 @@ import type { RequestPlan } from "./plan.ts";
 import { kindOf, IdPlaceholder, type Pool } from "./id-pool.ts";
 import { RawJson } from "./values.ts";
 import { LEASED_TASK } from "./record-ids.ts";
-import { HostUrl } from "./field-values.ts";
+import { ServerUrl } from "./field-values.ts";
 
 /** A request as it is sent. */
 export interface SentRequest {
@@ -31,7 +31,8 @@ export interface FuzzTenants {
   home: FuzzTenant;
   stranger: FuzzTenant;
   victim: FuzzTenant;
-  host_url: string;
+  /** The host of the agents, and a receiver of events. */
+  urls: Readonly<Record<ServerUrl["server"], string>>;
 }
 
 export function callerOf({ home, stranger }: FuzzTenants, name: string): Caller {
@@ -47,7 +48,7 @@ export function buildRequest(plan: RequestPlan, cast: FuzzTenants): SentRequest 
   const fill = (value: unknown): string => {
     if (value instanceof IdPlaceholder) return JSON.stringify(idOf(value, cast, ids));
     if (value instanceof RawJson) return value.text;
-    if (value instanceof HostUrl) return JSON.stringify(cast.host_url);
+    if (value instanceof ServerUrl) return JSON.stringify(cast.urls[value.server]);
     if (Array.isArray(value)) return `[${value.map(fill).join()}]`;
     if (typeof value === "object" && value !== null)
       return `{${Object.entries(value)

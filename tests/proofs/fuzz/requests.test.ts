@@ -36,6 +36,7 @@ test(
       requests: Number(FUZZ_REQUESTS),
       clients: Number(FUZZ_CLIENTS),
       hosts: environment.hosts,
+      receiver: environment.receiver,
       seconds: Number(FUZZ_SECONDS),
       progress: (requests, failures) => print(`${requests} requests, ${failures} failures, ${passed()} s`),
       report: print,

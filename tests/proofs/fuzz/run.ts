@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { jobs } from "@board/core/db/schema";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
-import { eq, gt } from "drizzle-orm";
+import { desc, eq, gt, inArray } from "drizzle-orm";
 import fc from "fast-check";
 import type { CallOptions } from "../../support/http.ts";
 import { deliverConcurrently } from "../../support/provisioning.ts";
@@ -24,6 +24,8 @@ export interface FuzzOptions {
   clients: number;
   /** The host of the agents, and the host of the organization that must not change. */
   hosts: { home: FakeGateway; victim: FakeGateway };
+  /** Where subscriptions send events. */
+  receiver: { url: string };
   /** Stops after the current round once this many seconds have passed. */
   seconds?: number;
   /** Called after each round. */
@@ -58,7 +60,7 @@ const ROUNDS_PER_CLEANUP = 10;
  */
 export async function fuzz(
   world: World,
-  { seed, requests, clients, hosts, seconds = Number.POSITIVE_INFINITY, progress, report }: FuzzOptions,
+  { seed, requests, clients, hosts, receiver, seconds = Number.POSITIVE_INFINITY, progress, report }: FuzzOptions,
 ): Promise<FuzzResult> {
   const api = withTools(readApi(withEndpoint((await world.call("GET", "/openapi.json")).body)));
   const generate = createGenerator(api);
@@ -162,14 +164,17 @@ export async function fuzz(
     if (logged) addFailure(logged.slice(0, 120), logged);
     for (const { kind, last_error } of await world.db.select().from(jobs).where(gt(jobs.crashes, 0)))
       addFailure(`job ${kind}`, `a job of kind ${kind} crashed: ${last_error}`);
-    // Delayed jobs are dropped, since agents that never answer would be woken again and again.
+    // Some delayed jobs are given up, as if they had failed to the end, so that there are dead ones to redrive and delete.
+    const latest = world.db.select({ id: jobs.id }).from(jobs).where(eq(jobs.status, "queued")).orderBy(desc(jobs.seq)).limit(6);
+    await world.db.update(jobs).set({ status: "dead", finished_at: world.now() }).where(inArray(jobs.id, latest));
+    // The others are dropped, since agents that never answer would be woken again and again.
     await world.db.delete(jobs).where(eq(jobs.status, "queued"));
     world.statements.length = world.measurements.length = 0;
     for (const host of [hosts.home, hosts.victim]) host.calls.length = 0;
   }
 
   const victim = await newTenant("victim", hosts.victim);
-  await seedRows({ home: victim, stranger: victim, victim, host_url: hosts.victim.url }, seed);
+  await seedRows({ home: victim, stranger: victim, victim, urls: { host: hosts.victim.url, receiver: receiver.url } }, seed);
   await drainJobs(0);
   const before = await fingerprintOf(world, victim);
 
@@ -178,7 +183,7 @@ export async function fuzz(
   for (let round = 0; count < requests && performance.now() < end; round++) {
     if (!cast || round % ROUNDS_PER_TENANT === 0) {
       const [home, stranger] = [await newTenant("home", hosts.home), await newTenant("stranger", hosts.home)];
-      cast = { home, stranger, victim, host_url: hosts.home.url };
+      cast = { home, stranger, victim, urls: { host: hosts.home.url, receiver: receiver.url } };
     }
     const current = cast;
     await seedRows(current, seed + round);
