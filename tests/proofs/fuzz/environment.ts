@@ -24,7 +24,11 @@ export async function startFuzzEnvironment(): Promise<FuzzEnvironment> {
   const receivers = createHttpClient({ locateReceiver: locateAllowedReceiver(undefined, rules) });
   return {
     world: {
-      web: { get: (...call) => codeHost.web.get(...call), post: receivers.post, checkReceiver: receivers.checkReceiver },
+      web: {
+        get: (...call) => codeHost.web.get(...call),
+        post: (...call) => receivers.post(...call),
+        checkReceiver: (...call) => receivers.checkReceiver(...call),
+      },
       streams: { max_seconds: 0 },
       environment: { AUTH_FAILURES_PER_MINUTE: "20", WEBHOOK_RATE_PER_MINUTE: "20" },
     },
