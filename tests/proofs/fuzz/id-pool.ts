@@ -61,7 +61,9 @@ export function createPool(): Pool {
     pick(kind, nth, { gone, avoid_core = false, above = {} }) {
       const all = [...(kinds.get(kind)?.values() ?? [])].filter((entry) => entry.gone === gone && !(avoid_core && entry.core));
       const near = all.filter((entry) => Object.entries(above).every(([name, id]) => (entry.above[name] ?? id) === id));
-      const from = near.length > 0 ? near : all;
+      // An entry without a parent, such as a delivery of an organization's subscription, does not exist under that parent.
+      const nearest = near.filter((entry) => Object.keys(above).every((name) => entry.above[name] !== undefined));
+      const from = [nearest, near, all].find((entries) => entries.length > 0) ?? [];
       return from[nth % from.length] ?? null;
     },
     all: () => ever,
