@@ -1,24 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { jobs } from "@board/core/db/schema";
 import { beforeAll, beforeEach, expect, test } from "vitest";
+import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";
-import { openServerWorld } from "../support/postgres-world.ts";
-import { reply, startReceiver, type Receiver } from "../support/receiver.ts";
 import type { Tenant, World } from "../support/world.ts";
 
 /** Each resource is removed while what belongs to it is written, by requests and by jobs. Only a server has the connections. */
 let world: World;
-let receiver: Receiver;
+let receiver_url: string;
 
 beforeAll(async () => {
-  const server = await openServerWorld({ environment: { BOARD_EVENTS: "on" } });
-  ({ world } = server);
-  receiver = await startReceiver();
-  receiver.answer = reply(410, "");
-  return async () => {
-    await server.close();
-    await receiver.close();
-  };
+  const fixture = await openGoneReceiverWorld({ environment: { BOARD_EVENTS: "on" } });
+  ({ world, receiver_url } = fixture);
+  return fixture.close;
 }, 120_000);
 beforeEach(async () => {
   world.log.length = 0;
@@ -60,7 +54,7 @@ async function createScene(): Promise<Scene> {
   const tag = await create("/api/v1/tags", { name: "Tag" });
   const field = await create("/api/v1/organizations/me/custom-fields", { field_key: "size", board_ids: [board_id] });
   const webhook = await create(`${board}/webhooks`, { description: "Sort it", agent_id: home.worker.id });
-  const subscription = await create("/api/v1/subscriptions", { url: receiver.url });
+  const subscription = await create("/api/v1/subscriptions", { url: receiver_url });
   const tasks = await Promise.all(
     [1, 2, 3].map((n) => create(`${board}/tasks`, { title: `Task ${n}`, tag_ids: [tag.id], assigned_agent_id: home.worker.id })),
   );

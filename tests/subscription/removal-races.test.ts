@@ -2,33 +2,27 @@ import { jobs, subscription_deliveries } from "@board/core/db/schema";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";
-import { openServerWorld } from "../support/postgres-world.ts";
-import { reply, startReceiver, type Receiver } from "../support/receiver.ts";
+import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { World } from "../support/world.ts";
 import { BASE } from "./subscription-fixture.ts";
 
 /** Only a server has the connections that a deadlock takes. */
 let world: World;
-let receiver: Receiver;
+let receiver_url: string;
 const ROUNDS = Array.from({ length: 5 }, (_, n) => n + 1);
 const DELIVERIES = 20;
 
 beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  receiver = await startReceiver();
-  receiver.answer = reply(410, "");
-  return async () => {
-    await server.close();
-    await receiver.close();
-  };
+  const fixture = await openGoneReceiverWorld();
+  ({ world, receiver_url } = fixture);
+  return fixture.close;
 });
 
 test.each(ROUNDS)("a subscription can be removed while its deliveries are sent again (round %i)", async (round) => {
   const home = await world.tenant(`removed ${round}`);
   const { token } = home.owner;
   const send = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body ? { body } : {}) });
-  const { body: subscription } = await send("POST", BASE, { url: receiver.url, event_types: ["task.created"] });
+  const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
   const own = `${BASE}/${subscription.id}`;
   for (let n = 0; n < DELIVERIES; n++) await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: `Task ${n}` });
   await world.drain();
@@ -51,7 +45,7 @@ test("a request that the database undoes to end a deadlock answers 503 with Retr
   const home = await world.tenant("deadlock");
   const send = (method: string, path: string, body?: object) =>
     world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
-  const { body: subscription } = await send("POST", BASE, { url: receiver.url, event_types: ["task.created"] });
+  const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
   await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: "Task" });
   const own = `${BASE}/${subscription.id}/deliveries`;
   const [{ id }] = (await send("GET", own)).body.items;
@@ -72,4 +66,21 @@ test("a request that the database undoes to end a deadlock answers 503 with Retr
   const { status, headers } = await redelivery;
   expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
   expect((await send("POST", `${own}/${id}/redeliver`)).status).toBe(202);
+});
+
+test("a redelivery with the id of another organization's delivery is 404, and does not wait for that delivery's job", async () => {
+  const subscribe = async (subject: string) => {
+    const home = await world.tenant(subject);
+    const { token } = home.owner;
+    const body = { url: receiver_url, event_types: ["task.created"] };
+    const { id } = (await world.call("POST", BASE, { token, body })).body;
+    await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token, body: { title: "Task" } });
+    return { token, id, delivery: (await world.call("GET", `${BASE}/${id}/deliveries`, { token })).body.items[0].id };
+  };
+  const [own, foreign] = [await subscribe("curious"), await subscribe("other")];
+  await world.db.transaction(async (db) => {
+    await db.select().from(jobs).where(eq(jobs.subscription_id, foreign.id)).for("update");
+    const path = `${BASE}/${own.id}/deliveries/${foreign.delivery}/redeliver`;
+    expect((await world.call("POST", path, { token: own.token })).status).toBe(404);
+  });
 });

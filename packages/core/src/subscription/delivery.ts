@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
@@ -155,7 +155,7 @@ async function getDeliveryRow(ctx: Context, subscription: SubscriptionRow, deliv
 export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: string, delivery_id: string): Promise<Delivery> {
   return transaction(ctx, async (ctx) => {
     const subscription = await getActive(ctx, owner, subscription_id);
-    await lockOpenJobs(ctx, eq(jobs.dedupe_key, dedupeKey(delivery_id)));
+    await lockOpenJobs(ctx, subscription, delivery_id);
     const isDelivery = and(
       eq(subscription_deliveries.id, delivery_id),
       eq(subscription_deliveries.subscription_id, subscription.id),
@@ -183,12 +183,18 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
   });
 }
 
-/** Locks jobs before their deliveries, in the order in which the end of an attempt does. */
-const lockOpenJobs = (ctx: Context, condition: SQL) =>
+/** Locks jobs of a subscription, or of one delivery, before the deliveries: in the order in which the end of an attempt does. */
+const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?: string) =>
   ctx.db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(condition, sql`${jobs.status} in ('queued', 'running')`))
+    .where(
+      and(
+        eq(jobs.subscription_id, subscription.id),
+        delivery_id === undefined ? undefined : eq(jobs.dedupe_key, dedupeKey(delivery_id)),
+        sql`${jobs.status} in ('queued', 'running')`,
+      ),
+    )
     .orderBy(asc(jobs.id))
     .for("no key update");
 
@@ -204,7 +210,7 @@ export function recoverDeliveries(
 ): Promise<{ count: number }> {
   return transaction(ctx, async (ctx) => {
     const subscription = await getActive(ctx, owner, subscription_id);
-    await lockOpenJobs(ctx, eq(jobs.subscription_id, subscription.id));
+    await lockOpenJobs(ctx, subscription);
     const kind: JobKind = "subscription.deliver";
     const result = await ctx.db.execute(sql`
       with revived as (
