@@ -24,11 +24,18 @@ export interface ServerProcessOptions {
   environment?: Readonly<Record<string, string>>;
   /** Modules to load before the server. Those of tests/support are named without a folder. */
   preloads?: readonly string[];
+  /** The most memory of its objects in MB. */
+  heap_mb?: number;
 }
 
 const MB = 1024 * 1024;
 
-export async function startServerProcess({ issuer, environment, preloads = [] }: ServerProcessOptions): Promise<ServerProcess> {
+export async function startServerProcess({
+  issuer,
+  environment,
+  preloads = [],
+  heap_mb,
+}: ServerProcessOptions): Promise<ServerProcess> {
   const folder = temporaryFolder();
   const monitor_file = path.join(folder, "monitor");
   const program = startProgram("main", {
@@ -40,7 +47,9 @@ export async function startServerProcess({ issuer, environment, preloads = [] }:
     DATA_DIR: folder,
     LOG_LEVEL: "error",
     MONITOR_FILE: monitor_file,
-    NODE_OPTIONS: ["monitor.cjs", ...preloads].map(toFlag).join(" "),
+    NODE_OPTIONS: [...["monitor.cjs", ...preloads].map(toFlag), ...(heap_mb ? [`--max-old-space-size=${heap_mb}`] : [])].join(
+      " ",
+    ),
     ...TEST_KEYS,
     ...environment,
   });

@@ -11,7 +11,7 @@ import { toCounterKey } from "@board/core/rate-limit";
 import type { StoredAnswer } from "@board/core/idempotency/idempotency";
 import { Answer, serialize } from "./answer.ts";
 import { createClientAddressResolver } from "./client-address.ts";
-import { authenticate, resumeOrganization } from "./authenticate.ts";
+import { authenticate, isSuspect, resumeOrganization } from "./authenticate.ts";
 import { createRequestBody } from "./body.ts";
 import { createBodyBudget } from "./body-budget.ts";
 import { limitRequestsOfCaller } from "./caller-turns.ts";
@@ -26,7 +26,9 @@ import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders }
 import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./path.ts";
 import { withPrecondition } from "./precondition.ts";
 import { problemDetails } from "./problem-details.ts";
-import type { App, DocumentCache, Env, OpenApiDocument, Runtime } from "./runtime.ts";
+import { createPublicFiles } from "./public-file.ts";
+import { createRequestQueue, RequestTurn } from "./request-turn.ts";
+import type { App, Env, Runtime } from "./runtime.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonResponse, representation } from "./representation.ts";
 import { createStreamOpener } from "./streams.ts";
@@ -44,7 +46,8 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const verifyUser = createUserVerifier(settings, log);
   const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log);
   const openStream = createStreamOpener(runtime, verifyUser);
-  const openApiDocument = createDocumentCache();
+  const publicFile = createPublicFiles();
+  const queue = createRequestQueue(runtime);
   const bodyBudget = createBodyBudget(settings.budgets);
   const limitCaller = limitRequestsOfCaller(settings.budgets);
   const running = new Set<string>();
@@ -52,16 +55,19 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   app.use(requestId, async (c, next) => {
     c.set("runtime", runtime);
     c.set("openStream", openStream);
-    c.set("openApiDocument", openApiDocument);
+    c.set("publicFile", publicFile);
+    const turn = new RequestTurn(queue);
+    c.set("turn", turn);
     c.set("client_address", resolveAddress(runtime.peerAddress(c), c.req.raw.headers));
     const ctx = runtime.createContext();
     const { request_id } = c.var;
     const trace_id = traceIdOf(c.req.raw.headers, request_id);
     const fields = { request_id, trace_id, method: c.req.method, path: c.req.path };
-    c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields) });
+    c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields), endTurn: () => turn.end() });
     const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
     c.set("body", body);
     await next();
+    turn.end();
     body.release();
   });
   app.use(
@@ -91,7 +97,9 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       // A stream checks its access by itself, now and later.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, path_board: createPathBoard(board_id) });
+      if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.turn.take(c.var.ctx, c.var.client_address);
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
+      c.var.turn.end();
       // Stored before the role is checked: the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
@@ -102,10 +110,8 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       await next();
     };
 
-  // An answer that is held until its first event counts as an open stream.
-  const isHeld = (endpoint: Endpoint) => isStream(endpoint) && (runtime.streams.hold_seconds ?? 0) > 0;
   for (const endpoint of sortFixedSegmentsFirst(endpoints)) {
-    const takeTurns = isHeld(endpoint) ? proceed : limitCaller(endpoint.spec.as);
+    const takeTurns = isHeld(endpoint, runtime) ? proceed : limitCaller(endpoint.spec.as);
     for (const path of endpoint.paths)
       app.on(
         endpoint.method,
@@ -122,31 +128,29 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 
-function createDocumentCache(): DocumentCache {
-  const documents = new Map<string, Promise<OpenApiDocument>>();
-  return (name, build) => {
-    const document = documents.get(name) ?? build();
-    documents.set(name, document);
-    return document;
-  };
-}
+/** An answer that is held until its first event counts as an open stream. */
+const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) && (streams.hold_seconds ?? 0) > 0;
+
+const takesTurn = (endpoint: Endpoint, runtime: Runtime): boolean =>
+  !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
 /** `running` has the keys of the requests with an Idempotency-Key that this process is working on. */
 async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
   const { spec } = endpoint;
   const { params, query, body, sent } = await readInput(endpoint, c);
-  const { ctx, runtime, openStream, openApiDocument } = c.var;
+  const { ctx, runtime, openStream, publicFile, turn } = c.var;
   const { headers } = c.req.raw;
   const http: HttpExchange = {
     headers,
     source_ip: c.var.client_address,
-    read: (max_bytes) => c.var.body.read(max_bytes),
+    read: (max_bytes) => turn.pauseDuring(() => c.var.body.read(max_bytes)),
     readAsset: (name) => runtime.readAsset(name),
     readConsoleFile: (name) => runtime.readConsoleFile(name),
-    openApiDocument,
+    publicFile,
     shutdown_signal: runtime.streams.shutdown_signal,
     stream: (since, follow, after) => openStream(c, spec.as, since, follow, after),
   };
+  if (takesTurn(endpoint, runtime)) await turn.take(ctx, c.var.client_address, c.req.param("board_id"));
   const run = (ctx: Context) => endpoint.run(ctx, { params, query, body, http });
   const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   try {

@@ -1,11 +1,12 @@
 import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
+import { memoPerApp } from "@board/core/app-memo";
 import type { Context } from "@board/core/context";
 import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/errors";
 import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/active-organization";
 import { parseEventId } from "@board/core/stream/cursor";
-import { countRequest, decrementCounter, toCounterKey } from "@board/core/rate-limit";
+import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@board/core/rate-limit";
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**
@@ -162,9 +163,28 @@ async function countFailure(ctx: Context, address: string): Promise<void> {
   try {
     await countRequest(ctx, "auth_failures_per_minute", "auth", toCounterKey(address));
   } catch (error) {
-    if (error instanceof DomainError) ctx.meter.record("AuthFailures", 1);
+    if (error instanceof DomainError) {
+      ctx.meter.record("AuthFailures", 1);
+      noteSuspect(ctx, address);
+    }
     throw error;
   }
+}
+
+/** Addresses that were over the limit of failures in this clock minute, as far as this process knows. */
+const suspectsOf = memoPerApp(() => ({ minute: 0, addresses: new Set<string>() }));
+
+function noteSuspect(ctx: Context, address: string): void {
+  const suspects = suspectsOf(ctx);
+  const minute = startOfMinute(ctx.now()).getTime();
+  if (suspects.minute !== minute) Object.assign(suspects, { minute, addresses: new Set() });
+  suspects.addresses.add(toCounterKey(address));
+}
+
+/** Whether an address is guessing credentials, of which it may then try only a few at a time. */
+export function isSuspect(ctx: Context, address: string): boolean {
+  const { minute, addresses } = suspectsOf(ctx);
+  return addresses.size > 0 && minute === startOfMinute(ctx.now()).getTime() && addresses.has(toCounterKey(address));
 }
 
 const TOKEN_PREFIX_CHARS = 6;

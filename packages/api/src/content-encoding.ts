@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "node:zlib";
+import { createLimiter } from "@board/core/concurrency";
 import { parseAccept } from "hono/utils/accept";
 
 /** The content codings of answers. Of codings that a client likes equally, the first is used. */
@@ -35,9 +36,12 @@ const COMPRESSORS = {
   gzip: { now: (bytes: Uint8Array) => gzipSync(bytes), later: promisify(gzip) },
 };
 
+/** The threads are few, and reading files and looking up names need them too. */
+const limitLongCompressions = createLimiter(2);
+
 /** Compresses a text. A long one is left to another thread, so that other requests are served meanwhile. */
-export async function compress(encoding: Encoding, text: string): Promise<Buffer<ArrayBuffer>> {
+export async function compress(encoding: Encoding, text: string | Uint8Array): Promise<Buffer<ArrayBuffer>> {
   const bytes = Buffer.from(text);
   const { now, later } = COMPRESSORS[encoding];
-  return bytes.length <= SYNC_MAX_BYTES ? now(bytes) : later(bytes);
+  return bytes.length <= SYNC_MAX_BYTES ? now(bytes) : limitLongCompressions(() => later(bytes));
 }

@@ -6,7 +6,8 @@ import { Id, lazyObject } from "@board/core/wire";
 import * as z from "zod";
 import type { Answer } from "./answer.ts";
 import { placeholderNames } from "./path.ts";
-import type { BatchFollow, DocumentCache, Follow } from "./runtime.ts";
+import type { PublicFiles } from "./public-file.ts";
+import type { BatchFollow, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -38,7 +39,7 @@ export interface HttpExchange<A extends Actor = Actor> {
   readAsset(name: string): Promise<Uint8Array>;
   /** Reads a file of the built console. */
   readConsoleFile(name: string): Promise<Uint8Array>;
-  openApiDocument: DocumentCache;
+  publicFile: PublicFiles;
   /** Aborted when the process stops: what waits must end. */
   shutdown_signal: AbortSignal;
   /** Responds with a stream of the events of the source that `follow` returns, starting after `after`, else at `since`. */
@@ -88,8 +89,10 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   fenced?: true;
   /** The write may name the ETag that it changes, by If-Match. */
   conditional?: Conditional<A, Params<Path>>;
-  /** Calls a host or another server while the caller waits, so that no transaction may stay open meanwhile. */
+  /** Calls a host or another server while the caller waits, so that no transaction, and no turn, may be held meanwhile. */
   calls_out?: true;
+  /** Takes no turn: it answers from memory, or is a probe whose caller must not wait for others. */
+  in_memory?: true;
   /** Path of the sign-in metadata that a 401 response names. */
   resource_metadata?: string;
   agent?: AgentHints;

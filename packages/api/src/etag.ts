@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Encoding } from "./content-encoding.ts";
 
 /** The strong entity tag of an answer's text. Each encoding of it has its own (RFC 9110, section 8.8.3.3). */
-export const toEntityTag = (text: string, encoding: Encoding | null = null): string =>
+export const toEntityTag = (text: string | Uint8Array, encoding: Encoding | null = null): string =>
   encodedTag(`"${hash("sha256", text, "base64url")}"`, encoding);
 
 /** The tag of an encoding of what `tag` stands for. */

@@ -1,11 +1,21 @@
 import type { MiddlewareHandler } from "hono";
 import { compress, selectEncoding } from "./content-encoding.ts";
 import { encodedTag, findMatchingTag, toEntityTag } from "./etag.ts";
+import type { Env } from "./runtime.ts";
 
 /** Never streams: their events would wait in the encoder. */
 const ENCODED_TYPES = /^(?:application\/(?:problem\+)?json|text\/(?:html|css|javascript))\b/;
 /** Smaller answers fit one packet anyway. */
 const MIN_ENCODED_BYTES = 1_024;
+
+/** Answers that are encoded and have their tag already. */
+const complete = new WeakSet<Response>();
+
+/** Leaves an answer as it is. */
+export function markComplete(response: Response): Response {
+  complete.add(response);
+  return response;
+}
 
 /** The texts of JSON answers, which would cost time to read from their responses. */
 const texts = new WeakMap<Response, string>();
@@ -21,14 +31,17 @@ export function jsonResponse(text: string, status: number, headers: Record<strin
  * Encodes long answers as the client prefers, gives JSON answers of reads an ETag, and answers 304 when the client has them
  * already (docs/reference/conventions.md#representations).
  */
-export const representation: MiddlewareHandler = async (c, next) => {
+export const representation: MiddlewareHandler<Env> = async (c, next) => {
   await next();
   const answer = c.res;
+  if (complete.has(answer)) return;
   if (!ENCODED_TYPES.test(answer.headers.get("content-type") ?? "") || answer.headers.has("content-encoding")) return;
   const known = texts.get(answer);
   const text = known ?? (await answer.text());
   const { headers, status } = answer;
-  const isLong = Buffer.byteLength(text) >= MIN_ENCODED_BYTES;
+  const bytes = Buffer.byteLength(text);
+  c.var.turn.charge(bytes);
+  const isLong = bytes >= MIN_ENCODED_BYTES;
   if (isLong) headers.append("Vary", "Accept-Encoding");
   const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;
   const { method } = c.req;

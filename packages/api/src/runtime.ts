@@ -6,10 +6,14 @@ import type { GrantResult } from "@board/core/stream/follower";
 import type { Source } from "@board/core/stream/source";
 import type { Context as HonoContext, Hono } from "hono";
 import type { RequestBody } from "./body.ts";
+import type { PublicFiles } from "./public-file.ts";
+import type { RequestTurn } from "./request-turn.ts";
 
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {
   settings: Settings;
+  /** Whether all requests share one connection to the database, as with the embedded one. */
+  shares_connection?: boolean;
   /** Creates the context of one request: no actor is signed in and no wake-up is pending. */
   createContext(): Context<Public>;
   /** Sends wake-ups for the jobs that a request has stored. Never fails the request. */
@@ -47,7 +51,8 @@ export interface Env {
     body: RequestBody;
     runtime: Runtime;
     openStream: StreamOpener;
-    openApiDocument: DocumentCache;
+    publicFile: PublicFiles;
+    turn: RequestTurn;
     /** The challenge of a 401 response that names the sign-in metadata. */
     resource_metadata?: string;
   };
@@ -56,9 +61,6 @@ export interface Env {
 export type App = Hono<Env>;
 
 export type OpenApiDocument = Record<string, unknown>;
-
-/** Returns an OpenAPI document of the app. Only the first call for a name runs `build`, whose result is kept for its life. */
-export type DocumentCache = (name: string, build: () => Promise<OpenApiDocument>) => Promise<OpenApiDocument>;
 
 /** Returns what the caller may follow now, or null while there is nothing; throws when access is denied. Runs at every poll. */
 export type Follow<A extends Actor = Actor> = (ctx: Context<A>) => Promise<Source | null>;

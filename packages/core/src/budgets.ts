@@ -46,7 +46,38 @@ export const BUDGETS = {
   caller_waiting_requests: {
     default: 1_000,
     max: 1_000_000,
-    describe: "Requests of one credential that may wait for CALLER_RUNNING_REQUESTS. The next one gets 429.",
+    describe:
+      "Requests of one credential, of one organization, and from one address without a credential, that may wait in a process. The next one gets 429.",
+  },
+  organization_running_requests: {
+    default: 8,
+    max: 1_000_000,
+    describe:
+      "Requests of one organization, and from one address without a credential, that a process works on at a time, 0 = no limit. More would take the database and the memory of large answers from others.",
+  },
+  running_requests: {
+    default: 32,
+    max: 1_000_000,
+    describe:
+      "Requests that a process works on at a time, 0 = no limit. Organizations take turns, so it says how many others a request can find at work.",
+  },
+  waiting_requests: {
+    default: 4_000,
+    max: 1_000_000,
+    describe:
+      "Requests that may wait in a process, 0 = no limit. The next one gets 503, unless none of its organization waits. Each holds about 5 KB.",
+  },
+  connection_waiting_requests: {
+    default: 1_000,
+    max: 100_000,
+    describe:
+      "Requests that a client of the local server may send in one connection before their answers, which come one after the other. At the next one the connection is closed. 0 = no limit.",
+  },
+  organization_answer_bytes_per_second: {
+    default: 67_108_864,
+    max: 500_000_000_000,
+    describe:
+      "Bytes of answers a second that a process makes for an organization, over two seconds; above it, its next requests wait. 0 = no limit. Making answers is what reads cost most.",
   },
   organization_lookups: {
     default: 4,

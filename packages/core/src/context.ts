@@ -45,6 +45,8 @@ export interface Context<A extends Actor = Actor> {
   readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
   /** The board that the path of the request names. */
   readonly path_board?: PathBoard;
+  /** Gives up the turn of the request, for a wait that takes long: for a host, or for events. Other work has none. */
+  readonly endTurn?: () => void;
   /** The limits that this request counts toward, for its answer. */
   readonly limits: NotedLimits;
 }

@@ -1,9 +1,10 @@
-import type { Server, ServerOptions } from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 import { createProxyMatcher, parseAddress } from "@board/api/client-address";
 import { type Log, silentLog } from "@board/core/log";
 import { toCounterKey } from "@board/core/rate-limit";
 import type { Settings } from "@board/core/settings";
+import { answerInOrder } from "./pipelining.ts";
 
 /** Time for the head of a request, which a connection without a request has too. */
 const HEAD_MS = 10_000;
@@ -43,6 +44,14 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
     socket.write(TOO_MANY);
     socket.destroySoon();
   });
+}
+
+/** Answers the requests of a connection in order, and limits how many a client may send before their answers. */
+export function limitPipelining(listener: RequestListener, { budgets }: Settings, log: Log): RequestListener {
+  const warn = atIntervals((event, message) => log.warn(event, message));
+  return answerInOrder(listener, budgets, () =>
+    warn("http.pipelining_limited", "Connections are closed, because CONNECTION_WAITING_REQUESTS wait in them for their answers"),
+  );
 }
 
 /** An attack must not fill the log. */

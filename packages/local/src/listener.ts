@@ -1,10 +1,10 @@
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { App } from "@board/api/runtime";
 import type { Log } from "@board/core/log";
 import type { Settings } from "@board/core/settings";
-import { createAdaptorServer } from "@hono/node-server";
-import { limitConnections, serverOptions } from "./connections.ts";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { limitConnections, limitPipelining, serverOptions } from "./connections.ts";
 
 export interface Listener {
   url: string;
@@ -28,10 +28,11 @@ const answerStarting = () =>
 /** Takes the port before the database is opened, so that a port in use is reported at once. */
 export async function listen(settings: Settings, log: Log): Promise<Listener> {
   let answer: App["fetch"] = answerStarting;
-  const server = createAdaptorServer({
-    fetch: (request, env) => answer(request, env),
-    serverOptions: serverOptions(settings),
-  }) as Server;
+  const respond = getRequestListener((request, env) => answer(request, env as HttpBindings));
+  const server = createServer(
+    serverOptions(settings),
+    limitPipelining((...exchange) => void respond(...exchange), settings, log),
+  );
   limitConnections(server, settings, log);
   const unused = trackUnusedSockets(server);
   await new Promise<void>((resolve, reject) => {

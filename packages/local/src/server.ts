@@ -124,6 +124,7 @@ async function startService(
   const stopping = new AbortController();
   const runtime: Runtime = {
     settings,
+    shares_connection: settings.database.driver === "pglite",
     createContext: () => createContext({ type: "public" }),
     relay: async (ctx) => consumer.requestRelay(ctx.pendingWakeups),
     peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,

@@ -15,6 +15,8 @@ export interface AttackStart {
   own: Tenant;
   /** Addresses of B that are public: anybody may know where its webhooks are. */
   victim: { signed_path: string; open_path: string };
+  /** More tokens of the same person. */
+  fresh_tokens: string[];
   /** Sources of skill packs that the code host serves. */
   pack_urls: string[];
 }
@@ -38,6 +40,8 @@ export interface CallOptions {
   raw?: string;
   headers?: Record<string, string>;
   agent?: string;
+  /** Another token than the person's first. */
+  token?: string;
   /** Sends no credential. */
   anonymous?: boolean;
 }
@@ -59,12 +63,12 @@ function createAttacker(start: AttackStart, tally: Tally): Attacker {
     ...start,
     random: createRandom(start.seed),
     count,
-    async call(method, path, { body, raw, headers = {}, agent, anonymous } = {}) {
+    async call(method, path, { body, raw, headers = {}, agent, token = start.own.token, anonymous } = {}) {
       const credential: Record<string, string> = agent
         ? { "x-agent-token": agent }
         : anonymous
           ? {}
-          : { authorization: `Bearer ${start.own.token}` };
+          : { authorization: `Bearer ${token}` };
       const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
       const type: Record<string, string> = text === undefined ? {} : { "content-type": "application/json" };
       try {

@@ -10,6 +10,8 @@ const seed = seedOfRun();
 const names = Object.keys(attacks);
 /** Seconds of an attack on the embedded database, where the attacks follow each other on one server. */
 const EMBEDDED_SECONDS = 2;
+/** No attack may need more: a process in a container of a gigabyte has about so much. */
+const HEAP_MB = 512;
 let outside: Outside;
 
 beforeAll(async () => {
@@ -21,7 +23,12 @@ afterAll(async () => {
 });
 
 const start = (environment: Record<string, string>, preloads: readonly string[] = []) =>
-  startServerProcess({ issuer: outside.identities.issuer, environment: { ...outside.environment, ...environment }, preloads });
+  startServerProcess({
+    issuer: outside.identities.issuer,
+    environment: { ...outside.environment, ...environment },
+    preloads,
+    heap_mb: HEAP_MB,
+  });
 
 // oxlint-disable vitest/expect-expect -- expectUnharmed has them
 describe("on a PostgreSQL server", () => {
@@ -65,7 +72,8 @@ describe("on the embedded database, one attack after the other", () => {
 
   test.for(suited)("B works as usual while A attacks with %s", async (name, { task }) => {
     if (!server.isAlive()) server = await start(folder, preloads);
-    const outcome = await runAttack(server, outside, tenants, { name, seed, seconds: EMBEDDED_SECONDS });
+    const seconds = attacks[name]!.embedded_seconds ?? EMBEDDED_SECONDS;
+    const outcome = await runAttack(server, outside, tenants, { name, seed, seconds });
     task.meta.summary = { database: "embedded", ...outcome.summary, seed };
     expectUnharmed(outcome);
   });

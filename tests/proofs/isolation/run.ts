@@ -109,6 +109,7 @@ export interface AttackOptions {
 }
 
 const DEFAULT_SECONDS = 5;
+const FRESH_TOKENS = 60;
 
 export async function runAttack(
   server: ServerProcess,
@@ -130,6 +131,9 @@ export async function runAttack(
     url: server.url,
     own: a,
     victim: { signed_path: b.signed.path, open_path: b.open_path },
+    fresh_tokens: await Promise.all(
+      Array.from({ length: FRESH_TOKENS }, (_, n) => outside.identities.token(a.subject, { jti: n })),
+    ),
     pack_urls: PACKS.map((pack) => `https://github.com/${pack}`),
   };
   attacker.send(start);

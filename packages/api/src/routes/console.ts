@@ -2,9 +2,9 @@ import { anyone } from "@board/core/actor";
 import { notFound } from "@board/core/errors";
 import type { Settings } from "@board/core/settings";
 import * as z from "zod";
-import { selectEncoding } from "../content-encoding.ts";
 import { endpoint, type HttpExchange } from "../endpoint.ts";
 import { json } from "../errors.ts";
+import { answerPublicFile, type EncodedFile, type PublicFile } from "../public-file.ts";
 import { lazyObject } from "@board/core/wire";
 
 /** While the page is not built, which takes seconds after an installation without scripts. */
@@ -47,48 +47,51 @@ export const consolePage = [
   endpoint(
     "GET",
     "/",
-    { as: anyone, summary: "Open the console", returns: z.string(), media_type: "text/html", hidden: true },
+    { as: anyone, in_memory: true, summary: "Open the console", returns: z.string(), media_type: "text/html", hidden: true },
     async (ctx, { http }) => {
-      const html = await readFile("index.html", http);
       const headers = {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-cache",
         "content-security-policy": toContentSecurityPolicy(ctx.settings),
       };
-      return new Response(html === null ? NOT_BUILT_HTML : Buffer.from(html), { headers });
+      const page = await loadFile(http, "index.html", headers);
+      return page ? answerPublicFile(page, http.headers) : new Response(NOT_BUILT_HTML, { headers });
     },
   ),
   endpoint(
     "GET",
     "/assets/{file}",
-    { as: anyone, summary: "Get a file of the console", returns: z.string(), hidden: true },
+    { as: anyone, in_memory: true, summary: "Get a file of the console", returns: z.string(), hidden: true },
     async (_ctx, { params: { file }, http }) => {
       if (!ASSET.test(file)) throw notFound();
-      const encoding = selectEncoding(http.headers.get("accept-encoding") ?? undefined);
-      const encoded = encoding && (await readFile(`assets/${file}${SUFFIXES[encoding]}`, http));
-      const content = encoded || (await readFile(`assets/${file}`, http));
-      if (!content) throw notFound();
-      return new Response(Buffer.from(content), {
-        headers: {
-          "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!,
-          "cache-control": `public, max-age=${YEAR_SECONDS}, immutable`,
-          vary: "Accept-Encoding",
-          ...(encoded ? { "content-encoding": encoding! } : {}),
-        },
+      const asset = await loadFile(http, `assets/${file}`, {
+        "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!,
+        "cache-control": `public, max-age=${YEAR_SECONDS}, immutable`,
       });
+      if (!asset) throw notFound();
+      return answerPublicFile(asset, http.headers);
     },
   ),
   endpoint(
     "GET",
     "/console/config.json",
-    { as: anyone, summary: "Get how people sign in to the console", returns: ConsoleConfig, hidden: true },
+    { as: anyone, in_memory: true, summary: "Get how people sign in to the console", returns: ConsoleConfig, hidden: true },
     async (ctx) => json(toConfig(ctx.settings), 200, { "cache-control": "no-store" }),
   ),
 ];
 
-/** Returns null for a file that does not exist. */
-const readFile = (name: string, http: HttpExchange): Promise<Uint8Array | null> =>
-  http.readConsoleFile(name).catch((error: unknown) => {
+/** Returns a file of the console with the encodings that its build has made, or null while it does not exist. */
+const loadFile = (http: HttpExchange, name: string, headers: PublicFile["headers"]): Promise<EncodedFile | null> =>
+  nullIfMissing(
+    http.publicFile(`console/${name}`, async () => ({
+      headers,
+      bytes: await http.readConsoleFile(name),
+      readEncoded: (encoding) => nullIfMissing(http.readConsoleFile(name + SUFFIXES[encoding])),
+    })),
+  );
+
+const nullIfMissing = <T>(file: Promise<T>): Promise<T | null> =>
+  file.catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   });

@@ -42,6 +42,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "Get the status of a gateway",
+      calls_out: true,
       errors: [404],
       description:
         "Asks the host, for up to 10 s. If the host does not respond, is not allowed or is too old, `connected` is false and `error` gives the reason.",
@@ -56,6 +57,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "List a gateway's sessions",
+      calls_out: true,
       errors: [404, 502],
       description:
         "If a board is given, creates the main session of the gateway if it does not exist. Returns 502 if the host fails.",
@@ -71,6 +73,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Get a session of a gateway",
+        calls_out: true,
         errors: [502],
         description: "Creates the main session if it does not exist. Returns 502 if the host fails.",
         query: TargetQuery,
@@ -86,6 +89,7 @@ export const gatewaySessions: Endpoint[] = [
       {
         as: admin,
         summary: "Get the history of a session",
+        calls_out: true,
         errors: [502],
         description:
           "Returns the latest messages that the host has stored, and none for an unknown key. Returns 502 if the host fails.",
@@ -122,6 +126,7 @@ export const gatewaySessions: Endpoint[] = [
     {
       as: admin,
       summary: "List the methods of a gateway",
+      calls_out: true,
       errors: [404],
       description:
         "Returns the methods of the host if it responds within 5 s, else the methods that this service uses of any host.",

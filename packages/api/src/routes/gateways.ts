@@ -45,6 +45,7 @@ export const gateways = [
     {
       as: admin,
       summary: "Update a gateway",
+      calls_out: true,
       conditional: gatewayResource,
       description:
         "Tries to connect first if the address, the token or a flag changes. Sending the masked token keeps the stored one.",

@@ -1,4 +1,6 @@
 import { anyone } from "@board/core/actor";
+import { memoPerApp } from "@board/core/app-memo";
+import { createCoalescer } from "@board/core/coalesce";
 import type { Context } from "@board/core/context";
 import { isReadOnly, readSchemaState } from "@board/core/db/database";
 import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
@@ -15,12 +17,15 @@ const Health = lazyObject(() => ({ ok: z.boolean().describe("Whether the service
 });
 const READINESS_TIMEOUT_MS = 2_000;
 
+const runsOf = memoPerApp(() => createCoalescer<number | null>());
+
 export const health = [
   endpoint(
     "GET",
     ["/health", "/healthz"],
     {
       as: anyone,
+      in_memory: true,
       summary: "Check that the process is running",
       description: "Uses no other system, not even the database.",
       returns: Health,
@@ -32,13 +37,15 @@ export const health = [
     "/readyz",
     {
       as: anyone,
+      in_memory: true,
       summary: "Check that the service is ready",
       description:
         "Returns 503 until the database responds within 2 s, has all migrations and accepts writes. The header `X-Job-Age-Seconds` is the waiting time of the oldest background job that is due.",
       returns: Health,
     },
     async (ctx) => {
-      const age = await readReadiness(ctx);
+      // Probes that come at the same time share the statements, since anybody may send them.
+      const age = await runsOf(ctx).run("", () => readReadiness(ctx));
       return age === null ? json({ ok: false }, 503) : json({ ok: true }, 200, { "X-Job-Age-Seconds": String(Math.floor(age)) });
     },
   ),

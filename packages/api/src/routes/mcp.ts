@@ -49,6 +49,7 @@ export const mcp = [
     [METADATA_PATH, `${METADATA_PATH}${PATH}`],
     {
       as: anyone,
+      in_memory: true,
       summary: "Get the sign-in metadata of the MCP endpoint",
       description: "Names the identity provider whose tokens people send to `/mcp`. Agents send their own token.",
       returns: ProtectedResource,

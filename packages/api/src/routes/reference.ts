@@ -3,6 +3,7 @@ import { notFound } from "@board/core/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 import type { DocumentRole } from "../openapi-role.ts";
+import { answerPublicFile } from "../public-file.ts";
 import { lazyObject } from "@board/core/wire";
 
 const REFERENCE_HTML = `<!doctype html>
@@ -49,27 +50,41 @@ export const reference = [
     "/openapi.json",
     {
       as: anyone,
+      in_memory: true,
       summary: "Get the OpenAPI document",
       description:
         "Returns this document as OpenAPI 3.1. Agents filter the operations by the tag of their role, or ask for the short document of their role.",
       query: DocumentQuery,
       returns: z.record(z.string(), z.unknown()).meta({ id: "OpenApiDocument", description: "An OpenAPI 3.1 document." }),
     },
-    (ctx, { query: { role }, http }) =>
-      http.openApiDocument(role ?? "all", async () => {
-        // Loaded on the first request: the schema converter would slow down every cold start.
-        const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
-          import("../openapi.ts"),
-          import("../openapi-role.ts"),
-          import("../groups.ts"),
-        ]);
-        return role ? buildRoleDocument(endpoints, ctx.settings, role) : buildOpenApiDocument(endpoints, ctx.settings);
-      }),
+    async (ctx, { query: { role }, http }) =>
+      answerPublicFile(
+        await http.publicFile(`openapi:${role ?? "all"}`, async () => {
+          // Loaded on the first request: the schema converter would slow down every cold start.
+          const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
+            import("../openapi.ts"),
+            import("../openapi-role.ts"),
+            import("../groups.ts"),
+          ]);
+          const { settings } = ctx;
+          const document = role ? buildRoleDocument(endpoints, settings, role) : buildOpenApiDocument(endpoints, settings);
+          const bytes = Buffer.from(JSON.stringify(document));
+          return { headers: { "content-type": "application/json", "cache-control": "private, no-cache" }, bytes };
+        }),
+        http.headers,
+      ),
   ),
   endpoint(
     "GET",
     "/docs",
-    { as: anyone, summary: "Read the API reference", returns: z.string(), media_type: "text/html", hidden: true },
+    {
+      as: anyone,
+      in_memory: true,
+      summary: "Read the API reference",
+      returns: z.string(),
+      media_type: "text/html",
+      hidden: true,
+    },
     async () =>
       new Response(REFERENCE_HTML, {
         headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": CONTENT_SECURITY_POLICY },
@@ -78,14 +93,15 @@ export const reference = [
   endpoint(
     "GET",
     "/docs/{file}",
-    { as: anyone, summary: "Get a file of the API reference", returns: z.string(), hidden: true },
+    { as: anyone, in_memory: true, summary: "Get a file of the API reference", returns: z.string(), hidden: true },
     async (_ctx, { params, http }) => {
       const { file } = params;
       if (file !== "start.js" && !ASSETS.includes(file)) throw notFound();
-      const content = Buffer.from(file === "start.js" ? START_SCRIPT : await http.readAsset(file));
-      return new Response(content, {
+      const loaded = await http.publicFile(`docs/${file}`, async () => ({
         headers: { "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!, "cache-control": `public, max-age=${DAY_SECONDS}` },
-      });
+        bytes: file === "start.js" ? Buffer.from(START_SCRIPT) : await http.readAsset(file),
+      }));
+      return answerPublicFile(loaded, http.headers);
     },
   ),
 ];

@@ -12,6 +12,7 @@ export const souls = [
     {
       as: adminOrAgent,
       summary: "Search the souls directory",
+      calls_out: true,
       errors: [502],
       description: "Returns 502 if the remote directory is unreachable and no cached copy exists.",
       query: SoulQuery,
@@ -25,6 +26,7 @@ export const souls = [
     {
       as: adminOrAgent,
       summary: "Get a soul",
+      calls_out: true,
       errors: [502],
       description: "The slug may end with .md. Returns 502 if the remote directory is unreachable and no cached copy exists.",
       returns: Soul,

@@ -30,7 +30,10 @@ const waitersOf = memoPerApp(createWaiters);
 export const waitForWork = (
   ctx: Context<Agent>,
   options: { ms: number; max_messages: number; signal: AbortSignal },
-): Promise<InboxRow | null | undefined> => waitersOf(ctx).wait(ctx, options);
+): Promise<InboxRow | null | undefined> => {
+  ctx.endTurn?.();
+  return waitersOf(ctx).wait(ctx, options);
+};
 
 function createWaiters() {
   const waiting = new Map<string, Waiter>();

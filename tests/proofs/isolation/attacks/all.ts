@@ -2,7 +2,9 @@
 import type { Attack } from "../attacker.ts";
 import { hostAttacks } from "./hosts.ts";
 import { requestAttacks } from "./requests.ts";
+import { credentialAttacks } from "./credentials.ts";
 import { socketAttacks } from "./sockets.ts";
+import { strangerAttacks } from "./strangers.ts";
 import { textAttacks } from "./texts.ts";
 import { workAttacks } from "./work.ts";
 
@@ -10,6 +12,8 @@ export interface AttackPlan {
   run: Attack;
   /** Longer than the others where the service first has to notice something. */
   seconds?: number;
+  /** On the embedded database, where all attacks follow each other, those that need a preparation take longer. */
+  embedded_seconds?: number;
   /** Modules that the server has to load for it. */
   preloads?: readonly string[];
 }
@@ -21,4 +25,6 @@ export const attacks: Readonly<Record<string, AttackPlan>> = {
   ...requestAttacks,
   ...socketAttacks,
   ...workAttacks,
+  ...strangerAttacks,
+  ...credentialAttacks,
 };

@@ -101,6 +101,7 @@ export const agentAgents = [
     {
       as: agent,
       summary: "Get an agent's SOUL.md",
+      calls_out: true,
       errors: [502],
       description: "Returns the current text on the host. An agent may read its own, the lead that of any agent of the board.",
       authorize: (ctx, params) => getSoulTarget(ctx, params.board_id, params.agent_id),
@@ -121,6 +122,7 @@ export const agentAgents = [
     {
       as: lead,
       summary: "Replace an agent's SOUL.md",
+      calls_out: true,
       errors: [502],
       description: "Writes the text to the host first, then stores it as the agent's soul.",
       operation_id: "agent_lead_update_agent_soul",

@@ -1,0 +1,70 @@
+import { compress, type Encoding, selectEncoding } from "./content-encoding.ts";
+import { findMatchingTag, toEntityTag } from "./etag.ts";
+import { markComplete } from "./representation.ts";
+
+/** A text that everybody may read and that is the same for all. */
+export interface PublicFile {
+  headers: { "content-type": string; "cache-control": string } & Readonly<Record<string, string>>;
+  bytes: Uint8Array;
+  /** Reads an encoding that was made before; null where there is none. */
+  readEncoded?: (encoding: Encoding) => Promise<Uint8Array | null>;
+}
+
+/** Returns the file of a name. `load` runs once for each name and process, again after a failure. */
+export type PublicFiles = (name: string, load: () => Promise<PublicFile>) => Promise<EncodedFile>;
+
+/** A file with its encodings, each made when it is first asked for. */
+export interface EncodedFile {
+  file: PublicFile;
+  /** The bytes in an encoding, and their tag. */
+  read(this: void, encoding: Encoding | null): Promise<{ bytes: Uint8Array<ArrayBuffer>; tag: string }>;
+}
+
+/**
+ * Keeps public files encoded in memory. Anybody may ask for them, as often as he likes, so a request must not cost the work of
+ * making a large document or of compressing it.
+ */
+export function createPublicFiles(): PublicFiles {
+  const files = new Map<string, Promise<EncodedFile>>();
+  return (name, load) => {
+    const known = files.get(name);
+    if (known) return known;
+    const file = load().then(encodeOnce);
+    files.set(name, file);
+    file.catch(() => files.delete(name));
+    return file;
+  };
+}
+
+function encodeOnce(file: PublicFile): EncodedFile {
+  const bytes = Buffer.from(file.bytes);
+  const encodings = new Map<Encoding | null, ReturnType<EncodedFile["read"]>>();
+  const encode = async (encoding: Encoding) => {
+    const encoded = await file.readEncoded?.(encoding);
+    return encoded ? Buffer.from(encoded) : compress(encoding, bytes);
+  };
+  const make = async (encoding: Encoding | null) => ({
+    bytes: encoding ? await encode(encoding) : bytes,
+    tag: toEntityTag(bytes, encoding),
+  });
+  return {
+    file,
+    read(encoding) {
+      const made = encodings.get(encoding) ?? make(encoding);
+      encodings.set(encoding, made);
+      return made;
+    },
+  };
+}
+
+/** Answers with the file in the encoding that the client prefers, or with 304 when it has it already. */
+export async function answerPublicFile({ file, read }: EncodedFile, headers: Headers): Promise<Response> {
+  const encoding = selectEncoding(headers.get("accept-encoding") ?? undefined);
+  const { bytes, tag } = await read(encoding);
+  const match = findMatchingTag(headers.get("if-none-match") ?? undefined, tag);
+  const { "content-type": content_type, ...others } = file.headers;
+  const common = { ...others, etag: match ?? tag, vary: "Accept-Encoding" };
+  if (match !== null) return markComplete(new Response(null, { status: 304, headers: common }));
+  const encoded: Record<string, string> = encoding ? { "content-encoding": encoding } : {};
+  return markComplete(new Response(bytes, { headers: { "content-type": content_type, ...common, ...encoded } }));
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Budgets } from "@board/core/budgets";
+
+interface Connection {
+  isAnswering: boolean;
+  waiting: { request: IncomingMessage; response: ServerResponse }[];
+}
+
+type Limits = Pick<Budgets, "connection_waiting_requests" | "waiting_requests">;
+
+/**
+ * Answers the requests of a connection one after the other. Node hands over all requests that a client sends without waiting
+ * for answers (pipelining), so one connection could otherwise have thousands of them at work.
+ *
+ * A connection beyond the limits is closed: an answer to each of its requests would keep all of them in memory until the first
+ * is answered. `onClosed` is called then.
+ */
+export function answerInOrder(listener: RequestListener, limits: Limits, onClosed: () => void): RequestListener {
+  const { connection_waiting_requests: max, waiting_requests: max_in_all } = limits;
+  const connections = new WeakMap<Socket, Connection>();
+  let waiting_in_all = 0;
+
+  function connectionOf(socket: Socket): Connection {
+    const known = connections.get(socket);
+    if (known) return known;
+    const connection: Connection = { isAnswering: false, waiting: [] };
+    connections.set(socket, connection);
+    socket.once("close", () => {
+      waiting_in_all -= connection.waiting.length;
+      connection.waiting = [];
+    });
+    return connection;
+  }
+
+  function answer(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.isAnswering = true;
+    response.once("close", () => {
+      connection.isAnswering = false;
+      if (request.socket.destroyed) return;
+      const next = connection.waiting.shift();
+      if (!next) return;
+      waiting_in_all--;
+      answer(connection, next.request, next.response);
+    });
+    listener(request, response);
+  }
+
+  const isOver = (count: number, limit: number) => limit > 0 && count >= limit;
+
+  return (request, response) => {
+    const { socket } = request;
+    // Node hands over the rest of what it has read of a connection that was closed meanwhile.
+    if (socket.destroyed) return;
+    const connection = connectionOf(socket);
+    if (!connection.isAnswering) return answer(connection, request, response);
+    if (isOver(connection.waiting.length, max) || isOver(waiting_in_all, max_in_all)) {
+      socket.destroy();
+      return onClosed();
+    }
+    waiting_in_all++;
+    connection.waiting.push({ request, response });
+  };
+}
