@@ -3,11 +3,11 @@ export interface Connection {
   title: string;
   /** Where it holds, if not wherever it is run. */
   scope?: string;
-  /** Connects; for an agent that keeps its connection it is run once. */
+  /** Connects, once. */
   line: string;
-  /** Starts the agent beside a person, who is asked before it does something. */
+  /** Starts the agent beside a person. */
   attended?: string;
-  /** Lets it work on the tasks alone. */
+  /** Lets it work on the tasks without one. */
   unattended?: string;
 }
 
@@ -18,7 +18,7 @@ interface Facts {
   url: string;
   source: TokenSource;
   /** The command line, as it is found from the folder of the agent. */
-  program: string;
+  program?: string;
 }
 
 const PROMPT = '"Work on the tasks of your board."';
@@ -30,6 +30,10 @@ export function connectionLines({ url, source, program }: Facts): Connection[] {
   // These clients would write the token into files that others may read, so they take it from the environment.
   const environment = "file" in source ? `BOARD_TOKEN="${token}"` : `BOARD_TOKEN=${token}`;
   const mcp = `${url}/mcp`;
+  // opencode also reads a file, whenever it starts.
+  const [reference, opencode] =
+    "file" in source ? [`{file:${source.file}}`, "opencode"] : ["{env:BOARD_TOKEN}", `${environment} opencode`];
+  const shell = `export BOARD_URL=${url} ${"file" in source ? `BOARD_TOKEN_FILE=${quote(source.file)}` : environment}`;
   return [
     {
       title: "Claude Code",
@@ -48,9 +52,9 @@ export function connectionLines({ url, source, program }: Facts): Connection[] {
     {
       title: "opencode",
       scope: EVERYWHERE,
-      line: `opencode mcp add board --url ${mcp} --header ${toOpencodeHeader(source)}`,
-      attended: "opencode",
-      unattended: `opencode run ${PROMPT}`,
+      line: `opencode mcp add board --url ${mcp} --header ${quote(`Authorization=Bearer ${reference}`)}`,
+      attended: opencode,
+      unattended: `${opencode} run ${PROMPT}`,
     },
     {
       title: "Gemini CLI",
@@ -65,24 +69,23 @@ export function connectionLines({ url, source, program }: Facts): Connection[] {
       line: toMcpJson(mcp, "file" in source ? "${env:BOARD_TOKEN}" : source.token),
       ...("file" in source && { attended: `${environment} cursor .` }),
     },
-    {
-      title: "A shell",
-      line: `export BOARD_URL=${url} ${"file" in source ? `BOARD_TOKEN_FILE=${quote(source.file)}` : environment}; ${program} inbox; ${program} next`,
-    },
+    ...(program === undefined ? [] : [{ title: "A shell", line: `${shell}; ${program} inbox; ${program} next` }]),
     { title: "curl", line: `curl -s -H "X-Agent-Token: ${token}" ${url}/api/v1/agent/inbox` },
-    { title: "TypeScript", line: `createClient({ url: ${JSON.stringify(url)}, agent_token: ${toExpression(source)} })` },
+    { title: "TypeScript", line: toTypeScript(url, source) },
   ];
 }
-
-/** opencode reads the file itself whenever it starts. */
-const toOpencodeHeader = (source: TokenSource): string =>
-  "file" in source ? quote(`Authorization=Bearer {file:${source.file}}`) : `"Authorization=Bearer ${source.token}"`;
 
 const toMcpJson = (url: string, token: string): string =>
   JSON.stringify({ mcpServers: { board: { url, headers: { Authorization: `Bearer ${token}` } } } });
 
-const toExpression = (source: TokenSource): string =>
-  "file" in source ? `readFileSync(${JSON.stringify(source.file)}, "utf8").trim()` : JSON.stringify(source.token);
+function toTypeScript(url: string, source: TokenSource): string {
+  const [imports, token] =
+    "file" in source
+      ? ['import { readFileSync } from "node:fs"; ', `readFileSync(${JSON.stringify(source.file)}, "utf8").trim()`]
+      : ["", JSON.stringify(source.token)];
+  const call = `createClient({ url: ${JSON.stringify(url)}, agent_token: ${token} })`;
+  return `${imports}import { createClient } from "@board/client"; const agent = ${call};`;
+}
 
 /** Quotes a word for a POSIX shell. */
 export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
