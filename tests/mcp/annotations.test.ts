@@ -38,12 +38,12 @@ test("a tool that changes something is not listed as one that only reads, and a 
   expect(decide?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true });
 });
 
-test("what a caller is told names only tools that it has", async () => {
+test("the instructions and descriptions for a caller name only tools that it has", async () => {
   for (const { client } of await connectAll()) {
     const listed = (await client.listTools()).tools;
     const missing = tools.map(({ name }) => name).filter((name) => !listed.some((tool) => tool.name === name));
-    const told = `${client.getInstructions()} ${JSON.stringify(listed)}`;
-    expect(missing.filter((name) => told.includes(name))).toEqual([]);
+    const shown = `${client.getInstructions()} ${JSON.stringify(listed)}`;
+    expect(missing.filter((name) => shown.includes(name))).toEqual([]);
   }
 });
 

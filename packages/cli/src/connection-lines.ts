@@ -5,9 +5,9 @@ export interface Connection {
   scope?: string;
   /** Connects, once. */
   line: string;
-  /** Starts the agent beside a person. */
+  /** Starts the agent for a person to talk to. */
   attended?: string;
-  /** Lets it work on the tasks without one. */
+  /** Lets it work on the tasks alone. */
   unattended?: string;
 }
 

@@ -114,7 +114,7 @@ test.each([
   { one: claude, other: claude },
 ])("$one.title and $other.title at once work on each task of a board once", async ({ one, other }) => {
   const pair = [one, other];
-  const board = await openBoard(`${one.title} beside ${other.title}`);
+  const board = await openBoard(`${one.title} and ${other.title}`);
   let waiting = pair.length;
   const { promise: both, resolve } = Promise.withResolvers<void>();
   // Each has a task before one of them goes on, so that neither finds the board empty.

@@ -1,7 +1,7 @@
 import type { Log } from "@board/core/log";
 import { toErrorResponse } from "../errors.ts";
 
-/** What an agent does after a refusal with a code of its own. People have no next_task. */
+/** What an agent does after a refusal with one of these codes. People have no next_task. */
 const AGENT_NEXT: Readonly<Record<string, string>> = {
   task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",
   task_lease_lost: "Stop working on this task, since another caller has it now, and call next_task.",

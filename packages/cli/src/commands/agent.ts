@@ -61,7 +61,7 @@ export const addAgent: AddCommands = (program, host) => {
         output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}`);
         for (const connection of connections) printConnection(output, connection);
         output.line(
-          "\nOf three lines the first connects, the second starts the agent beside you, and the third lets it work alone.",
+          "\nOf three lines the first connects, the second starts the agent for you to talk to, and the third lets it work alone.",
         );
       });
     });
