@@ -80,6 +80,20 @@ test("a post that finds no room for its payload shows the bytes that its organiz
   ]);
 });
 
+test("a refused caller is never told to come back before there is more", async () => {
+  const path = await addWebhook();
+  const posts = await Promise.all([1, 2, 3].map((n) => world.call("POST", path, { body: { n } })));
+  const signIns = await Promise.all([1, 2, 3].map(() => world.call("GET", "/api/v1/users/me", { token: "wrong" })));
+  const reads = await Promise.all(
+    Array.from({ length: 6 }, () => world.call("GET", "/api/v1/boards", { token: home.owner.token })),
+  );
+  for (const answers of [posts, signIns, reads]) {
+    const { headers } = answers.find(({ status }) => status === 429)!;
+    const seconds = Number(/;t=(\d+)/.exec(headers.get("ratelimit")!)![1]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThanOrEqual(seconds);
+  }
+});
+
 test("answers that count toward no limit have no such header", async () => {
   for (const path of ["/healthz", "/api/v1/boards", "/nowhere"])
     expect([path, ...limitsOf(await world.call("GET", path, { token: home.owner.token }))]).toEqual([path, null, null]);

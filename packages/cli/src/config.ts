@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { homedir } from "node:os";
 import path from "node:path";
 import { UsageError } from "./failure.ts";
+import { PROGRAM } from "./program.ts";
 
 /** Who a token belongs to. */
 export type Identity = { type: "user" } | { type: "agent"; agent_id: string; board_id: string | null; is_board_lead: boolean };
@@ -68,7 +69,7 @@ function readStored(file: string): Partial<StoredConfig> {
   try {
     return JSON.parse(text) as Partial<StoredConfig>;
   } catch {
-    throw new UsageError(`${file} is not valid JSON. Delete it and sign in again with "board login".`);
+    throw new UsageError(`${file} is not valid JSON. Delete it and sign in again with "${PROGRAM} login".`);
   }
 }
 

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { ApiError, type Client, createClient } from "@board/client";
 import { type Config, type HeldLease, type Identity, readConfig } from "./config.ts";
+import { collect } from "./collect.ts";
 import { UsageError } from "./failure.ts";
+import { PROGRAM } from "./program.ts";
+import { findStartedService } from "./started-service.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:8000";
 /** Agent tokens are 32 random bytes in URL-safe Base64. Other tokens are not tried as such: failures are counted. */
@@ -21,12 +24,24 @@ export interface Session {
   client: Client;
   identity: Identity;
   config: Config;
+  /** Whether the caller named a board, by `--board` or BOARD. */
+  namesBoard: boolean;
   /** The board of the command: `--board`, BOARD, the agent's own, or the only one. */
   findBoardId(): Promise<string>;
+  /** The same for a task. Among several boards the one that has it is looked for. */
+  findBoardIdOf(task_id: string): Promise<string>;
 }
 
 export function serviceUrl({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string {
-  const text = url ?? (environment["BOARD_URL"] || config.url || DEFAULT_URL);
+  const text = url ?? (environment["BOARD_URL"] || config.url || findStartedService(environment) || DEFAULT_URL);
+  return requireAddress(text);
+}
+
+/** The address to sign in to: a service that was started here comes before the one that was used last. */
+export const loginUrl = ({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string =>
+  requireAddress(url ?? (environment["BOARD_URL"] || findStartedService(environment) || config.url || DEFAULT_URL));
+
+function requireAddress(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new UsageError(`${text} is not the address of a service. Use http://… or https://…`);
   return text.endsWith("/") ? text.slice(0, -1) : text;
@@ -38,13 +53,17 @@ export async function openSession(options: GlobalOptions, environment: NodeJS.Pr
   const given = readGivenToken(environment);
   const stored = config.logins[url];
   const token = given ?? stored?.token;
-  if (!token) throw new UsageError(`You are not signed in to ${url}. Run "board login", or set BOARD_TOKEN.`);
+  if (!token) throw new UsageError(`You are not signed in to ${url}. Run "${PROGRAM} login", or set BOARD_TOKEN.`);
   const identity = stored && stored.token === token ? stored.identity : await identify(url, token);
   const client = clientFor(url, token, identity);
   const wanted = options.board ?? (environment["BOARD"] || undefined);
   let board_id: Promise<string> | undefined;
   const findBoardId = () => (board_id ??= resolveBoard(client, identity, wanted));
-  return { url, client, identity, config, findBoardId };
+  const findBoardIdOf = (task_id: string) =>
+    wanted !== undefined || (identity.type === "agent" && identity.board_id)
+      ? findBoardId()
+      : searchBoards(client, identity, task_id);
+  return { url, client, identity, config, namesBoard: wanted !== undefined, findBoardId, findBoardIdOf };
 }
 
 export const clientFor = (url: string, token: string, { type }: Identity): Client =>
@@ -90,12 +109,29 @@ async function resolveBoard(client: Client, identity: Identity, wanted: string |
     if (wanted === undefined || [name, slug].some((text) => text.toLowerCase() === wanted.toLowerCase())) found.push(id);
   }
   if (found.length === 1) return found[0]!;
-  if (names.length === 0) throw new UsageError('There is no board yet. Make one with "board boards create <name>".');
+  if (names.length === 0) throw new UsageError(`There is no board yet. Make one with "${PROGRAM} boards create <name>".`);
   const problem =
     wanted === undefined
       ? "There are several boards."
       : `${found.length === 0 ? "No" : "More than one"} board is named ${wanted}.`;
   throw new UsageError(`${problem} Name one with --board or BOARD: ${names.slice(0, 20).join(", ")}`);
+}
+
+/** No operation finds a task by its id alone, so the boards are asked one after the other. */
+async function searchBoards(client: Client, identity: Identity, task_id: string): Promise<string> {
+  const boards = await collect(listBoards(client, identity));
+  if (boards.length < 2) return resolveBoard(client, identity, undefined);
+  let missing: unknown;
+  for (const { id: board_id } of boards) {
+    try {
+      await client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } });
+      return board_id;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      missing = error;
+    }
+  }
+  throw missing;
 }
 
 /** The lease under which this caller holds a task, if `board next` took it on this machine. */

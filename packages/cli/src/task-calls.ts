@@ -1,6 +1,7 @@
 import { ApiError, type Task, type TaskComment, type TaskUpdate } from "@board/client";
 import { UsageError } from "./failure.ts";
 import { findLease, forgetLease, type Session, UUID } from "./session.ts";
+import { PROGRAM } from "./program.ts";
 
 const STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 export type TaskStatus = (typeof STATUSES)[number];
@@ -12,7 +13,7 @@ export function toStatus(text: string): TaskStatus {
 }
 
 export function requireTaskId(text: string): string {
-  if (!UUID.test(text)) throw new UsageError(`${text} is not the id of a task. "board tasks" shows the ids.`);
+  if (!UUID.test(text)) throw new UsageError(`${text} is not the id of a task. "${PROGRAM} tasks" shows the ids.`);
   return text.toLowerCase();
 }
 
@@ -52,7 +53,7 @@ async function withLease<T>(
 ): Promise<T> {
   const lease = findLease(session, task_id);
   try {
-    return await call(lease?.board_id ?? (await session.findBoardId()), lease ? { "X-Task-Fence": lease.fence } : {});
+    return await call(lease?.board_id ?? (await session.findBoardIdOf(task_id)), lease ? { "X-Task-Fence": lease.fence } : {});
   } catch (error) {
     if (error instanceof ApiError && error.code === "task_lease_lost") forgetLease(session, task_id);
     throw error;

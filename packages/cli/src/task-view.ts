@@ -10,11 +10,14 @@ export const taskColumns: Column<Pick<Task, "id" | "status" | "priority" | "titl
   { title: "title", value: ({ title }) => title, max: 70 },
 ];
 
-const authorOf = ({ agent_id, user_id }: Pick<TaskComment, "agent_id" | "user_id">) =>
-  agent_id ? `agent ${agent_id}` : user_id ? `user ${user_id}` : "system";
-
-/** Prints a task as people read it: facts, description, comments. */
-export function printTask(output: Output, task: Task, comments: readonly TaskComment[]): void {
+/** Prints a task as people read it: facts, description, comments. `names` are those of agents. */
+export function printTask(
+  output: Output,
+  task: Task,
+  comments: readonly TaskComment[],
+  names: ReadonlyMap<string, string>,
+): void {
+  const nameOf = (agent_id: string) => toSafeLine(names.get(agent_id) ?? `agent ${agent_id}`);
   output.line(output.bold(toSafeLine(task.title)));
   const facts: [string, string][] = [
     ["id", task.id],
@@ -22,15 +25,16 @@ export function printTask(output: Output, task: Task, comments: readonly TaskCom
     ["status", task.status],
     ["priority", toSafeLine(task.priority)],
     ["due", task.due_at ?? ""],
-    ["assigned to", task.assigned_agent_id ?? ""],
+    ["assigned to", task.assigned_agent_id ? nameOf(task.assigned_agent_id) : ""],
     ["blocked by", task.blocked_by_task_ids.join(", ")],
     ["tags", task.tags.map(({ name }) => toSafeLine(name)).join(", ")],
     ["lease until", task.lease?.expires_at ?? ""],
   ];
   for (const [name, value] of facts) if (value !== "") output.line(`${`${name}:`.padEnd(13)}${value}`);
   if (task.description) output.line(`\n${toSafeText(task.description)}`);
-  for (const comment of comments) {
-    output.line(`\n${output.bold(`${comment.created_at}  ${authorOf(comment)}`)}`);
-    output.line(toSafeText(comment.content));
+  for (const { created_at, agent_id, user_id, content } of comments) {
+    const author = agent_id ? nameOf(agent_id) : user_id ? `user ${user_id}` : "system";
+    output.line(`\n${output.bold(`${created_at}  ${author}`)}`);
+    output.line(toSafeText(content));
   }
 }

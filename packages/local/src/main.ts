@@ -3,6 +3,7 @@ import { errorText } from "@board/core/log";
 import { findMisspelt } from "@board/core/misspelt-settings";
 import { parseSettings } from "@board/core/settings";
 import { consoleLink, dataFolder, tokenToPrint, withGeneratedSecrets } from "./secrets.ts";
+import { signInLine } from "./sign-in-line.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
 /** Longer than the grace time of everything that is stopped. */
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
   printLine(`  console    ${consoleLink(server.url, settings.auth)}`);
   printLine(`  reference  ${server.url}/docs`);
   if (settings.auth.mode === "local") printLine(`  token      ${tokenToPrint(settings.auth.token)}`);
+  if (settings.auth.mode === "local") printLine(`  shell      ${signInLine(server.url, process.env)}`);
   printLine(`  data       ${settings.database.driver === "pglite" ? settings.data_dir : settings.database.driver}`);
 }
 

@@ -25,7 +25,7 @@ test("an empty service leads from a board over an agent to a test webhook", asyn
   await view.click("Make the board");
   await view.page.locator("::-p-aria(Name of the agent)").fill("Milo");
   await view.click("Create the agent");
-  await view.sees(".steps", "claude mcp add --transport http board");
+  await view.sees(".steps", "claude mcp add --scope user --transport http board");
   const snippet = await view.text(".snippet pre");
   const agent_token = /X-Agent-Token: ([^"]+)"/.exec(snippet)![1]!;
   const { name } = await createClient({ url: service.url, agent_token }).post("/api/v1/agent/heartbeat", { body: {} as never });

@@ -42,12 +42,12 @@ function createMcpServer(ctx: Context<Caller>, signal: AbortSignal): McpServer {
 }
 
 function register(server: McpServer, tool: Tool, ctx: Context<Caller>, signal: AbortSignal): void {
-  const { name, description, read_only, input_schema, output_schema } = tool;
+  const { name, description, annotations, input_schema, output_schema } = tool;
   const config = {
     description,
+    annotations,
     inputSchema: asListed(input_schema),
     outputSchema: asListed(output_schema),
-    ...(read_only ? { annotations: { readOnlyHint: true } } : {}),
   };
   server.registerTool(name, config, async (input) => {
     ctx.log.addFields({ tool: name });

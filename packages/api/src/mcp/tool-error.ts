@@ -1,10 +1,14 @@
 import type { Log } from "@board/core/log";
 import { toErrorResponse } from "../errors.ts";
 
-/** What a caller does after a refusal, by its code, else by its status. */
-const NEXT: Readonly<Record<string, string>> = {
+/** What an agent does after a refusal with one of these codes. People have no next_task. */
+const AGENT_NEXT: Readonly<Record<string, string>> = {
   task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",
   task_lease_lost: "Stop working on this task, since another caller has it now, and call next_task.",
+};
+
+/** What a caller does after a refusal, by its status. */
+const NEXT: Readonly<Record<string, string>> = {
   "401": "Sign in again with a valid token.",
   "403": "Do not repeat the call: your role or the rules of the board do not allow it.",
   "404": "Check the ids with list_tasks or get_board.",
@@ -56,7 +60,7 @@ export async function toToolError(error: unknown, toAgent: boolean, log: Log): P
   const { message, code: given, ...fields } = toParts(detail);
   const code = given ?? CODES[status] ?? "error";
   const wait = response.headers.get("retry-after");
-  const next = NEXT[code] ?? NEXT[String(status)] ?? "Read the message.";
+  const next = (toAgent && AGENT_NEXT[code]) || NEXT[String(status)] || "Read the message.";
   return { status, code, message, next: wait ? `${next} Wait ${wait} seconds.` : next, ...fields };
 }
 

@@ -2,6 +2,7 @@ import type { Actor, Agent, Role, User } from "@board/core/actor";
 import { as, type Context } from "@board/core/context";
 import { InvalidInput } from "@board/core/errors";
 import type { Settings } from "@board/core/settings";
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { findUnstorable } from "../body.ts";
 import { toProblems } from "../problems.ts";
@@ -16,12 +17,17 @@ export interface ToolResult<Output = object> {
 }
 
 interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject> {
+  /** What people see, for example when a client asks for their consent. */
+  title: string;
   name: string;
-  /** When to use it and when not, in one or two lines. */
+  /** When to use it and when not, in one or two lines. It may name tools only that every caller of this one has. */
   description: string;
   /** The callers to which it is listed; the core function checks everything else. */
   as: Role<A>;
   read_only?: true;
+  idempotent?: true;
+  /** A client should ask a person before each call. */
+  destructive?: true;
   input: Input;
   /** What the listed schema says about arguments that their name does not explain. */
   about?: Partial<Record<keyof z.input<Input>, string>>;
@@ -29,11 +35,13 @@ interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.Zod
   run(ctx: Context<A>, input: z.output<Input>, signal: AbortSignal): Promise<ToolResult<z.output<Output>>>;
 }
 
+type Hints = Pick<Spec<Caller, z.ZodObject, z.ZodObject>, "title" | "read_only" | "idempotent" | "destructive">;
+
 /** A tool as the server registers it. */
 export interface Tool {
   name: string;
   description: string;
-  read_only: boolean;
+  annotations: ToolAnnotations;
   input_schema: JsonSchema;
   output_schema: JsonSchema;
   input: z.ZodObject;
@@ -46,11 +54,11 @@ export interface Tool {
 export function tool<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject>(
   spec: Spec<A, Input, Output>,
 ): Tool {
-  const { name, description, read_only = false, input, output } = spec;
+  const { name, description, input, output } = spec;
   return {
     name,
     description,
-    read_only,
+    annotations: annotationsOf(spec),
     input_schema: toInputSchema(input, spec.about ?? {}),
     output_schema: toOutputSchema(output),
     input,
@@ -59,6 +67,17 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
     run: async (ctx, sent, signal) => spec.run(as(ctx, spec.as), parseArguments(input, sent), signal),
   };
 }
+
+/**
+ * Clients take a missing hint for the worst and ask a person, or refuse where nobody is there. Hints that say what is assumed
+ * anyway, or that mean nothing for a tool that only reads, are left out: the list of tools costs tokens.
+ */
+const annotationsOf = ({ title, read_only, idempotent, destructive }: Hints): ToolAnnotations => ({
+  title,
+  ...(read_only ? { readOnlyHint: true } : { destructiveHint: destructive ?? false }),
+  ...(idempotent && { idempotentHint: true }),
+  openWorldHint: false,
+});
 
 function isAdmitted(role: Role, actor: Actor, settings: Settings): boolean {
   try {

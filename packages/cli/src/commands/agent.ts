@@ -1,6 +1,12 @@
 import path from "node:path";
 import { type AddCommands, startRun } from "../cli.ts";
+import { collect } from "../collect.ts";
 import { writePrivateFile } from "../config.ts";
+import { type Connection, connectionLines, quote } from "../connection-lines.ts";
+import { listAgents } from "../agents.ts";
+import type { Output } from "../output.ts";
+import { PROGRAM, programAnywhere } from "../program.ts";
+import { listBoards } from "../session.ts";
 import { toSafeLine } from "../text.ts";
 
 interface ConnectOptions {
@@ -9,6 +15,30 @@ interface ConnectOptions {
 }
 
 export const addAgent: AddCommands = (program, host) => {
+  program
+    .command("agents")
+    .description("List the agents that you may see, or those of one board")
+    .action(async (_options, command) => {
+      const { output, openSession } = startRun(command, host);
+      const session = await openSession();
+      const found = await listAgents(session, session.namesBoard ? await session.findBoardId() : undefined);
+      if (output.json) return output.result(found, () => {});
+      const boards = new Map<string | null, string>();
+      for (const { id, slug } of await collect(listBoards(session.client, session.identity))) boards.set(id, slug);
+      output.table(
+        found,
+        [
+          { title: "id", value: ({ id }) => id },
+          { title: "name", value: ({ name }) => name, max: 40 },
+          { title: "role", value: ({ is_board_lead, board_id }) => (is_board_lead ? "lead" : board_id ? "worker" : "main") },
+          { title: "board", value: ({ board_id }) => boards.get(board_id) ?? board_id, max: 40 },
+          { title: "status", value: ({ status }) => status },
+          { title: "last seen", value: ({ last_seen_at }) => last_seen_at?.slice(0, 16).replace("T", " ") ?? "never" },
+        ],
+        `There is no agent yet. Make one with "${PROGRAM} agent connect <name>".`,
+      );
+    });
+
   program
     .command("agent")
     .description("Agents of a board")
@@ -26,30 +56,18 @@ export const addAgent: AddCommands = (program, host) => {
       // Only this answer holds the token. It is not printed, because terminals and logs keep what is printed.
       const file = path.resolve(tokenFile ?? path.join(session.config.folder, "agents", `${agent.id}.token`));
       writePrivateFile(file, `${auth_token}\n`);
-      const connections = linesFor(session.url, file);
+      const connections = connectionLines({ url: session.url, source: { file }, program: quote(programAnywhere) });
       output.result({ agent, token_file: file, connections }, () => {
-        output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}\n`);
-        for (const { title, line } of connections) output.line(`${output.bold(title)}\n  ${line}\n`);
+        output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}`);
+        for (const connection of connections) printConnection(output, connection);
+        output.line(
+          "\nOf three lines the first connects, the second starts the agent for you to talk to, and the third lets it work alone.",
+        );
       });
     });
 };
 
-/** Lines to copy. They read the token from the file, so that it is in no history of commands. */
-function linesFor(url: string, file: string): { title: string; line: string }[] {
-  const read = `$(cat ${quote(file)})`;
-  return [
-    {
-      title: "Claude Code and other clients of MCP",
-      line: `claude mcp add --transport http board ${url}/mcp --header "Authorization: Bearer ${read}"`,
-    },
-    { title: "A shell", line: `export BOARD_URL=${url} BOARD_TOKEN_FILE=${quote(file)}; board inbox; board next` },
-    { title: "curl", line: `curl -s -H "X-Agent-Token: ${read}" ${url}/api/v1/agent/inbox` },
-    {
-      title: "TypeScript",
-      line: `createClient({ url: ${JSON.stringify(url)}, agent_token: readFileSync(${JSON.stringify(file)}, "utf8").trim() })`,
-    },
-  ];
+function printConnection(output: Output, { title, scope, line, attended, unattended }: Connection): void {
+  output.line(`\n${output.bold(title)}${scope ? `, ${scope}` : ""}`);
+  for (const text of [line, attended, unattended]) if (text) output.line(`  ${text}`);
 }
-
-/** Quotes a word for a POSIX shell. */
-const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -3,6 +3,7 @@ import { type AddCommands, readText, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
 import { UUID } from "../session.ts";
+import { PROGRAM } from "../program.ts";
 
 interface AskOptions {
   reason: string;
@@ -42,7 +43,7 @@ export const addApprovals: AddCommands = (program, host) => {
     .action(async (approval_id: string, { reject }: { reject?: boolean }, command) => {
       const { output, openSession } = startRun(command, host);
       if (!UUID.test(approval_id))
-        throw new UsageError(`${approval_id} is not the id of an approval. "board approvals" shows the ids.`);
+        throw new UsageError(`${approval_id} is not the id of an approval. "${PROGRAM} approvals" shows the ids.`);
       const session = await openSession();
       const path = { board_id: await session.findBoardId(), approval_id };
       const status = reject ? "rejected" : "approved";

@@ -2,6 +2,7 @@ import { type AddCommands, startRun } from "../cli.ts";
 import { listBoards } from "../session.ts";
 import { collect } from "../collect.ts";
 import { toCount } from "./tasks.ts";
+import { PROGRAM } from "../program.ts";
 
 interface CreateOptions {
   description: string;
@@ -26,7 +27,7 @@ export const addBoards: AddCommands = (program, host) => {
             { title: "slug", value: ({ slug }) => slug, max: 40 },
             { title: "description", value: ({ description }) => description, max: 60 },
           ],
-          'There is no board yet. Make one with "board boards create <name>".',
+          `There is no board yet. Make one with "${PROGRAM} boards create <name>".`,
         ),
       );
     });

@@ -5,6 +5,7 @@ import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
 import { UUID } from "../session.ts";
 import { toCount } from "./tasks.ts";
+import { PROGRAM } from "../program.ts";
 
 export const addJobs: AddCommands = (program, host) => {
   const jobs = program
@@ -41,7 +42,8 @@ export const addJobs: AddCommands = (program, host) => {
       const { output, openSession } = startRun(command, host);
       if (ids.length > 0 === (all === true)) throw new UsageError("Name the jobs to retry, or use --all.");
       const unfit = ids.find((id) => !UUID.test(id));
-      if (unfit !== undefined) throw new UsageError(`${unfit} is not the id of a job. "board jobs --status dead" shows the ids.`);
+      if (unfit !== undefined)
+        throw new UsageError(`${unfit} is not the id of a job. "${PROGRAM} jobs --status dead" shows the ids.`);
       const { client } = await openSession();
       let redriven = 0;
       for (const job_id of ids) {

@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { ConnectionError } from "@board/client";
 import { type AddCommands, readInput, startRun } from "../cli.ts";
 import { configFile, readConfig } from "../config.ts";
 import { UsageError } from "../failure.ts";
-import { identify, serviceUrl } from "../session.ts";
+import { identify, loginUrl, serviceUrl } from "../session.ts";
 
 export const addLogin: AddCommands = (program, host) => {
   program
@@ -12,7 +13,7 @@ export const addLogin: AddCommands = (program, host) => {
     .action(async (_options, command) => {
       const { options, environment, output, stdin } = startRun(command, host);
       const config = readConfig(environment);
-      const url = serviceUrl(options, environment, config);
+      const url = loginUrl(options, environment, config);
       const token = stdin.isTTY
         ? await askSecret(stdin, `Token for ${url}: `)
         : (await readInput(stdin, 100_000)).toString("utf8").trim();
@@ -21,7 +22,10 @@ export const addLogin: AddCommands = (program, host) => {
       const { protocol, hostname } = new URL(url);
       if (protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(hostname))
         process.stderr.write("Warning: this address is not encrypted, so others on the network can read the token.\n");
-      const identity = await identify(url, token);
+      const identity = await identify(url, token).catch((error: unknown) => {
+        if (!(error instanceof ConnectionError)) throw error;
+        throw new UsageError(`${error.message} Name the address of the service with --url; it prints it when it starts.`);
+      });
       config.url = url;
       config.logins[url] = { token, identity };
       config.save();

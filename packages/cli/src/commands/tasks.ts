@@ -1,6 +1,7 @@
 import type { Task } from "@board/client";
 import { InvalidArgumentError } from "commander";
 import { type AddCommands, readText, startRun } from "../cli.ts";
+import { namesOfAgents } from "../agents.ts";
 import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
 import { findLease } from "../session.ts";
@@ -66,12 +67,14 @@ export const addTasks: AddCommands = (program, host) => {
     .action(async (text: string, _options, command) => {
       const { output, openSession } = startRun(command, host);
       const session = await openSession();
-      const path = { board_id: await session.findBoardId(), task_id: requireTaskId(text) };
+      const task_id = requireTaskId(text);
+      const path = { board_id: await session.findBoardIdOf(task_id), task_id };
       const found = await session.client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path } });
       const comments = await collect(
         session.client.list("/api/v1/boards/{board_id}/tasks/{task_id}/comments", { params: { path } }),
       );
-      output.result({ ...found, comments }, () => printTask(output, found, comments));
+      if (output.json) return output.result({ ...found, comments }, () => {});
+      printTask(output, found, comments, await namesOfAgents(session, found, comments));
     });
 
   task

@@ -4,6 +4,7 @@ import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
 import { UUID } from "../session.ts";
 import { sampleEvent, samplePayload, toWebhookHeaders } from "../sign-webhook.ts";
+import { PROGRAM } from "../program.ts";
 
 const SECRET = "BOARD_WEBHOOK_SECRET";
 
@@ -49,7 +50,7 @@ export const addWebhook: AddCommands = (program, host) => {
     .option("--unsigned", "without a signature, to see whether it is refused")
     .action(async (text: string, { data, event, type, unsigned }: SendOptions, command) => {
       const { output, openSession, stdin, environment } = startRun(command, host);
-      if (!UUID.test(text)) throw new UsageError(`${text} is not the id of a webhook. "board webhook list" shows the ids.`);
+      if (!UUID.test(text)) throw new UsageError(`${text} is not the id of a webhook. "${PROGRAM} webhook list" shows the ids.`);
       const session = await openSession();
       const path = { board_id: await session.findBoardId(), webhook_id: text };
       const found = await session.client.get("/api/v1/boards/{board_id}/webhooks/{webhook_id}", { params: { path } });

@@ -1,4 +1,7 @@
+import { Option } from "commander";
+import { namesOfAgents } from "../agents.ts";
 import { type AddCommands, readText, startRun } from "../cli.ts";
+import { PROGRAM } from "../program.ts";
 import { requireAgent, storeLease } from "../session.ts";
 import { releaseTask, requireTaskId } from "../task-calls.ts";
 import { printTask } from "../task-view.ts";
@@ -11,6 +14,11 @@ const WAIT_SECONDS = 20;
 interface InboxOptions {
   wait?: true | number;
   ack?: boolean;
+}
+
+interface ReleaseOptions {
+  reason?: string;
+  comment?: string;
 }
 
 /** The commands by which an agent works. */
@@ -28,11 +36,13 @@ export const addWork: AddCommands = (program, host) => {
       const body = { ...board, ...(lease !== undefined && { lease_seconds: lease }), ...(tags && { tags }) };
       const taken = await session.client.post("/api/v1/agent/tasks/next", { body });
       if (taken.task && taken.lease) storeLease(session, taken.task.id, taken.task.board_id, taken.lease.fence);
+      const { task, comments, retry_after_seconds } = taken;
+      const names = task && !output.json ? await namesOfAgents(session, task, comments) : new Map<string, string>();
       output.result(taken, () => {
-        if (taken.task) printTask(output, taken.task, taken.comments);
+        if (task) printTask(output, task, comments, names);
         else
           output.line(
-            `There is no task now. Ask again in ${taken.retry_after_seconds} seconds, or wait with "board inbox --wait".`,
+            `There is no task now. Ask again in ${retry_after_seconds} seconds, or wait with "${PROGRAM} inbox --wait".`,
           );
       });
     });
@@ -45,7 +55,7 @@ export const addWork: AddCommands = (program, host) => {
     .action(async ({ wait, ack }: InboxOptions, command) => {
       const { output, openSession } = startRun(command, host);
       const session = await openSession();
-      requireAgent(session, 'Only agents have an inbox; "board approvals" shows what waits for people.');
+      requireAgent(session, `Only agents have an inbox; "${PROGRAM} approvals" shows what waits for people.`);
       const ends_at = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : Date.now() + wait * 1000;
       const read = () => {
         const left = Math.ceil((ends_at - Date.now()) / 1000);
@@ -62,15 +72,16 @@ export const addWork: AddCommands = (program, host) => {
         for (const { created_at, kind, text } of inbox.messages)
           output.line(`${created_at}  ${kind}\n  ${toSafeLine(text, 1_000)}`);
         for (const { id, status, title } of inbox.tasks) output.line(`${id}  ${status}  ${toSafeLine(title, 100)}`);
-        if (inbox.counts.free > 0) output.line(`Free tasks: ${inbox.counts.free}. Take one with "board next".`);
+        if (inbox.counts.free > 0) output.line(`Free tasks: ${inbox.counts.free}. Take one with "${PROGRAM} next".`);
       });
     });
 
   program
     .command("release [task]")
     .description("Give a task back, so that another agent can take it. By default the task of your lease")
-    .option("-m, --comment <text>", "how far you got; - reads standard input")
-    .action(async (text: string | undefined, { comment }: { comment?: string }, command) => {
+    .option("-m, --reason <text>", "why, and how far you got, as a comment; - reads standard input")
+    .addOption(new Option("--comment <text>", "the same as --reason").hideHelp())
+    .action(async (text: string | undefined, { reason, comment = reason }: ReleaseOptions, command) => {
       const { output, openSession, stdin } = startRun(command, host);
       const session = await openSession();
       requireAgent(session, "Only agents hold tasks.");

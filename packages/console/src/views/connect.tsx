@@ -1,40 +1,20 @@
+import { type Connection, connectionLines } from "@board/cli/connection-lines";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import type { Board } from "../types.ts";
 import { Snippet } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 
-/** The ways in which a new agent takes its work. The token is shown once. */
-function toSnippets(url: string, token: string): { label: string; text: string }[] {
-  return [
-    {
-      label: "Claude Code",
-      text: `claude mcp add --transport http board ${url}/mcp --header "Authorization: Bearer ${token}"`,
-    },
-    {
-      label: "Codex, in ~/.codex/config.toml",
-      text: `[mcp_servers.board]\nurl = "${url}/mcp"\nhttp_headers = { Authorization = "Bearer ${token}" }`,
-    },
-    {
-      label: "Cursor and others, in mcp.json",
-      text: JSON.stringify(
-        { mcpServers: { board: { url: `${url}/mcp`, headers: { Authorization: `Bearer ${token}` } } } },
-        null,
-        2,
-      ),
-    },
-    {
-      label: "curl: take the next task",
-      text: `curl -s ${url}/api/v1/agent/tasks/next -H "X-Agent-Token: ${token}" -H "Content-Type: application/json" -d '{}'`,
-    },
-    {
-      label: "TypeScript",
-      text: `import { createClient } from "@board/client/client";
-
-const agent = createClient({ url: "${url}", agent_token: "${token}" });
-const { task } = await agent.post("/api/v1/agent/tasks/next", { body: {} });`,
-    },
-  ];
+/** Of the lines, the first connects and the second starts the agent; the third lets it work alone. */
+function Lines({ connection, isOpen }: { connection: Connection; isOpen: boolean }) {
+  const { title, scope, line, attended, unattended } = connection;
+  return (
+    <details open={isOpen}>
+      <summary>{title}</summary>
+      <Snippet label={scope ? `Holds ${scope}` : "To copy"} text={attended ? `${line}\n${attended}` : line} />
+      {unattended && <Snippet label="To let it work alone" text={unattended} />}
+    </details>
+  );
 }
 
 interface Props {
@@ -67,8 +47,8 @@ export function Connect({ boards, onConnected }: Props) {
         <p>
           <strong dir="auto">{created.name}</strong> is ready. Copy what you need now: the token is not shown again.
         </p>
-        {toSnippets(location.origin, created.token).map(({ label, text }) => (
-          <Snippet key={label} label={label} text={text} />
+        {connectionLines({ url: location.origin, source: { token: created.token } }).map((connection, index) => (
+          <Lines key={connection.title} connection={connection} isOpen={index === 0} />
         ))}
         <p class="muted">Then say to it: “Work on the tasks of your board.”</p>
       </div>

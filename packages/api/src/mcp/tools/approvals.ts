@@ -19,6 +19,7 @@ function toResult({ id, board_id, status, action_type, task_ids }: Approval) {
 const { action_type: action, description, task_ids: tasks, confidence } = CreateApproval.shape;
 
 export const requestApproval = tool({
+  title: "Request an approval",
   name: "request_approval",
   description:
     "Asks a person before an action that is irreversible, costs money or leaves the team, or when the board requires it. The decision comes to the inbox.",
@@ -32,9 +33,13 @@ export const requestApproval = tool({
 });
 
 export const decideApprovalTool = tool({
+  title: "Decide an approval",
   name: "decide_approval",
   description: "Decides what an agent has asked for; get_task shows the request.",
   as: user,
+  // It frees an action that cannot be undone, so a client asks the person before its model decides.
+  destructive: true,
+  idempotent: true,
   input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]) }),
   output,
   async run(ctx, { approval_id, status, ...call }) {

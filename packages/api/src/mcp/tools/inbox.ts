@@ -12,9 +12,11 @@ import { parseInput, tool, toQuery } from "../tool.ts";
 const { has_work, messages, tasks, counts, next_check_seconds } = Inbox.shape;
 
 export const checkInbox = tool({
+  title: "Check the inbox",
   name: "check_inbox",
   description: "Everything that waits for you. Call it first in a turn; without work, end the turn.",
   as: agent,
+  idempotent: true,
   input: z.object({ ack_through: Id.optional(), wait: z.int().optional(), limit: z.int().optional() }),
   about: { ack_through: "Last message that you have acted on", wait: "Seconds, up to 20" },
   output: z.object({ has_work, messages, tasks, counts, next_check_seconds }),
@@ -35,6 +37,7 @@ export const checkInbox = tool({
 });
 
 export const nextTask = tool({
+  title: "Take the next task",
   name: "next_task",
   description:
     "Takes the best task for you, starts it and gives you a lease. Send its fence with later writes. Not while you work on one.",

@@ -19,6 +19,7 @@ const entryText = ({ key, source, content, is_chat }: z.infer<typeof Entry>) =>
   `- ${is_chat ? `${oneLine(source ?? "")} in the chat` : (key ?? source ?? "Note")}: ${content}`;
 
 export const remember = tool({
+  title: "Remember",
   name: "remember",
   description:
     "Stores a lasting fact or decision for the whole board, or writes to its chat with the tag chat. No progress reports, no secrets.",
@@ -41,6 +42,7 @@ export const remember = tool({
 });
 
 export const recall = tool({
+  title: "Search the memory",
   name: "recall",
   description: "Searches the memory and chat of the board, newest first. Use it before you ask a person.",
   as: userOrAgent,

@@ -43,6 +43,7 @@ const toApprovalRow = ({ id, board_id, status, action_type, description }: Appro
 };
 
 export const getTaskTool = tool({
+  title: "Read a task",
   name: "get_task",
   description:
     "One task with its latest comments, dependencies and approvals. Read it before you work on it, review it or answer on it.",
@@ -73,8 +74,9 @@ export const getTaskTool = tool({
 });
 
 export const listTasksTool = tool({
+  title: "List tasks",
   name: "list_tasks",
-  description: "Tasks of a board, newest first, without descriptions. To get work use next_task instead.",
+  description: "Tasks of a board, newest first, without descriptions. It takes none of them.",
   as: userOrAgent,
   read_only: true,
   input: z.object({
@@ -109,6 +111,7 @@ const TASK_FIELDS = {
 } as const;
 
 export const createTaskTool = tool({
+  title: "Create a task",
   name: "create_task",
   description:
     "Creates a task with one outcome, for an agent or free for any worker. Look for a duplicate with list_tasks first.",
@@ -122,6 +125,7 @@ export const createTaskTool = tool({
 });
 
 export const updateTaskTool = tool({
+  title: "Change a task",
   name: "update_task",
   description:
     "Moves or changes a task, with a comment in the same call. Submit work with status review and a comment on the result.",
@@ -136,6 +140,7 @@ export const updateTaskTool = tool({
 });
 
 export const commentOnTask = tool({
+  title: "Comment on a task",
   name: "comment_on_task",
   description:
     "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent, so mention only who must act.",
@@ -149,6 +154,7 @@ export const commentOnTask = tool({
 });
 
 export const releaseTaskTool = tool({
+  title: "Give a task back",
   name: "release_task",
   description:
     "Gives your task back to the inbox when somebody else should do it. If it only waits for an answer, set status blocked instead.",

@@ -1,0 +1,22 @@
+import type { AgentRead, Task, TaskComment } from "@board/client";
+import { collect } from "./collect.ts";
+import type { Session } from "./session.ts";
+
+/** The agents that the caller may see, of a board or of all. */
+export function listAgents({ client, identity }: Session, board_id?: string): Promise<AgentRead[]> {
+  const params = { query: board_id === undefined ? {} : { board_id } };
+  return collect<AgentRead>(
+    identity.type === "agent" ? client.list("/api/v1/agent/agents", { params }) : client.list("/api/v1/agents", { params }),
+  );
+}
+
+/** The names of the agents by their ids, read only when a task or its comments have one. */
+export async function namesOfAgents(
+  session: Session,
+  task: Task,
+  comments: readonly TaskComment[],
+): Promise<ReadonlyMap<string, string>> {
+  if (!task.assigned_agent_id && !comments.some(({ agent_id }) => agent_id)) return new Map();
+  const agents = await listAgents(session, task.board_id);
+  return new Map(agents.map(({ id, name }) => [id, name]));
+}

@@ -1,0 +1,146 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Caller, type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
+import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { serve } from "../support/serve.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+let world: World;
+let home: PullBoard;
+let server: Awaited<ReturnType<typeof serve>>;
+let commandLine: CommandLine;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await openPullBoard(world, "home", { require_approval_for_done: false });
+  server = await serve((request) => world.app.fetch(request));
+  commandLine = await openCommandLine();
+  // A person with several boards.
+  await home.call("POST", "/api/v1/boards", home.owner.token, { name: "Attic", description: "Old things", gateway: "pull" });
+}, 120_000);
+afterAll(async () => {
+  await cleanUpPrograms();
+  await server.close();
+  await world.close();
+});
+
+const as = (token: string): Caller => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
+
+test("a shown task names the agents that have it and that wrote on it", async () => {
+  const task = await home.addTask({ title: "Polish the lamps" });
+  await as(home.worker.token).run(["next"]);
+  await as(home.worker.token).run(["task", "comment", task, "Half of them"]);
+  for (const token of [home.owner.token, home.lead.token, home.worker.token]) {
+    const { stdout } = await as(token).run(["task", "show", task]);
+    expect(stdout).toMatch(/^assigned to: +Worker$/m);
+    expect(stdout).toMatch(/Z {2}Worker$/m);
+    expect(stdout).not.toContain(home.worker.id);
+  }
+  const json = (await as(home.owner.token).run(["task", "show", task, "--json"])).json();
+  expect(json).toMatchObject({ assigned_agent_id: home.worker.id, comments: [{ agent_id: home.worker.id }] });
+});
+
+test("a task is found by its id among several boards", async () => {
+  const you = as(home.owner.token);
+  const task = await home.addTask({ title: "Sweep" });
+  expect((await you.run(["task", "show", task])).stdout).toContain("Sweep");
+  expect(await you.run(["task", "comment", task, "With the big broom"])).toMatchObject({ code: 0, stderr: "" });
+  expect(await you.run(["done", task])).toMatchObject({ code: 0, stdout: `done: ${task}\n` });
+  const missing = await you.run(["done", crypto.randomUUID()]);
+  expect(missing).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Not Found") });
+});
+
+test("the agents that a caller may see are listed with their boards", async () => {
+  const you = as(home.owner.token);
+  await you.run(["agent", "connect", "Old one", "--board", "attic"]);
+  const all = await you.run(["agents"]);
+  expect(all.stdout).toMatch(new RegExp(`^${home.lead.id} +Lead +lead +home-board +\\w+`, "m"));
+  expect(all.stdout).toMatch(/ Old one +worker +attic +ready +never$/m);
+  const some = (await you.run(["agents", "--board", "attic", "--json"])).json();
+  expect(some).toMatchObject([{ name: "Old one", is_board_lead: false }]);
+  const seen = (await as(home.worker.token).run(["agents", "--json"])).json();
+  expect(seen.map(({ name }: { name: string }) => name).toSorted()).toEqual(["Lead", "Worker"]);
+});
+
+test("an agent gives a task back with its reason", async () => {
+  const worker = as((await home.addAgent("Giver")).token);
+  const task = await home.addTask({ title: "Paint", priority: "high" });
+  await worker.run(["next"]);
+  expect((await worker.run(["release", "--reason", "I have no brush"])).stdout).toBe(`Given back: ${task}\n`);
+  const { stdout } = await as(home.owner.token).run(["task", "show", task]);
+  expect(stdout).toMatch(/^status: +inbox$/m);
+  expect(stdout).toContain("I have no brush");
+});
+
+test("connecting an agent prints lines for each client, of which none holds the token", async () => {
+  const file = path.join(temporaryFolder(), "it's a token");
+  const made = await as(home.owner.token).run(["agent", "connect", "Ida", "-b", "home-board", "--token-file", file, "--json"]);
+  const token = readFileSync(file, "utf8").trim();
+  const { connections } = made.json();
+  expect(connections.map(({ title }: { title: string }) => title)).toEqual([
+    "Claude Code",
+    "Codex",
+    "opencode",
+    "Gemini CLI",
+    "Cursor and others with an mcp.json",
+    "A shell",
+    "curl",
+    "TypeScript",
+  ]);
+  expect(made.stdout).not.toContain(token);
+  const printed = (await as(home.owner.token).run(["agent", "connect", "Jo", "-b", "home-board"])).stdout;
+  for (const line of ["--allowedTools mcp__board", "codex exec", "opencode run", "gemini --skip-trust -p"])
+    expect(printed).toContain(line);
+});
+
+test("the line for a shell names the program so that it is found from any folder", async () => {
+  const made = await as(home.owner.token).run(["agent", "connect", "Shelly", "-b", "home-board", "--json"]);
+  const { line } = made.json().connections.find(({ title }: { title: string }) => title === "A shell");
+  expect(line).toContain(`${commandLine.program} next`);
+});
+
+test("a sign-in finds the service that was started on the data folder, whatever its port and the last sign-in", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(path.join(folder, ".data"));
+  const signIn = (caller: Caller, url: string, cwd: string) => {
+    writeFileSync(path.join(folder, ".data/service.url"), `${url}\n`);
+    return caller.run(["login"], { input: home.owner.token, cwd });
+  };
+  const other = await serve((request) => world.app.fetch(request));
+  try {
+    const you = commandLine.caller();
+    for (const { url } of [server, other])
+      expect(await signIn(you, url, folder)).toMatchObject({ code: 0, stdout: `Signed in to ${url} as a person.\n` });
+    const elsewhere = temporaryFolder();
+    expect((await you.run(["boards", "--json"], { cwd: elsewhere })).json()).toHaveLength(2);
+    const named = commandLine.caller({ DATA_DIR: path.join(folder, ".data") });
+    const everywhere = server.url.replace("127.0.0.1", "0.0.0.0");
+    expect((await signIn(named, everywhere, elsewhere)).stdout).toBe(`Signed in to ${server.url} as a person.\n`);
+  } finally {
+    await other.close();
+  }
+});
+
+test("a sign-in sends no token to an address in a folder that is not of this machine", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(path.join(folder, ".data"));
+  writeFileSync(path.join(folder, ".data/service.url"), "http://127.0.0.1.evil.example:8000\n");
+  const you = commandLine.caller({ BOARD_URL: "" });
+  const { stdout, stderr } = await you.run(["doctor"], { cwd: folder });
+  expect(stdout + stderr).not.toContain("evil.example");
+});
+
+test("a sign-in that reaches no service names the option for its address", async () => {
+  const you = commandLine.caller({ BOARD_URL: "http://127.0.0.1:9" });
+  const down = await you.run(["login"], { input: home.owner.token, cwd: temporaryFolder() });
+  expect(down).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/No answer from .*--url/) });
+});
+
+test("a hint names the program as it was called", async () => {
+  const hint = async (environment: Record<string, string>) =>
+    (await commandLine.caller({ BOARD_URL: server.url, ...environment }).run(["boards"])).stderr;
+  expect(await hint({})).toContain('Run "board login"');
+  expect(await hint({ npm_command: "exec" })).toContain('Run "npx board login"');
+});

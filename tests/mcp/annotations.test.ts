@@ -1,0 +1,57 @@
+import { tools } from "@board/api/mcp/tools";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { connectMcp, REVISIONS } from "./support.ts";
+
+let world: World;
+let home: PullBoard;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await openPullBoard(world, "home");
+});
+afterAll(() => world.close());
+
+const connectAll = () => Promise.all([home.worker, home.lead, home.owner].map(({ token }) => connectMcp(world, token)));
+
+test.each(REVISIONS)(
+  "to a client of the revision %s no tool of an agent is destructive or reaches the world",
+  async (revision) => {
+    for (const { token } of [home.worker, home.lead]) {
+      const { client } = await connectMcp(world, token, revision);
+      // A client takes a hint that is missing for the worst: that every call needs a person's consent.
+      for (const { name, annotations } of (await client.listTools()).tools)
+        expect(annotations, name).toMatchObject({ title: expect.any(String), openWorldHint: false, ...safeHint(annotations) });
+    }
+  },
+);
+
+const safeHint = (annotations: { readOnlyHint?: boolean | undefined } | undefined) =>
+  annotations?.readOnlyHint ? { readOnlyHint: true } : { destructiveHint: false };
+
+test("a tool that changes something is not listed as one that only reads, and a decision is what a person is asked about", async () => {
+  const [worker, , owner] = await connectAll();
+  const readOnly = (await worker!.client.listTools()).tools.filter(({ annotations }) => annotations?.readOnlyHint);
+  expect(readOnly.map(({ name }) => name).toSorted()).toEqual(["get_board", "get_task", "list_tasks", "read_payload", "recall"]);
+  const decide = (await owner!.client.listTools()).tools.find(({ name }) => name === "decide_approval");
+  expect(decide?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true });
+});
+
+test("the instructions and descriptions for a caller name only tools that it has", async () => {
+  for (const { client } of await connectAll()) {
+    const listed = (await client.listTools()).tools;
+    const missing = tools.map(({ name }) => name).filter((name) => !listed.some((tool) => tool.name === name));
+    const shown = `${client.getInstructions()} ${JSON.stringify(listed)}`;
+    expect(missing.filter((name) => shown.includes(name))).toEqual([]);
+  }
+});
+
+test("a refusal tells a person nothing of tools that only agents have", async () => {
+  const task_id = await home.addTask();
+  await (await connectMcp(world, home.worker.token)).use("next_task");
+  const { use } = await connectMcp(world, home.owner.token);
+  const late = await use("update_task", { task_id, board_id: home.board_id, fence: 7, status: "review" });
+  expect(late).toMatchObject({ refused: true, data: { status: 409 } });
+  expect(late.text).not.toMatch(/next_task|check_inbox/);
+});
