@@ -7,6 +7,8 @@ import { createTenants, expectCorrect, type Outside, runAttack, startOutside, ty
 const ATTACKS: [name: string, seconds: number][] = [
   ["answers of a host nested 200,000 deep", 2],
   ["40 agents on a host that answers no call", 5],
+  ["500 pipelined reads of the OpenAPI document in four connections", 2],
+  ["300 connections that send one request each", 2],
 ];
 const SEED = 20_261_122;
 let outside: Outside;

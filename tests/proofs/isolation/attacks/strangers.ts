@@ -33,7 +33,7 @@ const pipelined =
   (a) =>
     a.forever(connections, () => pipeline(a, text(a)));
 
-/** Each request has a connection of its own, of which there are always as many. */
+/** Sends each request in a new connection; 300 of them are always open. */
 const unnamed =
   (next: (a: Attacker, n: number) => string): AttackPlan["run"] =>
   (a) =>

@@ -1,0 +1,94 @@
+import { createFairQueue, type FairQueueLimits, QueueFullError } from "@board/core/fair-queue";
+import { expect, test } from "vitest";
+
+const LIMITS: FairQueueLimits = { running: [2, 2, 1], waiting: 0, waiting_of_group: 0, group_units_per_second: 0 };
+
+/** Enters work that `endNext` ends, and notes the order of the starts. */
+function createDesk(limits: Partial<FairQueueLimits> = {}) {
+  const queue = createFairQueue({ ...LIMITS, ...limits });
+  const started: string[] = [];
+  const ends: (() => void)[] = [];
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    started,
+    enter: (name: string, ...keys: string[]) =>
+      queue.enter(keys).then((turn) => {
+        started.push(name);
+        ends.push(() => turn.end());
+        return turn;
+      }),
+    async endNext() {
+      ends.shift()?.();
+      await settle();
+    },
+    settle,
+  };
+}
+
+test("a group with much work delays the first work of another by one turn at most", async () => {
+  const desk = createDesk({ running: [1] });
+  for (let n = 0; n < 50; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
+  void desk.enter("quiet", "known", "quiet", "person");
+  await desk.settle();
+  await desk.endNext();
+  await desk.endNext();
+  expect(desk.started).toEqual(["busy 0", "busy 1", "quiet"]);
+});
+
+test("within a group its members take turns", async () => {
+  const desk = createDesk({ running: [1] });
+  for (let n = 0; n < 3; n++) void desk.enter(`one ${n}`, "known", "group", "one");
+  for (let n = 0; n < 3; n++) void desk.enter(`two ${n}`, "known", "group", "two");
+  await desk.settle();
+  for (let n = 0; n < 5; n++) await desk.endNext();
+  expect(desk.started).toEqual(["one 0", "one 1", "two 0", "one 2", "two 1", "two 2"]);
+});
+
+test("a group has no more work at a time than its limit, although there is room", async () => {
+  const desk = createDesk();
+  for (let n = 0; n < 3; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
+  void desk.enter("quiet", "known", "quiet", "person");
+  await desk.settle();
+  expect(desk.started).toEqual(["busy 0", "quiet"]);
+});
+
+test("a turn that ends twice frees one place", async () => {
+  const desk = createDesk({ running: [1] });
+  const turn = await desk.enter("first", "known", "a", "x");
+  for (const name of ["second", "third"]) void desk.enter(name, "known", "a", "x");
+  turn.end();
+  turn.end();
+  await desk.settle();
+  expect(desk.started).toEqual(["first", "second"]);
+});
+
+test("work beyond the limit of a group is refused, and another group is not", async () => {
+  const desk = createDesk({ running: [1], waiting_of_group: 1 });
+  void desk.enter("first", "known", "busy", "x");
+  void desk.enter("second", "known", "busy", "x");
+  await expect(desk.enter("third", "known", "busy", "x")).rejects.toMatchObject({ of: "group", limit: 1 });
+  void desk.enter("quiet", "known", "quiet", "x");
+  await desk.settle();
+  for (let n = 0; n < 2; n++) await desk.endNext();
+  expect(desk.started).toEqual(["first", "second", "quiet"]);
+});
+
+test("when all that may wait waits, only a group without waiting work may add some", async () => {
+  const desk = createDesk({ running: [1], waiting: 2 });
+  for (const name of ["first", "second", "third"]) void desk.enter(name, "known", "busy", "x");
+  await expect(desk.enter("fourth", "known", "busy", "x")).rejects.toBeInstanceOf(QueueFullError);
+  void desk.enter("quiet", "known", "quiet", "x");
+  await expect(desk.enter("again", "known", "quiet", "x")).rejects.toMatchObject({ of: "all", limit: 2 });
+});
+
+test("a group that has used its units waits, others do not, and it goes on by itself", async () => {
+  const desk = createDesk({ running: [2, 2, 2], group_units_per_second: 1_000 });
+  const turn = await desk.enter("large", "known", "busy", "x");
+  turn.charge(2_200);
+  turn.end();
+  const later = desk.enter("later", "known", "busy", "x");
+  await desk.enter("quiet", "known", "quiet", "x");
+  expect(desk.started).toEqual(["large", "quiet"]);
+  await later;
+  expect(desk.started).toEqual(["large", "quiet", "later"]);
+});

@@ -1,0 +1,93 @@
+import { endpoints } from "@board/api/groups";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWebhook } from "../support/webhook.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let other: Tenant;
+let address = "192.0.2.1";
+
+beforeAll(async () => {
+  world = await createWorld({
+    environment: {
+      ORGANIZATION_RUNNING_REQUESTS: "1",
+      CALLER_WAITING_REQUESTS: "3",
+      WAITING_REQUESTS: "6",
+      RUNNING_REQUESTS: "2",
+    },
+    socketAddress: () => address,
+  });
+  home = await world.tenant("home");
+  other = await world.tenant("other");
+});
+afterAll(() => world.close());
+
+const request = async (path: string, init?: RequestInit): Promise<Response> => world.app.request(path, init);
+const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status).toSorted();
+const times = <T>(count: number, send: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => send(n)));
+
+test("an organization with too many requests of several callers gets 429 with Retry-After, and another one does not", async () => {
+  const readers = [{ token: home.owner.token }, { agent: home.lead.token }, { agent: home.worker.token }];
+  const path = `/api/v1/boards/${home.board_id}/tasks`;
+  const [answers, others] = await Promise.all([
+    times(24, (n) => world.call("GET", path, readers[n % readers.length]!)),
+    times(3, () => world.call("GET", "/api/v1/boards", { token: other.owner.token })),
+  ]);
+  // How many fit depends on how fast they are answered.
+  expect(new Set(statuses(answers))).toEqual(new Set([200, 429]));
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.headers.get("retry-after")).toBe("5");
+  expect(refused?.body.detail).toBe("Too many requests of this organization are waiting. Try again in a few seconds.");
+  expect(statuses(others)).toEqual([200, 200, 200]);
+});
+
+test("an address that posts too much at once without a credential gets 429, and another address does not", async () => {
+  const webhook = await createWebhook(world, home);
+  const post = () => request(webhook.endpoint_path, { method: "POST", body: "{}" });
+  const posts = times(10, post);
+  address = "192.0.2.2";
+  const [answers, elsewhere] = await Promise.all([posts, post()]);
+  address = "192.0.2.1";
+  expect(statuses(answers)).toEqual([...Array<number>(4).fill(202), ...Array<number>(6).fill(429)]);
+  const refused = answers.find(({ status }) => status === 429)!;
+  expect(await refused.json()).toEqual({
+    detail: "Too many requests from this address are waiting. Try again in a few seconds.",
+  });
+  expect(elsewhere.status).toBe(202);
+});
+
+test("a request that waits for work keeps no other of its organization waiting", async () => {
+  let ended = false;
+  const waiting = world.call("GET", "/api/v1/agent/inbox?wait=2", { agent: home.worker.token }).finally(() => (ended = true));
+  const boards = await times(3, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
+  expect({ boards: statuses(boards), ended }).toEqual({ boards: [200, 200, 200], ended: false });
+  expect((await waiting).status).toBe(200);
+});
+
+test("a body that does not arrive keeps no other request of its address waiting", async () => {
+  const webhook = await createWebhook(world, home);
+  const slow = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = slow.writable.getWriter();
+  const init = { method: "POST", body: slow.readable, duplex: "half" };
+  const unfinished = request(webhook.endpoint_path, init as RequestInit);
+  const answers = await times(3, () => request(webhook.endpoint_path, { method: "POST", body: "{}" }));
+  expect(statuses(answers)).toEqual([202, 202, 202]);
+  await writer.write(Buffer.from("{}"));
+  await writer.close();
+  expect((await unfinished).status).toBe(202);
+});
+
+test("probes and public files are answered while an organization and an address have all their turns", async () => {
+  const busy = times(4, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
+  const paths = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
+  const answers = await Promise.all(paths.flatMap((path) => [1, 2, 3, 4, 5, 6].map(() => request(path))));
+  expect([...new Set(statuses(answers))]).toEqual([200]);
+  await busy;
+});
+
+test("an operation that may fail because of another server holds no turn while it calls", () => {
+  const held = endpoints.filter(({ spec }) => spec.errors?.includes(502) && !spec.calls_out);
+  expect(held.map(({ method, paths }) => `${method} ${paths[0]}`)).toEqual([]);
+});
