@@ -24,7 +24,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const request = async (path: string, init?: RequestInit): Promise<Response> => world.app.request(path, init);
-const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status).toSorted();
+const statuses = (answers: readonly { status: number }[]) =>
+  answers.map(({ status }) => status).toSorted((one, other) => one - other);
 const times = <T>(count: number, send: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
