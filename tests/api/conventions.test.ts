@@ -83,7 +83,7 @@ describe("CORS", () => {
         "access-control-allow-origin": origin,
         "access-control-allow-credentials": "true",
         "access-control-expose-headers":
-          "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After, ETag, Link, Idempotent-Replayed, RateLimit-Policy, RateLimit, Preference-Applied",
+          "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After, ETag, Link, Idempotent-Replayed, Idempotent-Omitted, RateLimit-Policy, RateLimit, Preference-Applied",
       });
       expect(answer.headers.get("vary")).toContain("Origin");
     }

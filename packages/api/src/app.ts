@@ -152,10 +152,19 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<strin
   };
   if (takesTurn(endpoint, runtime)) await turn.take(ctx, c.var.client_address, c.req.param("board_id"));
   const run = (ctx: Context) => endpoint.run(ctx, { params, query, body, http });
+  const authorize = async () => spec.authorize?.(ctx, params as never);
   const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   try {
     const request = toRepeatableRequest(endpoint, ctx, headers, [params, c.req.queries(), sent]);
-    if (request) return toResponse(await runOnce(ctx, request, { running, calls_out: spec.calls_out ?? false, toAnswer }, run));
+    if (request)
+      return toResponse(
+        await runOnce(
+          ctx,
+          request,
+          { running, calls_out: spec.calls_out ?? false, authorize, secrets: spec.secrets ?? [], toAnswer },
+          run,
+        ),
+      );
     const result = await run(withPrecondition(ctx, endpoint, headers, params));
     if (result instanceof Response) return result;
     return toResponse(toAnswer(result), linkHeaders(result, c.req.url, ctx.settings.base_url));

@@ -4,7 +4,7 @@ import type { Context as HonoContext, MiddlewareHandler } from "hono";
 
 const METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
 const EXPOSED =
-  "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After, ETag, Link, Idempotent-Replayed, RateLimit-Policy, RateLimit, Preference-Applied";
+  "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After, ETag, Link, Idempotent-Replayed, Idempotent-Omitted, RateLimit-Policy, RateLimit, Preference-Applied";
 const PREFLIGHT_SECONDS = 600;
 
 /** Log event of a refused origin. */

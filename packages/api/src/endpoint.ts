@@ -93,6 +93,8 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   calls_out?: true;
   /** Takes no turn: it answers from memory, or is a probe whose caller must not wait for others. */
   in_memory?: true;
+  /** Fields of the answer that are shown only once, so a repeated answer has null instead. */
+  secrets?: readonly string[];
   /** Path of the sign-in metadata that a 401 response names. */
   resource_metadata?: string;
   agent?: AgentHints;

@@ -70,6 +70,10 @@ export interface RunOptions {
   running: Set<string>;
   /** The operation calls another server, so that no transaction may stay open meanwhile. */
   calls_out: boolean;
+  /** Checks access for an operation that calls out, which cannot run again to do so. */
+  authorize: () => Promise<unknown>;
+  /** Fields of the answer that are not stored. */
+  secrets: readonly string[];
   /** Converts what the operation returns. */
   toAnswer: (result: unknown) => StoredAnswer;
 }
@@ -78,7 +82,7 @@ export interface RunOptions {
 export async function runOnce(
   ctx: Context,
   request: RepeatableRequest,
-  { running, calls_out, toAnswer }: RunOptions,
+  { running, calls_out, authorize, secrets, toAnswer }: RunOptions,
   run: (ctx: Context) => Promise<unknown>,
 ): Promise<StoredAnswer> {
   const name = JSON.stringify([request.caller_id, request.operation, request.key]);
@@ -86,7 +90,12 @@ export async function runOnce(
   running.add(name);
   try {
     const runAnswer = async (ctx: Context) => toAnswer(await run(ctx));
-    const answer = await (calls_out ? runClaimed(ctx, request, toAnswer, runAnswer) : runInTransaction(ctx, request, runAnswer));
+    const toStored = (answer: StoredAnswer) => omitSecrets(answer, secrets);
+    const record = (result: unknown) => toStored(toAnswer(result));
+    if (calls_out) await authorize();
+    const answer = await (calls_out
+      ? runClaimed(ctx, request, { record, toStored }, runAnswer)
+      : runInTransaction(ctx, request, toStored, runAnswer));
     return answer ?? replay(await readAnswer(ctx, request));
   } finally {
     running.delete(name);
@@ -95,6 +104,17 @@ export async function runOnce(
 
 const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { ...answer.headers, [REPLAYED]: "true" } });
 
+/** The header of a repeated answer that lacks what is shown only once. */
+export const OMITTED = "Idempotent-Omitted";
+
+/** Secrets are shown once, so a repeated answer has null instead and names the fields. */
+function omitSecrets(answer: StoredAnswer, secrets: readonly string[]): StoredAnswer {
+  if (secrets.length === 0) return answer;
+  const shown = JSON.parse(answer.text) as Record<string, unknown>;
+  const text = JSON.stringify({ ...shown, ...Object.fromEntries(secrets.map((name) => [name, null])) });
+  return { ...answer, headers: { ...answer.headers, [OMITTED]: secrets.join(", ") }, text };
+}
+
 /** Thrown to roll back the change of a repeated request. */
 class KeyIsUsed extends Error {}
 
@@ -102,15 +122,20 @@ type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
  * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back, which costs the
- * first one no statement to look for its key. Null when the key is used.
+ * first one no statement to look for its key, and checks the caller's rights again. Null when the key is used.
  */
-async function runInTransaction(ctx: Context, request: RepeatableRequest, run: Run): Promise<StoredAnswer | null> {
+async function runInTransaction(
+  ctx: Context,
+  request: RepeatableRequest,
+  toStored: (answer: StoredAnswer) => StoredAnswer,
+  run: Run,
+): Promise<StoredAnswer | null> {
   try {
     return await withDeadlockRetry(ctx, async (inside) => {
       const pendingWakeups = createPendingWakeups();
       keepPathBoard(ctx, inside.db);
       const answer = await run({ ...inside, request_transaction: inside.db, pendingWakeups });
-      if (!(await storeAnswer(inside, request, answer))) throw new KeyIsUsed();
+      if (!(await storeAnswer(inside, request, toStored(answer)))) throw new KeyIsUsed();
       mergePendingWakeups(ctx.pendingWakeups, pendingWakeups);
       return answer;
     });
@@ -126,19 +151,19 @@ async function runInTransaction(ctx: Context, request: RepeatableRequest, run: R
 async function runClaimed(
   ctx: Context,
   request: RepeatableRequest,
-  toAnswer: RunOptions["toAnswer"],
+  { record, toStored }: { record: (result: unknown) => StoredAnswer; toStored: (answer: StoredAnswer) => StoredAnswer },
   run: Run,
 ): Promise<StoredAnswer | null> {
   const claim = await claimKey(ctx, request);
   if (!claim) return null;
   let isRecorded = false;
   const recordAnswer = async (ctx: Context, result: unknown) => {
-    await completeClaim(ctx, claim, toAnswer(result));
+    await completeClaim(ctx, claim, record(result));
     isRecorded = true;
   };
   try {
     const answer = await run({ ...ctx, recordAnswer });
-    if (!isRecorded) await completeClaim(ctx, claim, answer);
+    if (!isRecorded) await completeClaim(ctx, claim, toStored(answer));
     return answer;
   } catch (error) {
     const refusal = await toRefusal(ctx, error);
@@ -157,6 +182,8 @@ const STORED_REFUSALS = [403, 404, 409, 410, 422];
 /** The answer to a refused request, which is stored as well; null for a failure, after which the request may run again. */
 async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
   if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
+  // A caller without the right has done nothing, and may get it.
+  if (error instanceof DomainError && error.extra.is_access) return null;
   const response = toErrorResponse(error, ctx.actor.type === "agent", ctx.log);
   const { status } = response;
   if (!STORED_REFUSALS.includes(status) || response.headers.has("retry-after")) return null;

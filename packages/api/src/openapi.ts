@@ -6,7 +6,7 @@ import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, 
 import { type AgentHints, type Endpoint, isStream } from "./endpoint.ts";
 import { ERROR_RESPONSES } from "./error-responses.ts";
 import { FenceHeader } from "./fence.ts";
-import { IdempotencyKeyHeader, isRepeatable, REPLAYED } from "./idempotency.ts";
+import { IdempotencyKeyHeader, isRepeatable, OMITTED, REPLAYED } from "./idempotency.ts";
 import { describeTags, tagsOf } from "./openapi-tags.ts";
 import { isUnversionedTwin, operationIdOf } from "./operation-id.ts";
 import { placeholderNames } from "./path.ts";
@@ -148,10 +148,12 @@ function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
 
 const ETAG = z.string().describe("Strong tag of the resource, for If-None-Match and If-Match.");
 const REPLAY = z.literal("true").optional().describe("Present when this is the stored answer to an earlier request.");
+const OMISSION = z.string().optional().describe("Fields that are null because this is a stored answer, which holds no secrets.");
 
 /** The headers of a successful answer that clients work with. */
 function answerHeadersOf(endpoint: Endpoint): { headers?: z.ZodObject } {
-  if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY }) };
+  const omitted = endpoint.spec.secrets ? { [OMITTED]: OMISSION } : {};
+  if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY, ...omitted }) };
   return endpoint.method === "PATCH" && endpoint.spec.conditional ? { headers: z.object({ ETag: ETAG }) } : {};
 }
 

@@ -6360,8 +6360,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
-            /** @description Key of the signatures. It is not shown again. */
-            secret: string;
+            /** @description Key of the signatures. It is not shown again; null in the repeated answer to a request with Idempotency-Key. */
+            secret: string | null;
         };
         /** @description The result of a test message. */
         SubscriptionTestResult: {
@@ -6646,8 +6646,8 @@ export interface components {
             updated_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
-            /** @description Token of the agent. It is returned only once, here. */
-            auth_token: string;
+            /** @description Token of the agent. It is returned only once, here; null in the repeated answer to a request with Idempotency-Key. */
+            auth_token: string | null;
         };
         /** @description The agent, with its token when this request created it. */
         AgentCheckedIn: {
@@ -6708,8 +6708,8 @@ export interface components {
             updated_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
-            /** @description Token of the agent. It is returned only once, here. */
-            auth_token?: string;
+            /** @description Token of the agent. It is returned only once, here; null in the repeated answer to a request with Idempotency-Key. */
+            auth_token?: string | null;
         };
         /** @description The data of an `agent` event. */
         AgentEvent: {
@@ -12789,6 +12789,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12922,6 +12924,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13185,6 +13189,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13326,6 +13332,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13742,6 +13750,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14102,6 +14112,8 @@ export interface operations {
                 headers: {
                     /** @description Present when this is the stored answer to an earlier request. */
                     "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -4,7 +4,7 @@ import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
 import { preparedQuery } from "./db/prepared.ts";
 import { rowsOf } from "./db/database.ts";
-import { boardAccessDenied, notFound } from "./errors.ts";
+import { boardAccessDenied, notVisible } from "./errors.ts";
 import { organization_members } from "./organization/organization.sql.ts";
 import { organization_board_access } from "./organization/board-access.sql.ts";
 import { type FoundBoard, takePathBoard } from "./path-board.ts";
@@ -28,7 +28,7 @@ async function boardForUser(ctx: Context, actor: User, board_id: string, need: "
   const { board, rights } = takePathBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
   const writable = rights?.all_write === true || rights?.can_write === true;
   const readable = writable || rights?.all_read === true || rights?.can_read === true;
-  if (!board || !readable) throw notFound();
+  if (!board || !readable) throw notVisible();
   if (need === "write" && !writable) throw boardAccessDenied();
   return board;
 }
@@ -69,7 +69,7 @@ async function boardForAgent(ctx: Context, actor: Agent, board_id: string): Prom
   const { agent_id, organization_id } = actor;
   const found = takePathBoard(ctx, agent_id, board_id);
   const board = found ? found.board : (await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id }))[0];
-  if (!board) throw notFound();
+  if (!board) throw notVisible();
   const isAssigned = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;
   if (!isAssigned) throw boardAccessDenied();
   return board;
@@ -187,7 +187,7 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
     })
     .from(board_groups)
     .where(and(eq(board_groups.id, group_id), eq(board_groups.organization_id, organization_id)));
-  if (!row?.readable) throw notFound();
+  if (!row?.readable) throw notVisible();
   if (!row.allowed) throw boardAccessDenied();
   return row.group;
 }

@@ -28,6 +28,8 @@ export interface ErrorExtra {
   retry_after_seconds?: number;
   /** The current tag of a resource that has changed. */
   entity_tag?: string;
+  /** Whether the caller's rights refused the request, so that it is refused however it was answered before. */
+  is_access?: true;
   /** The limit that refused the request, if the context has not noted it. */
   limit?: NotedLimit;
 }
@@ -94,7 +96,9 @@ export class InvalidInput extends Error {
 
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
-export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied");
+/** The caller may not see the resource, so it does not exist for him. */
+export const notVisible = () => new DomainError("not_found", "Not Found", { is_access: true });
+export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
 
 /** Seconds. The keys are read again a second after a failure, so the answer is true as soon as the provider is back. */
 const KEYS_RETRY_AFTER = 5;

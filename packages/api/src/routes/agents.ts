@@ -38,6 +38,7 @@ export const agents = [
       errors: [409],
       description: "Only this response contains the token of the agent.",
       body: CreateAgent,
+      secrets: ["auth_token"],
       returns: AgentCreated,
     },
     (ctx, { body }) => createAgent(ctx, body),

@@ -75,7 +75,12 @@ export type AgentRead = z.infer<typeof AgentRead>;
 
 export const AgentCreated = lazyObject(() => ({
   ...AgentRead.shape,
-  auth_token: z.string().describe("Token of the agent. It is returned only once, here."),
+  auth_token: z
+    .string()
+    .nullable()
+    .describe(
+      "Token of the agent. It is returned only once, here; null in the repeated answer to a request with Idempotency-Key.",
+    ),
 })).meta({ id: "AgentCreated", description: "A new agent with its token." });
 export type AgentCreated = z.infer<typeof AgentCreated>;
 

@@ -39,7 +39,10 @@ export type Subscription = z.infer<typeof Subscription>;
 
 export const SubscriptionWithSecret = lazyObject(() => ({
   ...Subscription.shape,
-  secret: z.string().describe("Key of the signatures. It is not shown again."),
+  secret: z
+    .string()
+    .nullable()
+    .describe("Key of the signatures. It is not shown again; null in the repeated answer to a request with Idempotency-Key."),
 })).meta({ id: "SubscriptionWithSecret", description: "A subscription with its new secret." });
 export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
 

@@ -26,6 +26,7 @@ export const agentAgents = [
         "Creates a worker on the board of the lead. Only this response contains its token, which the host receives automatically.",
       operation_id: "agent_lead_create_agent",
       body: CreateAgent,
+      secrets: ["auth_token"],
       returns: AgentCreated,
       agent: agentHints({
         roles: ["lead"],

@@ -1,0 +1,119 @@
+import { endpoints } from "@board/api/groups";
+import { isRepeatable } from "@board/api/idempotency";
+import { agents, organization_members } from "@board/core/db/schema";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
+import type { Answer, CallOptions } from "../support/http.ts";
+import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { inputOf } from "../proofs/tenancy/access-rules.ts";
+import { createTenancyFixture, type TenancyFixture } from "../proofs/tenancy/tenancy-fixture.ts";
+
+let world: World;
+let home: Tenant;
+let fixture: TenancyFixture;
+let writer: Person;
+let member_id: string;
+let keys = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  fixture = await createTenancyFixture(world);
+  home = await world.tenant("another");
+  writer = await world.person("writer");
+  member_id = await world.join(writer, fixture.known.organization_id!, "member", { write: true });
+});
+afterAll(async () => {
+  await fixture.close();
+  await world.close();
+});
+
+const repeatable = endpoints.filter(isRepeatable);
+const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => fixture.known[name] ?? crypto.randomUUID());
+const setWrite = (all_boards_write: boolean) =>
+  world.db
+    .update(organization_members)
+    .set({ all_boards_write, all_boards_read: false })
+    .where(eq(organization_members.id, member_id));
+const essence = ({ status, text }: Answer) => [status, text];
+
+describe("a person who has lost the board", () => {
+  beforeEach(() => setWrite(true));
+
+  const ofBoards = repeatable.filter(({ spec, paths }) => spec.as.users && /\{(board|group)_id\}/.test(paths[0]!));
+  test.each(ofBoards.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
+    "gets the refusal of any request for a repeated POST %s",
+    async (path, endpoint) => {
+      const { body, query } = inputOf(endpoint);
+      const send = (key: string) =>
+        world.call("POST", fill(path) + (query ? `?${query(fixture.known)}` : ""), {
+          token: writer.token,
+          body: body?.(fixture.known),
+          headers: { "idempotency-key": key },
+        });
+      const key = `of a writer ${++keys}`;
+      await send(key);
+      await setWrite(false);
+      const [again, fresh] = [await send(key), await send(`${key} later`)];
+      expect([403, 404]).toContain(again.status);
+      expect(essence(again)).toEqual(essence(fresh));
+      expect(again.headers.get("idempotent-replayed")).toBe(null);
+    },
+  );
+});
+
+test("a person who has the board again gets the stored answer", async () => {
+  await setWrite(true);
+  const send = () =>
+    world.call("POST", `/api/v1/boards/${fixture.known.board_id}/tasks`, {
+      token: writer.token,
+      body: { title: "Kept" },
+      headers: { "idempotency-key": "kept" },
+    });
+  const first = await send();
+  await setWrite(false);
+  expect((await send()).status).toBe(404);
+  await setWrite(true);
+  const again = await send();
+  expect(essence(again)).toEqual(essence(first));
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+});
+
+test("an agent that was moved to another board gets no stored answer of its former one", async () => {
+  const { board_id } = await addBoard(world, home, "Next");
+  const path = `/api/v1/agent/boards/${home.board_id}/memory`;
+  const send = (options: CallOptions = {}) =>
+    world.call("POST", path, {
+      agent: home.worker.token,
+      body: { content: "Said" },
+      headers: { "idempotency-key": "moved" },
+      ...options,
+    });
+  expect((await send()).status).toBe(200);
+  await world.db.update(agents).set({ board_id }).where(eq(agents.id, home.worker.id));
+  expect((await send()).status).toBe(403);
+});
+
+test("an operation that calls another server checks the rights to what its path names before it answers a repetition", () => {
+  const unchecked = repeatable.filter(({ spec, paths }) => spec.calls_out && paths[0]!.includes("_id}") && !spec.authorize);
+  // The key of a session is no id: the host decides about it.
+  expect(unchecked.map(({ paths }) => paths[0])).toEqual(["/api/v1/gateway/sessions/{session_id}/message"]);
+});
+
+test("a repeated answer has no secret and names what it lacks", async () => {
+  const send = (body: object, path: string) =>
+    world.call("POST", path, { token: home.owner.token, body, headers: { "idempotency-key": "secret" } });
+  const receiver = { url: "https://93.184.215.14/events" };
+  for (const [path, body, field] of [
+    ["/api/v1/agents", { name: "Keeper", board_id: home.board_id, is_board_lead: false }, "auth_token"],
+    ["/api/v1/subscriptions", receiver, "secret"],
+    [`/api/v1/boards/${home.board_id}/subscriptions`, receiver, "secret"],
+  ] as const) {
+    const first = await send(body, path);
+    const again = await send(body, path);
+    expect([path, first.status, first.body[field]]).toEqual([path, 200, expect.stringMatching(/.{20}/)]);
+    expect(first.headers.get("idempotent-omitted")).toBe(null);
+    expect(again.body).toEqual({ ...first.body, [field]: null });
+    expect(again.headers.get("idempotent-omitted")).toBe(field);
+  }
+});
