@@ -15,4 +15,7 @@ export const authorOf = (actor: User | Agent | System): Author =>
 const WORDS = { user: "person", agent: "agent" } as const;
 
 /** The author in words, such as `person <id>`. */
-export const authorText = ({ type, id }: Author): string => (type === "system" ? "the service" : `${WORDS[type]} ${id}`);
+export function authorText(author: Author | null): string {
+  if (author === null) return "an unknown author";
+  return author.type === "system" ? "the service" : `${WORDS[author.type]} ${author.id}`;
+}

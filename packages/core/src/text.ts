@@ -70,7 +70,7 @@ export const truncateMessage = (text: string, max: number): string =>
 
 /**
  * A message of the service whose end was cut off, with the line that closes the fence in which it was cut. The first line that
- * begins a fence is of the service, because text of others stands in fences and in lines that begin with a label.
+ * begins a fence is of the service, because text of others is in fences and in lines that begin with a label.
  */
 export function closeFence(cut: string): string {
   const lines = cut.split("\n");

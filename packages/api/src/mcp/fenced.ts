@@ -4,7 +4,7 @@ import type { Beginning } from "./limits.ts";
 
 /**
  * A text of others in the text of a result. `about` is what the service says of it: what it is, who wrote it and when, from the
- * database alone. Everything that others have written or named stands in a fence; a test compares what is outside.
+ * database alone. Everything that others have written or named is in a fence; a test compares what is outside.
  */
 export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   `${about}:`,

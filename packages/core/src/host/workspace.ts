@@ -107,7 +107,7 @@ export async function writeFiles(
   };
 }
 
-/** Hosts may keep all files in one, so only TOOLS.md may have a line with a token, whoever wrote the others. */
+/** Hosts may keep all files in one, so no other file than TOOLS.md may have a line with a token. */
 const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
 /** The files to write to one agent's workspace, and what became of them so far. */

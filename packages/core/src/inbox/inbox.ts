@@ -10,10 +10,10 @@ import { rowsOf } from "../db/database.ts";
 import { unauthenticated } from "../errors.ts";
 import { renewLeases } from "../task/lease.ts";
 import { TaskStatus } from "../task/task-status.ts";
-import { truncatable, withTruncatedFields } from "../large-fields.ts";
-import { closeFence } from "../text.ts";
+import { truncatable } from "../large-fields.ts";
 import { Id, Instant, MAX_IDS, objectCheck, QueryInteger, lazyObject } from "../wire.ts";
 import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
+import { messageAuthor, toShownMessage } from "./shown-message.ts";
 import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.ts";
 import { waitForWork } from "./wait.ts";
 
@@ -92,8 +92,8 @@ interface TaggedInbox {
   inbox: Inbox;
   /** Identifies what matters in the inbox: the end of a lease, which every read moves, does not. */
   tag: string;
-  /** Who wrote each of its messages, by id. */
-  authors: ReadonlyMap<string, Author>;
+  /** Who wrote each of its messages, by id; null when that was not recorded. */
+  authors: ReadonlyMap<string, Author | null>;
 }
 
 /** Reads the caller's inbox as a heartbeat, and waits for work if there is none. `signal` ends the wait early. */
@@ -118,7 +118,7 @@ async function recordHeartbeatEvent(ctx: Context<Agent>): Promise<void> {
 function toTagged(row: InboxRow): TaggedInbox {
   const inbox = toInbox(row);
   const tasks = inbox.tasks.map(({ lease, ...task }) => ({ ...task, fence: lease?.fence ?? null }));
-  const authors = new Map(row.messages.map(({ id, author_id }) => [id, toAuthor(author_id)]));
+  const authors = new Map(row.messages.map((message) => [message.id, messageAuthor(message)]));
   return { inbox, tag: hash("sha256", JSON.stringify({ ...inbox, tasks }), "base64url"), authors };
 }
 
@@ -129,22 +129,12 @@ function toInbox(row: InboxRow): Inbox {
     has_work,
     agent: { id, name: shortName(row.name), status, board_id, is_board_lead },
     board: board_id === null ? null : { status: paused ? "paused" : "active" },
-    messages: has_work ? row.messages.map(toMessage) : [],
+    messages: has_work ? row.messages.map(toShownMessage) : [],
     tasks: has_work ? row.tasks.map(toInboxTask) : [],
     counts: { messages: unread, mine, free, review, approvals_decided },
     // A message of a transaction that is about to be readable comes with the next request.
     next_check_seconds: has_work && unread > 0 && row.messages.length === 0 ? SOON_SECONDS : toSeconds(row.every),
   };
-}
-
-/** Only agents write messages as they are; all others are texts of the service that name their author. */
-const toAuthor = (agent_id: string | null): Author =>
-  agent_id === null ? { type: "system", id: null } : { type: "agent", id: agent_id };
-
-function toMessage({ is_cut, author_id: _, ...message }: InboxRow["messages"][number]): Inbox["messages"][number] {
-  const { text, created_at } = message;
-  const shown = { ...message, text: is_cut ? closeFence(text) : text, created_at: toIso(created_at) };
-  return withTruncatedFields(shown, is_cut && ["text"]);
 }
 
 const toIso = (time: string) => new Date(time).toISOString();

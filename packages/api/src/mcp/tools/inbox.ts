@@ -43,7 +43,7 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
     ...messages.flatMap((message) => {
       const { id, kind, task_id, created_at } = message;
       const about = task_id === null ? "" : ` about task ${task_id}`;
-      return fenced(`Message ${id} (${kind}) of ${authorText(authors.get(id)!)}${about}, ${created_at}`, textOf(message));
+      return fenced(`Message ${id} (${kind}) of ${authorText(authors.get(id) ?? null)}${about}, ${created_at}`, textOf(message));
     }),
     ...(last ? [`Unread messages: ${counts.messages}. When you have acted on these, send ack_through ${last.id}.`] : []),
     ...(is_board_lead

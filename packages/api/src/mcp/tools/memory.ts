@@ -25,10 +25,10 @@ function toEntry(entry: MemoryEntry): z.infer<typeof Entry> {
   return { id, key, content: cut(content, way(entry)), tags: tags && firstRows(tags), source, is_chat, created_at };
 }
 
-/** Entries of the service hold the payload of a webhook in a fence of their own. */
+/** An entry of the service holds the payload of a webhook in a second fence. */
 function entryText(entry: AuthoredEntry): string[] {
   const { id, author, is_chat, created_at, key, source, tags, content } = entry;
-  const about = `Entry ${id} by ${author ? authorText(author) : "an unknown author"}, ${created_at}${is_chat ? ", in the chat" : ""}`;
+  const about = `Entry ${id} by ${authorText(author)}, ${created_at}${is_chat ? ", in the chat" : ""}`;
   const { shown, rest } = author?.type === "system" ? beginningOfMessage(content, way(entry)) : beginningOf(content, way(entry));
   const short = labelled({
     ...(key === null ? {} : { Key: key }),
