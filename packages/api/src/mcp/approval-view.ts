@@ -4,13 +4,14 @@ import * as z from "zod";
 import { fenced, labelled } from "./fenced.ts";
 import { type Beginning, beginningOf, inline } from "./limits.ts";
 
-const { id, status, action_type, description } = Approval.shape;
+const { id, status, action_type, description, agent_id, resolved_by_user_id } = Approval.shape;
 
-export const ApprovalRow = z.object({ id, status, action_type, description });
+export const ApprovalRow = z.object({ id, status, agent_id, resolved_by_user_id, action_type, description });
 
 export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
-  const { id, status, action_type, description } = approval;
-  return { id, status, action_type, description: description && inline(reasonOf(approval, description)) };
+  const { id, status, agent_id, resolved_by_user_id, action_type, description } = approval;
+  const shown = description && inline(reasonOf(approval, description));
+  return { id, status, agent_id, resolved_by_user_id, action_type, description: shown };
 }
 
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>

@@ -55,7 +55,9 @@ const factsOf = ({ id, board_id, status, due_at, assigned_agent_id, is_blocked, 
   `${id} [${status}]`,
   `board ${board_id}`,
   ...(due_at === null ? [] : [`due ${due_at}`]),
-  ...(assigned_agent_id === undefined ? [] : [assigned_agent_id === null ? "unassigned" : `agent ${assigned_agent_id}`]),
+  ...(assigned_agent_id === undefined
+    ? []
+    : [assigned_agent_id === null ? "unassigned" : `assigned to agent ${assigned_agent_id}`]),
   ...(is_blocked ? ["waits for other tasks"] : []),
   ...(lease ? [leaseText(lease)] : []),
 ];

@@ -5,13 +5,15 @@ import { TakeNextTask, takeNextTask } from "@board/core/task/next";
 import { HeldLease } from "@board/core/task/lease";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
+import { AuthorView } from "../author-view.ts";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
 import { fenced } from "../fenced.ts";
 import { beginningOfMessage, inline } from "../limits.ts";
 import { taskRowsText, taskText, TaskView, toTaskView } from "../task-view.ts";
 import { parseInput, tool, toQuery } from "../tool.ts";
 
-const { has_work, messages, tasks, counts, next_check_seconds } = Inbox.shape;
+const { has_work, tasks, counts, next_check_seconds } = Inbox.shape;
+const messages = z.array(Inbox.shape.messages.element.extend({ author: AuthorView }));
 
 export const checkInbox = tool({
   title: "Check the inbox",
@@ -27,7 +29,9 @@ export const checkInbox = tool({
     if (ack_through !== undefined) await acknowledge(ctx, { through: ack_through });
     const found = await getInbox(ctx, checked, signal);
     const { has_work, tasks, counts, next_check_seconds } = found.inbox;
-    const messages = found.inbox.messages.map((message) => ({ ...message, text: inline(textOf(message)) }));
+    const messages = found.inbox.messages.map((message) => {
+      return { ...message, author: found.authors.get(message.id) ?? null, text: inline(textOf(message)) };
+    });
     return { data: { has_work, messages, tasks, counts, next_check_seconds }, text: inboxText(found, ctx.actor) };
   },
 });
@@ -75,8 +79,8 @@ export const nextTask = tool({
     const { lease, retry_after_seconds } = next;
     const task = next.task && toTaskView(next.task);
     const comments = next.comments.map(toCommentView);
-    const text = task
-      ? [...taskText(next.task!, ctx.actor), ...commentsText(next.comments)].join("\n")
+    const text = next.task
+      ? [...taskText(next.task, ctx.actor), ...commentsText(next.comments)].join("\n")
       : `No task. Ask again in ${retry_after_seconds} seconds.`;
     return { data: { task, lease, comments, retry_after_seconds }, text };
   },

@@ -1,5 +1,5 @@
 import { userOrAgent } from "@board/core/actor";
-import { authorText } from "@board/core/author";
+import { authorOf, authorText } from "@board/core/author";
 import {
   type AuthoredEntry,
   CreateMemoryEntry,
@@ -10,19 +10,20 @@ import {
 } from "@board/core/memory/memory";
 import { Id, MAX_NAME } from "@board/core/wire";
 import * as z from "zod";
+import { AuthorView } from "../author-view.ts";
 import { fenced, labelled } from "../fenced.ts";
 import { beginningOf, beginningOfMessage, cut, firstRows, MAX_ROWS } from "../limits.ts";
 import { boardIdOf, parseInput, tool, toQuery } from "../tool.ts";
 
 const board_id = Id.optional();
 const { id, key, tags, source, is_chat, created_at } = MemoryEntry.shape;
-const Entry = z.object({ id, key, content: z.string(), tags, source, is_chat, created_at });
+const Entry = z.object({ id, author: AuthorView, key, content: z.string(), tags, source, is_chat, created_at });
 
 const way = ({ board_id }: MemoryEntry) => `GET /api/v1/boards/${board_id}/memory`;
 
-function toEntry(entry: MemoryEntry): z.infer<typeof Entry> {
-  const { id, key, content, tags, source, is_chat, created_at } = entry;
-  return { id, key, content: cut(content, way(entry)), tags: tags && firstRows(tags), source, is_chat, created_at };
+function toEntry(entry: AuthoredEntry): z.infer<typeof Entry> {
+  const { id, author, key, content, tags, source, is_chat, created_at } = entry;
+  return { id, author, key, content: cut(content, way(entry)), tags: tags && firstRows(tags), source, is_chat, created_at };
 }
 
 /** An entry of the service holds the payload of a webhook in a second fence. */
@@ -57,7 +58,7 @@ export const remember = tool({
       boardIdOf(ctx, { board_id }),
       parseInput(CreateMemoryEntry, { source: null, ...input }),
     );
-    return { data: { entry: toEntry(stored) }, text: `Stored as ${stored.id}.` };
+    return { data: { entry: toEntry({ ...stored, author: authorOf(ctx.actor) }) }, text: `Stored as ${stored.id}.` };
   },
 });
 
