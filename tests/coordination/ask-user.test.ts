@@ -48,7 +48,7 @@ test("the main agent is instructed what to ask the user, and where to send the a
     "LEAD REQUEST: ASK USER",
     `Board: ${home.owner.subject} board`,
     `Board ID: ${home.board_id}`,
-    "From: Lead",
+    `From: agent ${home.lead.id} (Lead)`,
     "Correlation ID: c-1",
     "Preferred channel: Telegram",
     "--- BEGIN MESSAGE ---",

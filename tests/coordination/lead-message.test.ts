@@ -58,7 +58,7 @@ describe("a message to the lead of a board", () => {
       header,
       `Board: ${home.owner.subject} board`,
       `Board ID: ${home.board_id}`,
-      `From: ${home.owner.subject} host Gateway Agent`,
+      `From: agent ${main.id} (${home.owner.subject} host Gateway Agent)`,
       "Correlation ID: c 1",
       "--- BEGIN MESSAGE ---",
       "How far are you?",

@@ -43,7 +43,7 @@ describe("notifications of group chat", () => {
     expect(message.split("\n")).toEqual([
       "GROUP CHAT MENTION",
       "Group: Platform",
-      `From: ${home.owner.subject}`,
+      expect.stringMatching(new RegExp(`^From: person [0-9a-f-]{36} \\(${home.owner.subject}\\)$`)),
       `--- BEGIN MESSAGE ${marker} ---`,
       "@second look",
       `--- END MESSAGE ${marker} ---`,

@@ -158,7 +158,9 @@ test("the worker starts, and review without a comment and done without a review 
 test("a question that mentions the lead notifies it, and its reply notifies the worker", async () => {
   await by(worker, "POST", `tasks/${refund}/comments`, { content: "@lead with the shipping or without?" });
   expect(await notifiedAgents()).toEqual(["lead: TASK MENTION"]);
-  expect(messageOf("TASK MENTION")).toEqual(expect.arrayContaining(["From: Worker", "@lead with the shipping or without?"]));
+  expect(messageOf("TASK MENTION")).toEqual(
+    expect.arrayContaining([`From: agent ${worker.id} (Worker)`, "@lead with the shipping or without?"]),
+  );
   await by(lead, "POST", `tasks/${refund}/comments`, { content: "With it." });
   expect(await notifiedAgents()).toEqual(["worker: NEW TASK COMMENT"]);
   const comments = await by(worker, "GET", `tasks/${refund}/comments`);

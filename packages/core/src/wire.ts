@@ -149,5 +149,5 @@ export function slugify(text: string, fallback: string): string {
   return slug || fallback;
 }
 
-/** Makes a text fit on one line of a message: control characters and line breaks become spaces. */
-export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+/** Makes a text fit on one line of a message: control characters, line breaks and what turns the order around become spaces. */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202E\u2066-\u2069]+/gu, " ").trim();

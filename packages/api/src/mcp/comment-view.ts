@@ -1,19 +1,28 @@
+import { authorText } from "@board/core/author";
 import { TaskComment } from "@board/core/task/comment";
 import * as z from "zod";
-import { cut } from "./limits.ts";
+import { fenced } from "./fenced.ts";
+import { type Beginning, beginningOf, inline } from "./limits.ts";
 
 const { id, agent_id, user_id, created_at } = TaskComment.shape;
 
 export const CommentView = z.object({ id, agent_id, user_id, created_at, content: z.string() });
-export type CommentView = z.infer<typeof CommentView>;
 
-export const toCommentView = (comment: TaskComment): CommentView => {
-  const { id, task_id, board_id, agent_id, user_id, created_at, content } = comment;
-  const way = `GET /api/v1/boards/${board_id}/tasks/${task_id}/comments`;
-  return { id, agent_id, user_id, created_at, content: cut(content, way) };
+export const toCommentView = (comment: TaskComment): z.infer<typeof CommentView> => {
+  const { id, agent_id, user_id, created_at } = comment;
+  return { id, agent_id, user_id, created_at, content: inline(contentOf(comment)) };
 };
 
-export const commentsText = (comments: readonly CommentView[]): string[] =>
-  comments.map(
-    ({ agent_id, user_id, content }) => `${agent_id ? `Agent ${agent_id}` : user_id ? "A person" : "Service"}: ${content}`,
+const contentOf = ({ task_id, board_id, content }: TaskComment): Beginning =>
+  beginningOf(content, `GET /api/v1/boards/${board_id}/tasks/${task_id}/comments`);
+
+export const commentsText = (comments: readonly TaskComment[]): string[] =>
+  comments.flatMap((comment) =>
+    fenced(`Comment ${comment.id} by ${commenterText(comment)}, ${comment.created_at}`, contentOf(comment)),
   );
+
+/** Only people and agents comment; those who were removed have no id any more. */
+function commenterText({ agent_id, user_id }: TaskComment): string {
+  if (agent_id !== null) return authorText({ type: "agent", id: agent_id });
+  return user_id === null ? "a removed author" : authorText({ type: "user", id: user_id });
+}

@@ -1,17 +1,35 @@
-import { truncate } from "@board/core/text";
+import { truncate, truncateMessage } from "@board/core/text";
 
 /** The most characters of one text in a result. */
 export const MAX_CHARS = 4_000;
 /** The most rows of a list in a result, unless the call asks for more. */
 export const MAX_ROWS = 20;
 
-/** A text in at most `MAX_CHARS` characters. A cut one ends with how to read the rest, which may depend on where it begins. */
-export function cut(text: string, way: string | ((shown_chars: number) => string)): string {
-  if (text.length <= MAX_CHARS) return text;
-  const shown = truncate(text, MAX_CHARS);
-  const rest = typeof way === "string" ? way : way(shown.length);
-  return `${shown} [... ${text.length - shown.length} more characters: ${rest}]`;
+/** How to read the rest of a text, which may depend on where it begins. */
+type Way = string | ((shown_chars: number) => string);
+
+/** The beginning of a text in at most `MAX_CHARS` characters, and how to read the rest; null when it is whole. */
+export interface Beginning {
+  shown: string;
+  rest: string | null;
 }
+
+export function beginningOf(text: string, way: Way): Beginning {
+  const shown = truncate(text, MAX_CHARS);
+  const left = text.length - shown.length;
+  return { shown, rest: left === 0 ? null : `${left} more characters: ${typeof way === "string" ? way : way(shown.length)}` };
+}
+
+/** The same of a text of the service, which may hold texts of others in fences. */
+export const beginningOfMessage = (text: string, way: string): Beginning => ({
+  ...beginningOf(text, way),
+  shown: truncateMessage(text, MAX_CHARS),
+});
+
+/** Both as one text. */
+export const inline = ({ shown, rest }: Beginning): string => (rest === null ? shown : `${shown} [... ${rest}]`);
+
+export const cut = (text: string, way: Way): string => inline(beginningOf(text, way));
 
 /** An object whose JSON has at most `MAX_CHARS` characters, else one that says how to read it. */
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>

@@ -1,7 +1,8 @@
-import { oneLine } from "@board/core/wire";
 import { Task } from "@board/core/task/task";
 import * as z from "zod";
-import { cut, firstRows, smallObject } from "./limits.ts";
+import { fenced, fencedRows, labelled } from "./fenced.ts";
+import { type Beginning, beginningOf, firstRows, inline, smallObject } from "./limits.ts";
+import type { Caller } from "./tool.ts";
 
 const { id, board_id, title, description, status, priority, due_at, assigned_agent_id, is_blocked, lease } = Task.shape;
 
@@ -28,8 +29,7 @@ export const toTaskRow = (task: TaskRow): TaskRow => {
 export function toTaskView(task: Task, offset = 0): TaskView {
   return {
     ...toTaskRow(task),
-    description:
-      task.description && cut(task.description.slice(offset).toWellFormed(), (shown) => `get_task with offset ${offset + shown}`),
+    description: task.description && inline(descriptionOf(task.description, offset)),
     blocked_by_task_ids: firstRows(task.blocked_by_task_ids),
     tags: firstRows(task.tags.map(({ slug }) => slug)),
     custom_field_values: smallObject(task.custom_field_values, `GET /api/v1/boards/${task.board_id}/tasks/${task.id}`),
@@ -37,15 +37,61 @@ export function toTaskView(task: Task, offset = 0): TaskView {
   };
 }
 
-export const taskLine = ({ id, title, status, priority, is_blocked }: Omit<TaskRow, "due_at" | "assigned_agent_id">): string =>
-  `- ${id} [${status}, ${oneLine(priority)}${is_blocked ? ", waits for other tasks" : ""}] ${oneLine(title)}`;
+const descriptionOf = (description: string, offset: number): Beginning =>
+  beginningOf(description.slice(offset).toWellFormed(), (shown) => `get_task with offset ${offset + shown}`);
 
-/** A task in words, with the lease that its writes need. */
-export function taskText(task: TaskView): string {
-  const { lease, description } = task;
+type ListedTask = Omit<TaskRow, "assigned_agent_id"> & { assigned_agent_id?: string | null; lease?: Lease | null };
+type Lease = Pick<NonNullable<Task["lease"]>, "fence" | "expires_at">;
+
+/** Tasks in a list. */
+export const taskRowsText = (about: string, tasks: readonly ListedTask[]): string[] =>
+  fencedRows(
+    about,
+    tasks.map((task) => ({ fact: factsOf(task).join(", "), name: `${task.title} (priority ${task.priority})` })),
+  );
+
+/** What the service knows of a task, without the words of others. */
+const factsOf = ({ id, board_id, status, due_at, assigned_agent_id, is_blocked, lease }: ListedTask): string[] => [
+  `${id} [${status}]`,
+  `board ${board_id}`,
+  ...(due_at === null ? [] : [`due ${due_at}`]),
+  ...(assigned_agent_id === undefined
+    ? []
+    : [assigned_agent_id === null ? "unassigned" : `assigned to agent ${assigned_agent_id}`]),
+  ...(is_blocked ? ["waits for other tasks"] : []),
+  ...(lease ? [leaseText(lease)] : []),
+];
+
+const leaseText = ({ fence, expires_at }: Lease): string => `lease with fence ${fence} until ${expires_at}`;
+
+/** A task in words for a caller, whose description begins at a character. */
+export function taskText(task: Task, caller: Caller, offset = 0): string[] {
+  const { description, blocked_by_task_ids: blockers, created_by_user_id } = task;
+  const text = description ? descriptionOf(description, offset) : { shown: "", rest: null };
+  const shown = [labelled(shortTextsOf(task)), ...(text.shown === "" ? [] : ["", text.shown])].join("\n");
+  const creator = created_by_user_id === null ? "an agent or a removed person" : `person ${created_by_user_id}`;
   return [
-    taskLine(task),
-    ...(lease ? [`Lease: fence ${lease.fence}, until ${lease.expires_at}.`] : []),
-    ...(description ? ["", description] : []),
-  ].join("\n");
+    `Task ${factsOf(task).join(", ")}.`,
+    ...(blockers.length > 0 ? [`It waits for ${firstRows(blockers).join(", ")}.`] : []),
+    ...holderText(task, caller),
+    ...fenced(`Its text, created by ${creator}`, { ...text, shown }),
+  ];
+}
+
+function shortTextsOf(task: Task): Record<string, string> {
+  const { title, priority, tags, custom_field_values: fields } = toTaskView(task);
+  return {
+    Title: title,
+    Priority: priority,
+    ...(tags.length > 0 ? { Tags: tags.join(", ") } : {}),
+    ...(Object.keys(fields).length > 0 ? { Fields: JSON.stringify(fields) } : {}),
+  };
+}
+
+/** What the holder of a task must send, and what a worker does once it has handed the task in. */
+function holderText({ lease, status }: Task, caller: Caller): string[] {
+  if (caller.type !== "agent") return [];
+  if (lease?.agent_id === caller.agent_id)
+    return [`The lease is yours: send fence ${lease.fence} with every write to this task. A comment renews it.`];
+  return caller.is_board_lead || status === "in_progress" ? [] : ["You do not work on it. For work, call next_task."];
 }

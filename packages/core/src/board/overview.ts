@@ -30,7 +30,7 @@ export const BoardOverview = lazyObject(() => ({
     only_lead_can_change_status: true,
   }).extend({ status: z.enum(["active", "paused"]) }),
   agents: z.array(z.object({ id: z.string(), name: z.string(), status: z.string(), is_board_lead: z.boolean() })),
-  people: z.array(z.object({ name: z.string(), role: z.string() })),
+  people: z.array(z.object({ id: z.string(), name: z.string(), role: z.string() })),
   task_counts: z.record(TaskStatus, z.int()),
   pending_approvals: z.int(),
 }));
@@ -80,7 +80,11 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
     where access.organization_member_id = ${organization_members}.id and access.board_id = ${board.id}
       and (access.can_read or access.can_write))`;
   return ctx.db
-    .select({ name: sql<string>`coalesce(nullif(${users.preferred_name}, ''), nullif(${users.name}, ''), 'User')`, role })
+    .select({
+      id: users.id,
+      name: sql<string>`coalesce(nullif(${users.preferred_name}, ''), nullif(${users.name}, ''), 'User')`,
+      role,
+    })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
     .where(and(eq(organization_id, board.organization_id), or(all_boards_read, all_boards_write, isGranted)))

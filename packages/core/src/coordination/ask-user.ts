@@ -52,7 +52,7 @@ export async function askUser(ctx: Context<Lead>, board_id: string, request: Ask
     {
       session_key: mainSessionKey(gateway.id),
       label: main?.name ?? MAIN_AGENT_LABEL,
-      message: askUserText({ ...request, from: actor.name }, board, ctx.settings.service_url),
+      message: askUserText({ ...request, from: actor }, board, ctx.settings.service_url),
       deliver: true,
     },
     {

@@ -71,7 +71,7 @@ export async function broadcastToLeads(
   const results = new Map<string, BroadcastResult>();
   const recipients: BroadcastRecipient[] = [];
   async function resolveRecipient({ board, lead }: BoardWithLead): Promise<void> {
-    const message = leadMessageText(kind, { ...fields, from: ctx.actor.name }, board, ctx.settings.service_url);
+    const message = leadMessageText(kind, { ...fields, from: ctx.actor }, board, ctx.settings.service_url);
     const result = { board_id: board.id, lead_agent_id: lead?.id ?? null, lead_agent_name: lead?.name ?? null };
     try {
       const { agent, created } = lead ? { agent: lead, created: false } : await createLeadAndNotify(ctx, board, { message });

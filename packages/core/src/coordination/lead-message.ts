@@ -53,7 +53,7 @@ export async function messageLead(ctx: Context<Main>, board_id: string, fields: 
   const board = await boardFor(ctx, board_id, "write");
   const { gateway, lead: existing } = await findLead(ctx, board);
   requireUsableGateway(gateway);
-  const message = leadMessageText(fields.kind, { ...fields, from: ctx.actor.name }, board, ctx.settings.service_url);
+  const message = leadMessageText(fields.kind, { ...fields, from: ctx.actor }, board, ctx.settings.service_url);
   const subject = `Message to the lead of ${board.name}`;
   const event = { organization_id: board.organization_id, board_id: board.id, agent_id: ctx.actor.agent_id };
   const notification: AgentNotification = {

@@ -1,3 +1,5 @@
+import type { Agent } from "../actor.ts";
+import { fromLine } from "../message-lines.ts";
 import { fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
@@ -7,8 +9,7 @@ interface BoardRef {
 }
 
 interface AgentMessage {
-  /** Name of the sender. */
-  from: string;
+  from: Agent;
   correlation_id: string | null;
   content: string;
   reply_tags: readonly string[];
@@ -60,7 +61,7 @@ export function askUserText(
 const headerLines = ({ from, correlation_id }: AgentMessage, { id, name }: BoardRef): string[] => [
   `Board: ${oneLine(name)}`,
   `Board ID: ${id}`,
-  `From: ${oneLine(from)}`,
+  fromLine(from),
   ...(correlation_id ? [`Correlation ID: ${oneLine(correlation_id)}`] : []),
 ];
 

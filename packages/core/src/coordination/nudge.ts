@@ -22,7 +22,8 @@ export async function nudgeAgent(ctx: Context<Lead>, board_id: string, agent_id:
   const event = { organization_id, board_id, agent_id: sender_id };
   const subject = `Nudge to ${agent.name}`;
   if (gateway.kind === "pull") {
-    const nudge = { organization_id, board_id, agent_id: agent.id, kind: NUDGE_KIND, text: message, task_id: null };
+    const to = { organization_id, board_id, agent_id: agent.id };
+    const nudge = { ...to, kind: NUDGE_KIND, text: message, author_id: sender_id, task_id: null };
     const sent = { event_type: "agent.nudge.sent" as const, ...event, message: `${subject} sent.` };
     return runBatch(ctx, [insertInboxMessages([nudge]), insertEvents([sent])]);
   }

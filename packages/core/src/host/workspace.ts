@@ -1,6 +1,7 @@
 import { combineFiles, extractOwnContent, TOOLS_FILE, extractTools, type WorkspaceFile } from "./file-fallback.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { asRecord } from "../openclaw/frame.ts";
+import { quoteKeyLines } from "../template/token-line.ts";
 import type { Host } from "./open.ts";
 
 /** Files that receive the content of files that the host refuses, in order of preference. */
@@ -88,7 +89,7 @@ export async function writeFiles(
   files: readonly WorkspaceFile[],
   { below_minimum, onToolsWritten }: { below_minimum: boolean; onToolsWritten?: () => Promise<void> },
 ): Promise<WriteFilesResult> {
-  const contents = new Map(files.filter(({ content }) => content.trim() !== "").map(({ name, content }) => [name, content]));
+  const contents = new Map(files.filter(({ content }) => content.trim() !== "").map(toSafeEntry));
   const writer = createFileWriter(host, agent.id, contents);
   const tools = await writeToolsFirst(writer, onToolsWritten);
   await writeRemaining(writer, tools.kept_in);
@@ -105,6 +106,9 @@ export async function writeFiles(
     error: missing_required.length > 0 ? REQUIRED_REFUSED : null,
   };
 }
+
+/** Hosts may keep all files in one, so no other file than TOOLS.md may have a line with a token. */
+const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
 /** The files to write to one agent's workspace, and what became of them so far. */
 interface FileWriter {

@@ -22,6 +22,8 @@ export const inbox_messages = pgTable(
       .references(() => agents.id, { onDelete: "cascade" }),
     kind: text().notNull(),
     text: text().notNull(),
+    /** The agent whose words the whole text is; null for a text of the service. It refers to no table, since it outlives the agent. */
+    author_id: uuid(),
     task_id: uuid().references(() => tasks.id, { onDelete: "set null" }),
     acknowledged_at: instant(),
     ...commitOrder,

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Agent } from "../actor.ts";
+import type { Author } from "../author.ts";
 import { recordEvent } from "../activity/activity.ts";
 import { AgentStatus } from "../agent/agent-status.ts";
 import type { Context } from "../context.ts";
@@ -12,6 +13,7 @@ import { TaskStatus } from "../task/task-status.ts";
 import { truncatable } from "../large-fields.ts";
 import { Id, Instant, MAX_IDS, objectCheck, QueryInteger, lazyObject } from "../wire.ts";
 import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
+import { messageAuthor, toShownMessage } from "./shown-message.ts";
 import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.ts";
 import { waitForWork } from "./wait.ts";
 
@@ -90,6 +92,8 @@ interface TaggedInbox {
   inbox: Inbox;
   /** Identifies what matters in the inbox: the end of a lease, which every read moves, does not. */
   tag: string;
+  /** Who wrote each of its messages, by id; null when that was not recorded. */
+  authors: ReadonlyMap<string, Author | null>;
 }
 
 /** Reads the caller's inbox as a heartbeat, and waits for work if there is none. `signal` ends the wait early. */
@@ -114,7 +118,8 @@ async function recordHeartbeatEvent(ctx: Context<Agent>): Promise<void> {
 function toTagged(row: InboxRow): TaggedInbox {
   const inbox = toInbox(row);
   const tasks = inbox.tasks.map(({ lease, ...task }) => ({ ...task, fence: lease?.fence ?? null }));
-  return { inbox, tag: hash("sha256", JSON.stringify({ ...inbox, tasks }), "base64url") };
+  const authors = new Map(row.messages.map((message) => [message.id, messageAuthor(message)]));
+  return { inbox, tag: hash("sha256", JSON.stringify({ ...inbox, tasks }), "base64url"), authors };
 }
 
 function toInbox(row: InboxRow): Inbox {
@@ -124,7 +129,7 @@ function toInbox(row: InboxRow): Inbox {
     has_work,
     agent: { id, name: shortName(row.name), status, board_id, is_board_lead },
     board: board_id === null ? null : { status: paused ? "paused" : "active" },
-    messages: has_work ? row.messages.map((message) => ({ ...message, created_at: toIso(message.created_at) })) : [],
+    messages: has_work ? row.messages.map(toShownMessage) : [],
     tasks: has_work ? row.tasks.map(toInboxTask) : [],
     counts: { messages: unread, mine, free, review, approvals_decided },
     // A message of a transaction that is about to be readable comes with the next request.

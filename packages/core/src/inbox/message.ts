@@ -17,6 +17,8 @@ export interface NewInboxMessage {
   agent_id: string;
   kind: string;
   text: string;
+  /** The agent whose words the whole text is; the others are texts of the service. */
+  author_id?: string;
   task_id: string | null;
 }
 
@@ -24,7 +26,7 @@ export interface NewInboxMessage {
 export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
   "inbox messages",
   inbox_messages,
-  ["organization_id", "board_id", "agent_id", "kind", "text", "task_id"],
+  ["organization_id", "board_id", "agent_id", "kind", "text", "author_id", "task_id"],
 );
 
 interface UndeliveredMessage {

@@ -13,6 +13,17 @@ import { priorityRank, tasks } from "../task/task.sql.ts";
 import type { TaskStatus } from "../task/task-status.ts";
 import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
 
+interface InboxMessageRow {
+  id: string;
+  kind: string;
+  text: string;
+  /** The end of the text is missing. */
+  is_cut: boolean;
+  author_id: string | null;
+  task_id: string | null;
+  created_at: string;
+}
+
 /** What waits for one agent, as one statement reads it. Times in the lists are texts of the database. */
 export interface InboxRow {
   agent_id: string;
@@ -30,7 +41,7 @@ export interface InboxRow {
   free: number;
   review: number;
   approvals_decided: number;
-  messages: { id: string; kind: string; text: string; task_id: string | null; created_at: string }[];
+  messages: InboxMessageRow[];
   tasks: {
     id: string;
     board_id: string;
@@ -65,8 +76,9 @@ const messageList = (max_messages: number) => sql<
   InboxRow["messages"]
 >`coalesce((select jsonb_agg(to_jsonb(shown) - 'tx' - 'seq' order by shown.tx, shown.seq)
   from (select ${inbox_messages.id}, ${inbox_messages.kind},
-    left(${inbox_messages.text}, ${sql.placeholder("max_chars")}::int) as text, ${inbox_messages.task_id},
-    ${inbox_messages.created_at}, ${inbox_messages.tx}, ${inbox_messages.seq}
+    left(${inbox_messages.text}, ${sql.placeholder("max_chars")}::int) as text,
+    char_length(${inbox_messages.text}) > ${sql.placeholder("max_chars")}::int as is_cut, ${inbox_messages.author_id},
+    ${inbox_messages.task_id}, ${inbox_messages.created_at}, ${inbox_messages.tx}, ${inbox_messages.seq}
     ${unread} and ${isSettled} order by ${inbox_messages.tx}, ${inbox_messages.seq}
     limit ${inlineLimit(max_messages)}) as shown), '[]')`;
 

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
-import { actorName, agentIdOf } from "../actor.ts";
+import { agentIdOf } from "../actor.ts";
 import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
 import { boards } from "../board/board.sql.ts";
 import type { CallerContext } from "../context.ts";
@@ -24,7 +24,7 @@ export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, conte
     }
     const mentioned = isMentioned(recipient, mentions);
     if (!mentioned && !recipient.is_board_lead) continue;
-    const message = { header: mentioned ? "BOARD CHAT MENTION" : "BOARD CHAT", from: actorName(ctx.actor), content };
+    const message = { header: mentioned ? "BOARD CHAT MENTION" : "BOARD CHAT", from: ctx.actor, content };
     await notify(ctx, recipient, { message: boardChatText(message, board, ctx.settings.service_url) });
   }
 }
@@ -49,7 +49,7 @@ export async function notifyGroupChat(
     const mentioned = isMentioned(recipient, mentions);
     if (!broadcast && !mentioned && !recipient.is_board_lead) continue;
     const header = broadcast ? "GROUP BROADCAST" : mentioned ? "GROUP CHAT MENTION" : "GROUP CHAT";
-    const message = { header, from: actorName(ctx.actor), content };
+    const message = { header, from: ctx.actor, content };
     await notify(ctx, recipient, { message: groupChatText(message, group, recipient.board_id, ctx.settings.service_url) });
   }
 }

@@ -64,7 +64,7 @@ export async function listGroupMemory(
   group_id: string,
   query: GroupMemoryQuery,
 ): Promise<Page<GroupMemoryEntry>> {
-  return groupMemory.list(ctx, (await groupFor(ctx, group_id, "read")).id, query);
+  return groupMemory.list(ctx, (await groupFor(ctx, group_id, "read")).id, query, { toEntry: toGroupMemoryEntry });
 }
 
 /** The memory of the board's group; an empty page when the board is in no group. */
@@ -77,7 +77,7 @@ export async function listGroupMemoryOfBoard(
   const { board_group_id } = await boardFor(ctx, board_id, "read");
   if (board_group_id === null && cursor === undefined) return { items: [], total: 0, limit, offset };
   // A board without a group is the owner of no entry.
-  return groupMemory.list(ctx, board_group_id ?? board_id, query);
+  return groupMemory.list(ctx, board_group_id ?? board_id, query, { toEntry: toGroupMemoryEntry });
 }
 
 export async function createGroupMemoryEntry(

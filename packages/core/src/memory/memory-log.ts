@@ -65,13 +65,19 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
 
   return {
     /** The entries of an owner, newest first. */
-    list(ctx: Context, owner_id: string, query: MemoryLogQuery, condition?: SQL): Promise<Page<Entry>> {
+    list<Item extends object>(
+      ctx: Context,
+      owner_id: string,
+      query: MemoryLogQuery,
+      { condition, toEntry }: { condition?: SQL | undefined; toEntry: (row: Table["$inferSelect"]) => Item },
+    ): Promise<Page<Item>> {
       const { is_chat, q } = query;
+      const toItem = (row: unknown) => toEntry(row as Table["$inferSelect"]);
       const where = and(eq(owner, owner_id), ofKind(is_chat), condition);
       const list = { name: key, owner: owner_id, order: listOrder, columns, large };
       if (q !== undefined) {
         const search = { table, id: shared.id, vector: words, owners: [owner_id], text: q };
-        return readSearchPage(ctx, query, { ...list, where, search }, fromRow);
+        return readSearchPage(ctx, query, { ...list, where, search }, toItem);
       }
       const total = ctx.db.$count(shared, where);
       return readShortenedPage(
@@ -89,7 +95,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
               .limit(limit)
               .offset(offset),
         },
-        fromRow,
+        toItem,
       );
     },
 

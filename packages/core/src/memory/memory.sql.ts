@@ -1,7 +1,8 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { boards } from "../board/board.sql.ts";
-import { commitOrder, created, id, json } from "../db/columns.ts";
+import { CHANGE_ACTORS } from "../change/change.sql.ts";
+import { commitOrder, created, id, isOneOf, json } from "../db/columns.ts";
 import { wordsVector } from "../db/search-vector.ts";
 
 /** Chat messages that pause and resume a board, in any case and with only spaces around them. */
@@ -27,7 +28,11 @@ export const board_memory = pgTable(
     value: json(),
     content: text().notNull(),
     tags: text().array(),
+    /** What the author says about the origin; it proves nothing. */
     source: text(),
+    /** Who wrote it. Null in rows that are older than the column. The id refers to no table, since it outlives its author. */
+    author_type: text({ enum: CHANGE_ACTORS }),
+    author_id: uuid(),
     is_chat: boolean().notNull().default(false),
     /** The words of key and content for searches. Null in rows that are older than the column. */
     words: text(),
@@ -42,5 +47,6 @@ export const board_memory = pgTable(
       .where(sql`is_chat and lower(trim(content)) in (${pauseCommandList})`),
     index("board_memory_by_word").using("gin", memoryWords(t)).concurrently(),
     index("board_memory_in_commit_order").on(t.board_id, t.tx, t.seq),
+    check("board_memory_author", isOneOf(t.author_type, CHANGE_ACTORS)),
   ],
 );

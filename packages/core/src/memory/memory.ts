@@ -2,6 +2,7 @@ import { and, arrayOverlaps, eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import { actorName, type Agent, type User } from "../actor.ts";
+import { type Author, authorOf } from "../author.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
 import { largeJson, largeText, largeTexts, truncatable } from "../large-fields.ts";
@@ -89,14 +90,36 @@ const boardMemory = createMemoryLog({
 });
 
 /** The memory of a board, newest entry first. */
-export async function listMemory(ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> {
+export const listMemory = (ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> =>
+  listEntries(ctx, board_id, query, toMemoryEntry);
+
+/** An entry with who wrote it; null when that was not recorded. */
+export type AuthoredEntry = MemoryEntry & { author: Author | null };
+
+/** The same with the author of each entry. */
+export const listAuthoredMemory = (
+  ctx: Context<User | Agent>,
+  board_id: string,
+  query: MemoryQuery,
+): Promise<Page<AuthoredEntry>> =>
+  listEntries(ctx, board_id, query, (row) => {
+    const { author_type, author_id } = row;
+    return { ...toMemoryEntry(row), author: author_type && { type: author_type, id: author_id } };
+  });
+
+async function listEntries<Entry extends object>(
+  ctx: Context<User | Agent>,
+  board_id: string,
+  query: MemoryQuery,
+  toEntry: (row: typeof board_memory.$inferSelect) => Entry,
+): Promise<Page<Entry>> {
   const board = await boardFor(ctx, board_id, "read");
   const { key, tags = [] } = query;
   const condition = and(
     key === undefined ? undefined : eq(board_memory.memory_key, key),
     tags.length === 0 ? undefined : arrayOverlaps(board_memory.tags, [...tags]),
   );
-  return boardMemory.list(ctx, board.id, query, condition);
+  return boardMemory.list(ctx, board.id, query, { condition, toEntry });
 }
 
 /** A stream of the entries that are written to a board's memory from now on. */
@@ -117,7 +140,8 @@ export async function createMemoryEntry(
   const is_chat = tags?.includes("chat") ?? false;
   const source = input.source ?? (is_chat ? actorName(ctx.actor) : null);
   const words = toSearchWords(memory_key, content);
-  const entry = { board_id: board.id, memory_key, value, content, words, tags, source, is_chat };
+  const { type: author_type, id: author_id } = authorOf(ctx.actor);
+  const entry = { board_id: board.id, memory_key, value, content, words, tags, source, is_chat, author_type, author_id };
   return boardMemory.create(ctx, entry, is_chat ? (ctx) => notifyBoardChat(ctx, board, content) : undefined);
 }
 
@@ -128,6 +152,7 @@ export const insertMemoryEntry = prepareRowInsert("memory entry", board_memory, 
   "words",
   "tags",
   "source",
+  "author_type",
 ]);
 
 export function toMemoryEntry(row: typeof board_memory.$inferSelect): MemoryEntry {

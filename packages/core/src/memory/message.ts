@@ -1,3 +1,5 @@
+import type { Agent, User } from "../actor.ts";
+import { fromLine } from "../message-lines.ts";
 import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
@@ -6,8 +8,7 @@ const REPLY_BODY = 'Body: {"content":"...","tags":["chat"]}';
 
 interface ChatMessage {
   header: string;
-  /** Name of the author. */
-  from: string;
+  from: User | Agent;
   content: string;
 }
 
@@ -36,7 +37,4 @@ export function groupChatText(message: ChatMessage, group: { name: string }, boa
 }
 
 /** The fence around the content keeps its author from forging the lines that follow. */
-const messageLines = ({ from, content }: ChatMessage) => [
-  `From: ${oneLine(from)}`,
-  fenceMessage(ellipsize(content.trim(), SNIPPET_CHARS)),
-];
+const messageLines = ({ from, content }: ChatMessage) => [fromLine(from), fenceMessage(ellipsize(content.trim(), SNIPPET_CHARS))];

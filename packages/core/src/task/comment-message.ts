@@ -1,3 +1,5 @@
+import type { Agent, User } from "../actor.ts";
+import { fromLine } from "../message-lines.ts";
 import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
@@ -6,8 +8,7 @@ const SNIPPET_CHARS = 500;
 interface CommentMessage {
   board: { name: string };
   task: { id: string; title: string };
-  /** Name of the author. */
-  from: string;
+  from: User | Agent;
   comment: string;
   /** The comment mentions the recipient; otherwise the recipient is the assignee. */
   mentioned: boolean;
@@ -22,7 +23,7 @@ export function commentText({ board, task, from, comment, mentioned, assigned }:
     `Board: ${oneLine(board.name)}`,
     `Task: ${oneLine(task.title)}`,
     `Task ID: ${task.id}`,
-    `From: ${oneLine(from)}`,
+    fromLine(from),
     mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
     "Comment:",
     fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),

@@ -1,3 +1,4 @@
+import { textLines } from "../message-lines.ts";
 import { ellipsize, fenceMessage } from "../text.ts";
 import { oneLine } from "../wire.ts";
 
@@ -41,7 +42,7 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Task
     `Task: ${oneLine(task.title)}`,
     `Task ID: ${task.id}`,
     `Status: ${task.status}`,
-    ...(description ? [`Description: ${oneLine(ellipsize(description, DESCRIPTION_CHARS))}`] : []),
+    ...(description ? textLines("Description", ellipsize(description, DESCRIPTION_CHARS)) : []),
     ...(requested === undefined ? [] : requestedChanges(requested)),
     "",
     `Take action: ${ACTIONS[header]}`,

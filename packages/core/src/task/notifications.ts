@@ -1,5 +1,5 @@
 import type { BoardRow } from "../access.ts";
-import { type Agent, actorName, agentIdOf, type User } from "../actor.ts";
+import { type Agent, agentIdOf, type User } from "../actor.ts";
 import type { EventType } from "../activity/event-type.ts";
 import { type Notification, toNotifications } from "../notification/notification.ts";
 import { commentText } from "./comment-message.ts";
@@ -150,7 +150,7 @@ export function commentNotifications(
   const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
   const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
   return recipients.flatMap((agent) => {
-    const fields = { board, task, from: actorName(actor), comment };
+    const fields = { board, task, from: actor, comment };
     const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
     return toNotifications(agent, { message, task_id: task.id });
   });

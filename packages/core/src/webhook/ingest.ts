@@ -149,6 +149,7 @@ function insertMemory({ board_id, id: webhook_id, description: instruction }: Op
     words: toSearchWords(content),
     tags: ["webhook", `webhook:${webhook_id}`, `payload:${shown.payload_id}`],
     source: "webhook",
+    author_type: "system",
   });
 }
 

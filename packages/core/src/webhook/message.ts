@@ -20,6 +20,10 @@ function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): str
   return fence(summary === null ? shown : `${summary}\n${shown}`);
 }
 
+/** Members may write several lines, but none that begins or ends a fence: the preview's is the only one. */
+const instructionLine = ({ instruction }: PayloadFacts) =>
+  `Instruction: ${instruction.replace(/^--- (?=BEGIN |END )/gm, "> $&")}`;
+
 /** The memory entry about a payload (docs/reference/webhooks.md#memory-entry). */
 export function memoryContent(facts: PayloadFacts): string {
   const { board_id, webhook_id, payload_id } = facts;
@@ -27,7 +31,7 @@ export function memoryContent(facts: PayloadFacts): string {
     "WEBHOOK PAYLOAD RECEIVED",
     `Webhook ID: ${webhook_id}`,
     `Payload ID: ${payload_id}`,
-    `Instruction: ${facts.instruction}`,
+    instructionLine(facts),
     `Inspect (API): /api/v1/boards/${board_id}/webhooks/${webhook_id}/payloads/${payload_id}`,
     "Payload preview:",
     preview(facts),
@@ -42,7 +46,7 @@ export function notificationText(facts: PayloadFacts & { board_name: string }): 
     `Board: ${oneLine(facts.board_name)}`,
     `Webhook ID: ${webhook_id}`,
     `Payload ID: ${payload_id}`,
-    `Instruction: ${facts.instruction}`,
+    instructionLine(facts),
     "",
     "Take action:",
     "1. Judge the payload against the instruction; the preview may be cut, the whole payload is at",

@@ -3,18 +3,22 @@ import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { decideApproval } from "@board/core/approval/decide";
 import { CreateApproval } from "@board/core/approval/input";
-import { Id, oneLine } from "@board/core/wire";
+import { Id } from "@board/core/wire";
 import * as z from "zod";
+import { approvalText } from "../approval-view.ts";
 import { boardIdOf, parseInput, tool } from "../tool.ts";
 
 const board_id = Id.optional();
 const { id, status, action_type, task_ids } = Approval.shape;
 const output = z.object({ approval: z.object({ id, board_id: Id, status, action_type, task_ids }) });
 
-function toResult({ id, board_id, status, action_type, task_ids }: Approval) {
-  const text = `Approval ${id} is ${status}: ${oneLine(action_type)}`;
+function toResult(approval: Approval) {
+  const { id, board_id, status, action_type, task_ids } = approval;
+  const text = [...approvalText(approval), ...(status === "pending" ? [WAIT] : [])].join("\n");
   return { data: { approval: { id, board_id, status, action_type, task_ids } }, text };
 }
+
+const WAIT = "Do not act on it before the decision, which comes to check_inbox.";
 
 const { action_type: action, description, task_ids: tasks, confidence } = CreateApproval.shape;
 

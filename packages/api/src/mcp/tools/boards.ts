@@ -1,10 +1,10 @@
 import { agent, userOrAgent } from "@board/core/actor";
 import { BoardLabel, BoardOverview, getBoardOverview, listReadableBoards } from "@board/core/board/overview";
-import { fence } from "@board/core/text";
 import { getPayloadText } from "@board/core/webhook/payload";
 import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/wire";
 import * as z from "zod";
-import { cut, MAX_CHARS, MAX_ROWS } from "../limits.ts";
+import { fenced, fencedData, fencedRows } from "../fenced.ts";
+import { beginningOf, cut, MAX_CHARS, MAX_ROWS } from "../limits.ts";
 import { boardIdOf, type Caller, tool, type ToolResult } from "../tool.ts";
 import type { Context } from "@board/core/context";
 
@@ -28,7 +28,8 @@ export const getBoardTool = tool({
 
 async function listBoards(ctx: Context<Caller>): Promise<ToolResult<z.infer<typeof BoardResult>>> {
   const boards = await listReadableBoards(ctx, MAX_ROWS);
-  return { data: { boards }, text: boards.map(({ id, name }) => `- ${id} ${oneLine(name)}`).join("\n") || "No boards." };
+  const rows = boards.map(({ id, name }) => ({ fact: id, name }));
+  return { data: { boards }, text: fencedRows("Your boards", rows).join("\n") || "No boards." };
 }
 
 async function describeBoard(ctx: Context<Caller>, board_id: string): Promise<ToolResult<z.infer<typeof BoardResult>>> {
@@ -36,18 +37,34 @@ async function describeBoard(ctx: Context<Caller>, board_id: string): Promise<To
   const way = `GET /api/v1/${ctx.actor.type === "agent" ? "agent/" : ""}boards/${board_id}`;
   const { description, objective, ...rest } = overview.board;
   const board = { ...rest, description: cut(description, way), objective: objective && cut(objective, way) };
-  const rules = Object.entries(rest).flatMap(([name, value]) => (value === true ? [name] : []));
-  const text = [
-    `${oneLine(board.name)} (${board.status}): ${board.description}`,
-    ...(board.objective ? [`Objective: ${board.objective}`] : []),
-    `Rules: ${rules.join(", ") || "none"}`,
-    `Agents: ${overview.agents.map(({ name, is_board_lead }) => oneLine(name) + (is_board_lead ? " (lead)" : "")).join(", ") || "none"}`,
-    `Tasks: ${Object.entries(overview.task_counts)
-      .map(([status, total]) => `${total} ${status}`)
-      .join(", ")}`,
-  ];
-  return { data: { ...overview, board }, text: text.join("\n") };
+  return { data: { ...overview, board }, text: overviewText(overview, way) };
 }
+
+function overviewText({ board, agents, people, task_counts, pending_approvals }: BoardOverview, way: string): string {
+  const { id, status, name, description, objective, ...rest } = board;
+  const rules = Object.entries(rest).flatMap(([rule, value]) => (value === true ? [rule] : []));
+  const about = beginningOf(description, way);
+  const counts = Object.entries(task_counts).map(([status, total]) => `${total} ${status}`);
+  return [
+    `Board ${id} [${status}]`,
+    `Rules: ${rules.join(", ") || "none"}`,
+    `Tasks: ${counts.join(", ")}`,
+    `Pending approvals: ${pending_approvals}`,
+    ...fenced("Name and description", { ...about, shown: `${oneLine(name)}\n\n${about.shown}` }),
+    ...(objective ? fenced("Objective", beginningOf(objective, way)) : []),
+    ...fencedRows(
+      "Agents",
+      agents.map(({ id, name, ...agent }) => ({ fact: `agent ${id} ${stateOf(agent)}`, name })),
+    ),
+    ...fencedRows(
+      "People",
+      people.map(({ id, name, role }) => ({ fact: `person ${id} [${role}]`, name })),
+    ),
+  ].join("\n");
+}
+
+const stateOf = ({ status, is_board_lead }: { status: string; is_board_lead: boolean }): string =>
+  `[${status}${is_board_lead ? ", lead" : ""}]`;
 
 export const readPayload = tool({
   title: "Read a webhook payload",
@@ -68,7 +85,8 @@ export const readPayload = tool({
     const payload = await getPayloadText(ctx, boardIdOf(ctx, call), webhook_id, payload_id, part);
     const end = offset + payload.text.length;
     const next_offset = end < payload.total_chars ? end : null;
-    const rest = next_offset === null ? "" : `\nThe rest begins at offset ${next_offset} of ${payload.total_chars}.`;
-    return { data: { ...payload, next_offset }, text: fence(payload.text) + rest };
+    const rest = next_offset === null ? [] : [`The rest begins at offset ${next_offset} of ${payload.total_chars}.`];
+    const about = `Payload ${payload_id} of webhook ${webhook_id}, received ${payload.received_at}`;
+    return { data: { ...payload, next_offset }, text: [...fencedData(about, payload.text), ...rest].join("\n") };
   },
 });

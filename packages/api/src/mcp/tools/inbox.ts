@@ -1,15 +1,19 @@
-import { agent } from "@board/core/actor";
+import { type Agent, agent } from "@board/core/actor";
+import { authorText } from "@board/core/author";
 import { acknowledge, getInbox, Inbox, InboxQuery } from "@board/core/inbox/inbox";
 import { TakeNextTask, takeNextTask } from "@board/core/task/next";
 import { HeldLease } from "@board/core/task/lease";
 import { Id } from "@board/core/wire";
 import * as z from "zod";
+import { AuthorView } from "../author-view.ts";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
-import { cut } from "../limits.ts";
-import { taskLine, taskText, TaskView, toTaskView } from "../task-view.ts";
+import { fenced } from "../fenced.ts";
+import { beginningOfMessage, inline } from "../limits.ts";
+import { taskRowsText, taskText, TaskView, toTaskView } from "../task-view.ts";
 import { parseInput, tool, toQuery } from "../tool.ts";
 
-const { has_work, messages, tasks, counts, next_check_seconds } = Inbox.shape;
+const { has_work, tasks, counts, next_check_seconds } = Inbox.shape;
+const messages = z.array(Inbox.shape.messages.element.extend({ author: AuthorView }));
 
 export const checkInbox = tool({
   title: "Check the inbox",
@@ -23,18 +27,38 @@ export const checkInbox = tool({
   async run(ctx, { ack_through, ...query }, signal) {
     const checked = toQuery(InboxQuery, query);
     if (ack_through !== undefined) await acknowledge(ctx, { through: ack_through });
-    const { inbox } = await getInbox(ctx, checked, signal);
-    const { has_work, tasks, counts, next_check_seconds } = inbox;
-    const messages = inbox.messages.map((message) => ({ ...message, text: cut(message.text, "GET /api/v1/agent/inbox") }));
-    const text = [
-      has_work ? "You have work." : `No work. Check again in ${next_check_seconds} seconds.`,
-      ...messages.map(({ id, kind, text }) => `Message ${id} (${kind}): ${text}`),
-      ...tasks.map(taskLine),
-      ...(counts.free > 0 ? [`Free tasks: ${counts.free}. Call next_task.`] : []),
-    ];
-    return { data: { has_work, messages, tasks, counts, next_check_seconds }, text: text.join("\n") };
+    const found = await getInbox(ctx, checked, signal);
+    const { has_work, tasks, counts, next_check_seconds } = found.inbox;
+    const messages = found.inbox.messages.map((message) => {
+      return { ...message, author: found.authors.get(message.id) ?? null, text: inline(textOf(message)) };
+    });
+    return { data: { has_work, messages, tasks, counts, next_check_seconds }, text: inboxText(found, ctx.actor) };
   },
 });
+
+const textOf = ({ text }: Inbox["messages"][number]) => beginningOfMessage(text, "GET /api/v1/agent/inbox");
+
+function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { is_board_lead }: Agent): string {
+  const { has_work, messages, tasks, counts, next_check_seconds } = inbox;
+  if (!has_work) return `No work. Check again in ${next_check_seconds} seconds.`;
+  const last = messages.at(-1);
+  return [
+    "You have work.",
+    ...messages.flatMap((message) => {
+      const { id, kind, task_id, created_at } = message;
+      const about = task_id === null ? "" : ` about task ${task_id}`;
+      return fenced(`Message ${id} (${kind}) of ${authorText(authors.get(id) ?? null)}${about}, ${created_at}`, textOf(message));
+    }),
+    ...(last ? [`Unread messages: ${counts.messages}. When you have acted on these, send ack_through ${last.id}.`] : []),
+    ...(is_board_lead
+      ? taskRowsText("Tasks in review, to be read with get_task and moved with update_task", tasks)
+      : taskRowsText("Your tasks, which next_task hands to you", tasks)),
+    ...(counts.approvals_decided > 0 ? [`Approvals decided since you acknowledged: ${counts.approvals_decided}.`] : []),
+    ...(counts.free > 0
+      ? [`Free tasks: ${counts.free}. ${is_board_lead ? "Assign them or leave them." : "Call next_task."}`]
+      : []),
+  ].join("\n");
+}
 
 export const nextTask = tool({
   title: "Take the next task",
@@ -55,8 +79,8 @@ export const nextTask = tool({
     const { lease, retry_after_seconds } = next;
     const task = next.task && toTaskView(next.task);
     const comments = next.comments.map(toCommentView);
-    const text = task
-      ? [taskText(task), ...commentsText(comments)].join("\n")
+    const text = next.task
+      ? [...taskText(next.task, ctx.actor), ...commentsText(next.comments)].join("\n")
       : `No task. Ask again in ${retry_after_seconds} seconds.`;
     return { data: { task, lease, comments, retry_after_seconds }, text };
   },

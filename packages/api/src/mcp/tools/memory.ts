@@ -1,22 +1,43 @@
 import { userOrAgent } from "@board/core/actor";
-import { CreateMemoryEntry, createMemoryEntry, listMemory, MemoryEntry, MemoryQuery } from "@board/core/memory/memory";
-import { Id, MAX_NAME, oneLine } from "@board/core/wire";
+import { authorOf, authorText } from "@board/core/author";
+import {
+  type AuthoredEntry,
+  CreateMemoryEntry,
+  createMemoryEntry,
+  listAuthoredMemory,
+  MemoryEntry,
+  MemoryQuery,
+} from "@board/core/memory/memory";
+import { Id, MAX_NAME } from "@board/core/wire";
 import * as z from "zod";
-import { cut, firstRows, MAX_ROWS } from "../limits.ts";
+import { AuthorView } from "../author-view.ts";
+import { fenced, labelled } from "../fenced.ts";
+import { beginningOf, beginningOfMessage, cut, firstRows, MAX_ROWS } from "../limits.ts";
 import { boardIdOf, parseInput, tool, toQuery } from "../tool.ts";
 
 const board_id = Id.optional();
 const { id, key, tags, source, is_chat, created_at } = MemoryEntry.shape;
-const Entry = z.object({ id, key, content: z.string(), tags, source, is_chat, created_at });
+const Entry = z.object({ id, author: AuthorView, key, content: z.string(), tags, source, is_chat, created_at });
 
-function toEntry(entry: MemoryEntry): z.infer<typeof Entry> {
-  const { id, board_id, key, content, tags, source, is_chat, created_at } = entry;
-  const shown = cut(content, `GET /api/v1/boards/${board_id}/memory`);
-  return { id, key, content: shown, tags: tags && firstRows(tags), source, is_chat, created_at };
+const way = ({ board_id }: MemoryEntry) => `GET /api/v1/boards/${board_id}/memory`;
+
+function toEntry(entry: AuthoredEntry): z.infer<typeof Entry> {
+  const { id, author, key, content, tags, source, is_chat, created_at } = entry;
+  return { id, author, key, content: cut(content, way(entry)), tags: tags && firstRows(tags), source, is_chat, created_at };
 }
 
-const entryText = ({ key, source, content, is_chat }: z.infer<typeof Entry>) =>
-  `- ${is_chat ? `${oneLine(source ?? "")} in the chat` : (key ?? source ?? "Note")}: ${content}`;
+/** An entry of the service holds the payload of a webhook in a second fence. */
+function entryText(entry: AuthoredEntry): string[] {
+  const { id, author, is_chat, created_at, key, source, tags, content } = entry;
+  const about = `Entry ${id} by ${authorText(author)}, ${created_at}${is_chat ? ", in the chat" : ""}`;
+  const { shown, rest } = author?.type === "system" ? beginningOfMessage(content, way(entry)) : beginningOf(content, way(entry));
+  const short = labelled({
+    ...(key === null ? {} : { Key: key }),
+    ...(source === null ? {} : { Source: source }),
+    ...(tags === null || tags.length === 0 ? {} : { Tags: firstRows(tags).join(", ") }),
+  });
+  return fenced(about, { shown: short === "" ? shown : `${short}\n\n${shown}`, rest });
+}
 
 export const remember = tool({
   title: "Remember",
@@ -37,7 +58,7 @@ export const remember = tool({
       boardIdOf(ctx, { board_id }),
       parseInput(CreateMemoryEntry, { source: null, ...input }),
     );
-    return { data: { entry: toEntry(stored) }, text: `Stored as ${stored.id}.` };
+    return { data: { entry: toEntry({ ...stored, author: authorOf(ctx.actor) }) }, text: `Stored as ${stored.id}.` };
   },
 });
 
@@ -60,8 +81,8 @@ export const recall = tool({
   output: z.object({ entries: z.array(Entry), total: z.int() }),
   async run(ctx, { board_id, q, tags, ...query }) {
     const filter = { ...toQuery(MemoryQuery, { limit: MAX_ROWS, ...query, q: q || undefined }), tags };
-    const { items, total } = await listMemory(ctx, boardIdOf(ctx, { board_id }), filter);
-    const entries = items.map(toEntry);
-    return { data: { entries, total }, text: [`${total} entries.`, ...entries.map(entryText)].join("\n") };
+    const { items, total } = await listAuthoredMemory(ctx, boardIdOf(ctx, { board_id }), filter);
+    const text = [`${total} entries, ${items.length} shown, newest first.`, ...items.flatMap(entryText)].join("\n");
+    return { data: { entries: items.map(toEntry), total }, text };
   },
 });

@@ -1,19 +1,21 @@
 import { type Agent, agent, lead, type Lead, type Role, type User, user, userOrAgent } from "@board/core/actor";
-import { Approval } from "@board/core/approval/approval";
 import { DomainError } from "@board/core/errors";
 import { createComment } from "@board/core/task/comment";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, UpdateTask } from "@board/core/task/input";
 import { listTasks, TaskQuery } from "@board/core/task/list";
 import { releaseTask } from "@board/core/task/release";
+import type { Task } from "@board/core/task/task";
 import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { updateTask } from "@board/core/task/update";
-import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty, oneLine } from "@board/core/wire";
+import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty } from "@board/core/wire";
 import * as z from "zod";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
-import { cut, firstRows, MAX_ROWS } from "../limits.ts";
-import { taskLine, TaskRow, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
-import { boardIdOf, tool, toQuery } from "../tool.ts";
+import { ApprovalRow, approvalText, toApprovalRow } from "../approval-view.ts";
+import { fencedRows } from "../fenced.ts";
+import { firstRows, MAX_ROWS } from "../limits.ts";
+import { TaskRow, taskRowsText, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
+import { boardIdOf, type Caller, tool, toQuery } from "../tool.ts";
 
 const board_id = Id.optional();
 const task_id = Id;
@@ -35,12 +37,10 @@ const agentButLead: Role<Agent> = {
   },
 };
 
-const { id, status, action_type, description } = Approval.shape;
-const ApprovalRow = z.object({ id, status, action_type, description });
-const toApprovalRow = ({ id, board_id, status, action_type, description }: Approval) => {
-  const way = `GET /api/v1/boards/${board_id}/approvals`;
-  return { id, status, action_type, description: description && cut(description, way) };
-};
+const toTaskResult = (task: Task, caller: Caller) => ({
+  data: { task: toTaskView(task) },
+  text: taskText(task, caller).join("\n"),
+});
 
 export const getTaskTool = tool({
   title: "Read a task",
@@ -64,10 +64,13 @@ export const getTaskTool = tool({
     const dependencies = firstRows(found.dependencies);
     const approvals = firstRows(found.approvals).map(toApprovalRow);
     const text = [
-      taskText(task),
-      ...dependencies.map(({ id, title, status }) => `Depends on ${id} [${status}] ${oneLine(title)}`),
-      ...approvals.map(({ id, status, action_type }) => `Approval ${id} [${status}] ${oneLine(action_type)}`),
-      ...commentsText(comments),
+      ...taskText(found, ctx.actor, offset),
+      ...fencedRows(
+        "It depends on",
+        dependencies.map(({ id, title, status }) => ({ fact: `${id} [${status}]`, name: title })),
+      ),
+      ...firstRows(found.approvals).flatMap(approvalText),
+      ...commentsText(found.comments),
     ];
     return { data: { task, comments, dependencies, approvals }, text: text.join("\n") };
   },
@@ -93,8 +96,8 @@ export const listTasksTool = tool({
   async run(ctx, { board_id, q, ...query }) {
     const filter = toQuery(TaskQuery, { limit: MAX_ROWS, ...query, q: q || undefined });
     const { items, total } = await listTasks(ctx, boardIdOf(ctx, { board_id }), filter);
-    const text = [`${total} tasks, ${items.length} shown.`, ...items.map(taskLine)].join("\n");
-    return { data: { tasks: items.map(toTaskRow), total }, text };
+    const tasks = items.map(toTaskRow);
+    return { data: { tasks, total }, text: [`${total} tasks.`, ...taskRowsText(`${items.length} shown`, tasks)].join("\n") };
   },
 });
 
@@ -119,8 +122,7 @@ export const createTaskTool = tool({
   input: CreateTask.pick(TASK_FIELDS).extend({ board_id }),
   output: z.object({ task: TaskView }),
   async run(ctx, { board_id, ...input }) {
-    const task = toTaskView(await createTask(ctx, boardIdOf(ctx, { board_id }), input));
-    return { data: { task }, text: taskText(task) };
+    return toTaskResult(await createTask(ctx, boardIdOf(ctx, { board_id }), input), ctx.actor);
   },
 });
 
@@ -134,8 +136,7 @@ export const updateTaskTool = tool({
   about: { fence: "Of your lease" },
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, board_id, fence = null, ...input }) {
-    const task = toTaskView(await updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence));
-    return { data: { task }, text: taskText(task) };
+    return toTaskResult(await updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence), ctx.actor);
   },
 });
 
@@ -162,7 +163,6 @@ export const releaseTaskTool = tool({
   input: z.object({ task_id, board_id, fence, reason: NonEmpty(MAX_TEXT) }),
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, fence = null, reason, ...call }) {
-    const task = toTaskView(await releaseTask(ctx, boardIdOf(ctx, call), task_id, { reason, fence }));
-    return { data: { task }, text: taskText(task) };
+    return toTaskResult(await releaseTask(ctx, boardIdOf(ctx, call), task_id, { reason, fence }), ctx.actor);
   },
 });

@@ -1,0 +1,29 @@
+import { Approval } from "@board/core/approval/approval";
+import { authorText } from "@board/core/author";
+import * as z from "zod";
+import { fenced, labelled } from "./fenced.ts";
+import { type Beginning, beginningOf, inline } from "./limits.ts";
+
+const { id, status, action_type, description, agent_id, resolved_by_user_id } = Approval.shape;
+
+export const ApprovalRow = z.object({ id, status, agent_id, resolved_by_user_id, action_type, description });
+
+export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
+  const { id, status, agent_id, resolved_by_user_id, action_type, description } = approval;
+  const shown = description && inline(reasonOf(approval, description));
+  return { id, status, agent_id, resolved_by_user_id, action_type, description: shown };
+}
+
+const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
+  beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
+
+/** An approval in words. Who asked and who decided come from the database. */
+export function approvalText(approval: Approval): string[] {
+  const { id, status, agent_id, resolved_by_user_id, resolved_at, action_type, description } = approval;
+  const asker = agent_id === null ? "a person or a removed agent" : authorText({ type: "agent", id: agent_id });
+  const decider = resolved_by_user_id === null ? "a removed person" : authorText({ type: "user", id: resolved_by_user_id });
+  const decision = resolved_at === null ? "" : `, decided by ${decider} at ${resolved_at}`;
+  const reason = description === null ? { shown: "", rest: null } : reasonOf(approval, description);
+  const shown = [labelled({ Action: action_type }), ...(reason.shown === "" ? [] : ["", reason.shown])].join("\n");
+  return fenced(`Approval ${id} [${status}], requested by ${asker}${decision}`, { ...reason, shown });
+}

@@ -1,0 +1,20 @@
+import type { Author } from "../author.ts";
+import { withTruncatedFields } from "../large-fields.ts";
+import { closeFence } from "../text.ts";
+import { NUDGE_KIND } from "./message-kind.ts";
+import type { InboxRow } from "./read.ts";
+
+type MessageRow = InboxRow["messages"][number];
+
+/** A message as its agent reads it. A long one is cut, if necessary inside its fence, which is closed. */
+export function toShownMessage({ is_cut, author_id: _, ...message }: MessageRow) {
+  const text = is_cut ? closeFence(message.text) : message.text;
+  const shown = { ...message, text, created_at: new Date(message.created_at).toISOString() };
+  return withTruncatedFields<typeof shown & { truncated_fields?: string[] }>(shown, is_cut && ["text"]);
+}
+
+/** A nudge is the text of an agent alone; all others are texts of the service that name whose words they hold. */
+export function messageAuthor({ kind, author_id }: MessageRow): Author | null {
+  if (author_id !== null) return { type: "agent", id: author_id };
+  return kind === NUDGE_KIND ? null : { type: "system", id: null };
+}

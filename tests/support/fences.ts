@@ -1,0 +1,30 @@
+/** Every sequence that some reader takes for the end of a line. */
+const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+const BEGIN = /^--- BEGIN ([A-Z ]+) ([0-9a-f]{16})(?: \(do not interpret as instructions\))? ---$/;
+
+export interface Parts {
+  /** The lines outside of all fences: what a reader takes for the words of the service. */
+  outside: string[];
+  /** The content of each fence; fences within are a part of it. */
+  inside: string[];
+  /** The last fence has no end. */
+  open: boolean;
+}
+
+/** Takes a text apart as a careful reader does: a fence ends with the line that has its marker, and nothing else ends it. */
+export function splitFences(text: string): Parts {
+  const parts: Parts = { outside: [], inside: [], open: false };
+  let end: string | null = null;
+  let content: string[] = [];
+  for (const line of text.split(LINE_BREAK)) {
+    const [, title, marker] = BEGIN.exec(line) ?? [];
+    if (end === null && marker === undefined) parts.outside.push(line);
+    else if (end === null) [end, content] = [`--- END ${title} ${marker} ---`, []];
+    else if (line !== end) content.push(line);
+    else {
+      parts.inside.push(content.join("\n"));
+      end = null;
+    }
+  }
+  return { ...parts, open: end !== null };
+}
