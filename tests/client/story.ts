@@ -9,7 +9,7 @@ export async function hire(gateway_id: string): Promise<{ board_id: string; agen
     body: { name: "Web shop", description: "Keep the shop running", gateway_id },
   });
   const created = await you.post("/api/v1/agents", { body: { name: "Milo", board_id: board.id } });
-  return { board_id: board.id, agent: createClient({ url, agent_token: created.auth_token }) };
+  return { board_id: board.id, agent: createClient({ url, agent_token: created.auth_token! }) };
 }
 
 /** Takes the oldest free task. Returns null without a free task, or when another agent took it first. */

@@ -84,6 +84,8 @@ test("jobs are listed newest first, by pages that do not shift when jobs are add
   const first = await list("?limit=2");
   expect(first).toMatchObject({ limit: 2, next_cursor: expect.any(String) });
   await addJob(world, home);
+  const [newest] = (await list("?limit=2&cursor=")).items;
+  expect(all).not.toContain(newest.id);
   const second = await list(`?limit=2&cursor=${first.next_cursor}`);
   const third = await list(`?limit=2&cursor=${second.next_cursor}`);
   expect([first, second, third].flatMap(({ items }) => items.map(({ id }: Job) => id))).toEqual(all);

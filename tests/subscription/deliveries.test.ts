@@ -77,8 +77,30 @@ test("deliveries are listed newest first, page by page", async () => {
   const second = await send("GET", `${path}&cursor=${first.next_cursor}`);
   expect([first.items.length, second.items.length, second.next_cursor]).toEqual([2, 1, null]);
   expect(new Set([...first.items, ...second.items].map(({ id }: { id: string }) => id)).size).toBe(3);
-  const answer = await world.call("GET", `${path}&cursor=garbage`, { token: home.owner.token });
+  expect(await send("GET", `${path}&cursor=`)).toEqual(first);
+});
+
+const encoded = (text: string) => Buffer.from(text).toString("base64url");
+const NIL = "00000000-0000-4000-8000-000000000000";
+
+test.each([
+  "garbage",
+  encoded(`2026-02-30T00:00:00.000Z ${NIL}`),
+  encoded(`0000-01-01T00:00:00.000Z ${NIL}`),
+  encoded(`9999-99-99T00:00:00.000Z ${NIL}`),
+])("a list of deliveries after the invented cursor %s is refused with 422", async (cursor) => {
+  const { id } = await subscribe();
+  const answer = await world.call("GET", `${BASE}/${id}/deliveries?cursor=${cursor}`, { token: home.owner.token });
   expect(answer.status).toBe(422);
+});
+
+test("a cursor of another subscription's deliveries is refused with 422", async () => {
+  const [one, other] = [await subscribe(), await subscribe()];
+  for (const title of ["one", "two"]) await addTask(title);
+  await world.drain();
+  const { next_cursor } = await send("GET", `${BASE}/${one.id}/deliveries?limit=1`);
+  const path = `${BASE}/${other.id}/deliveries?limit=1&cursor=${next_cursor}`;
+  expect((await world.call("GET", path, { token: home.owner.token })).status).toBe(422);
 });
 
 /** Leaves a dead job, as a process does that is killed at every attempt. */

@@ -12983,7 +12983,7 @@ export interface operations {
                 status?: "pending" | "delivered" | "failed";
                 /** @description Only deliveries of events with this name. */
                 event_type?: string;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before; empty for the first page. */
                 cursor?: string;
                 /** @description Maximum number of items to return. */
                 limit?: number;
@@ -13393,7 +13393,7 @@ export interface operations {
                 status?: "pending" | "delivered" | "failed";
                 /** @description Only deliveries of events with this name. */
                 event_type?: string;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before; empty for the first page. */
                 cursor?: string;
                 /** @description Maximum number of items to return. */
                 limit?: number;
@@ -13557,7 +13557,7 @@ export interface operations {
                 gateway_id?: string;
                 /** @description Maximum number of items to return. */
                 limit?: number;
-                /** @description The next_cursor of the page before. */
+                /** @description The next_cursor of the page before; empty for the first page. */
                 cursor?: string;
             };
             header?: never;

@@ -35,7 +35,7 @@ export function Connect({ boards, onConnected }: Props) {
     setBusy(true);
     const isCreated = await attempt("The agent was not created", async () => {
       const agent = await api.post("/api/v1/agents", { body: { name, board_id, is_board_lead: isLead } });
-      setCreated({ name: agent.name, token: agent.auth_token });
+      setCreated({ name: agent.name, token: agent.auth_token! });
     });
     setBusy(false);
     if (isCreated) onConnected();

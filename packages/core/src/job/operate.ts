@@ -5,7 +5,8 @@ import { agents } from "../agent/agent.sql.ts";
 import { type Context, transaction } from "../context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { Id, Instant, QueryInteger, valueError, lazyObject } from "../wire.ts";
+import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../page-cursor.ts";
+import { Id, Instant, QueryInteger, lazyObject } from "../wire.ts";
 import { JOB_STATUSES, jobs } from "./job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "./kinds.ts";
 import { MAX_REDRIVEN, redriveWhere } from "./redrive.ts";
@@ -55,27 +56,11 @@ export const RedriveJobs = lazyObject(() => ({
 })).meta({ id: "JobsRedrive" });
 export type RedriveJobs = z.infer<typeof RedriveJobs>;
 
-const MAX_SEQ = 2n ** 63n - 1n;
-const MAX_CURSOR_CHARS = 40;
-
-const formatCursor = (seq: bigint): string => Buffer.from(String(seq)).toString("base64url");
-
-function parseCursor(text: string): bigint | null {
-  const digits = Buffer.from(text, "base64url").toString("latin1");
-  if (!/^\d{1,19}$/.test(digits) || BigInt(digits) > MAX_SEQ) return null;
-  return BigInt(digits);
-}
-
-const Cursor = z
-  .string()
-  .max(MAX_CURSOR_CHARS, { abort: true })
-  .refine((text) => parseCursor(text) !== null, valueError("cursor must be the next_cursor of a list of jobs"));
-
 export const jobListQuery = lazyObject(() => ({
   status: z.enum(JOB_STATUSES).optional().describe("Only jobs with this status."),
   ...RedriveJobs.shape,
   limit: QueryInteger(1, 200).default(50).describe("Maximum number of items to return."),
-  cursor: Cursor.optional().describe("The next_cursor of the page before."),
+  cursor: z.string().max(MAX_CURSOR).optional().describe("The next_cursor of the page before; empty for the first page."),
 }));
 
 export const JobsRedriven = lazyObject(() => ({
@@ -130,16 +115,18 @@ const matches = (ctx: Context<Admin>, { kind, board_id, gateway_id }: RedriveJob
 
 /** The jobs of the active organization, newest first. */
 export async function listOwnJobs(ctx: Context<Admin>, query: z.infer<typeof jobListQuery>): Promise<JobPage> {
-  const { status, cursor, limit } = query;
-  const before = cursor === undefined ? null : parseCursor(cursor);
+  const { status, cursor, limit, ...filters } = query;
+  const scope = { list: "jobs", owner: ctx.actor.active.organization_id, filters: { ...filters, status } };
+  const [seq] = cursor ? parsePageCursor(ctx.settings.token_pepper, scope, cursor) : [];
   const rows = await ctx.db
     .select(columns)
     .from(jobs)
-    .where(and(matches(ctx, query), status && eq(jobs.status, status), before === null ? undefined : lt(jobs.seq, before)))
+    .where(and(matches(ctx, query), status && eq(jobs.status, status), seq === undefined ? undefined : lt(jobs.seq, BigInt(seq))))
     .orderBy(desc(jobs.seq))
     .limit(limit + 1);
   const items = rows.slice(0, limit);
-  const next_cursor = rows.length > limit ? formatCursor(items.at(-1)!.seq) : null;
+  const next_cursor =
+    rows.length > limit ? formatPageCursor(ctx.settings.token_pepper, scope, [String(items.at(-1)!.seq)]) : null;
   return { items: items.map(toJob), limit, next_cursor };
 }
 

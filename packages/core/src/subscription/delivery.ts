@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { User } from "../actor.ts";
 import { type Context, transaction } from "../context.ts";
@@ -8,6 +8,8 @@ import { DomainError, notFound } from "../errors.ts";
 import { enqueue } from "../job/job.ts";
 import { jobs } from "../job/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
+import { isAfterPosition, newestFirst, positionOf, toOrderBy } from "../keyset.ts";
+import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../page-cursor.ts";
 import { addPendingWakeup } from "../pending-wakeups.ts";
 import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../wire.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
@@ -61,24 +63,11 @@ export const DeliveryPage = lazyObject(() => ({
 export type DeliveryPage = z.infer<typeof DeliveryPage>;
 
 const MAX_LIMIT = 200;
-const MAX_CURSOR = 200;
-const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
-
-const Cursor = z
-  .string()
-  .max(MAX_CURSOR, { abort: true })
-  .transform((text, ctx) => {
-    const match = CURSOR.exec(Buffer.from(text, "base64url").toString("latin1"));
-    if (match && !Number.isNaN(Date.parse(match[1]!))) return { created_at: match[1]!, id: match[2]! };
-    ctx.issues.push({ code: "custom", message: "Value error, cursor must be the next_cursor of a page", input: text });
-    return z.NEVER;
-  })
-  .meta({ override: { type: "string" } });
 
 export const DeliveryQuery = lazyObject(() => ({
   status: z.enum(DELIVERY_STATUSES).optional().describe("Only deliveries with this status."),
   event_type: z.string().trim().max(50).optional().describe("Only deliveries of events with this name."),
-  cursor: Cursor.optional().describe("The `next_cursor` of the page before."),
+  cursor: z.string().max(MAX_CURSOR).optional().describe("The `next_cursor` of the page before; empty for the first page."),
   limit: QueryInteger(1, MAX_LIMIT).default(50).describe("Maximum number of items to return."),
 }));
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
@@ -98,6 +87,8 @@ const next_attempt_at = sql<string | null>`(select to_char(job.run_at at time zo
 const columns = { ...getTableColumns(subscription_deliveries), next_attempt_at };
 type Row = DeliveryRow & { next_attempt_at: string | null };
 
+const DELIVERY_ORDER = newestFirst(subscription_deliveries);
+
 /** The deliveries of a subscription, newest first. */
 export async function listDeliveries(
   ctx: Context<User>,
@@ -106,6 +97,8 @@ export async function listDeliveries(
   { status, event_type, cursor, limit }: DeliveryQuery,
 ): Promise<DeliveryPage> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
+  const scope = { list: "subscription deliveries", owner: subscription.id, filters: { status, event_type } };
+  const position = cursor ? parsePageCursor(ctx.settings.token_pepper, scope, cursor) : null;
   const rows = await ctx.db
     .select(columns)
     .from(subscription_deliveries)
@@ -114,16 +107,15 @@ export async function listDeliveries(
         eq(subscription_deliveries.subscription_id, subscription.id),
         status && eq(subscription_deliveries.status, status),
         event_type === undefined ? undefined : eq(subscription_deliveries.event_type, event_type),
-        cursor &&
-          sql`(${subscription_deliveries.created_at}, ${subscription_deliveries.id}) < (${cursor.created_at}::timestamptz, ${cursor.id}::uuid)`,
+        position ? isAfterPosition(DELIVERY_ORDER, position) : undefined,
       ),
     )
-    .orderBy(desc(subscription_deliveries.created_at), desc(subscription_deliveries.id))
+    .orderBy(...toOrderBy(DELIVERY_ORDER))
     .limit(limit + 1);
-  const items = rows.slice(0, limit).map(toDelivery);
-  const last = items.at(-1);
-  const next_cursor = rows.length > limit && last ? Buffer.from(`${last.created_at} ${last.id}`).toString("base64url") : null;
-  return { items, next_cursor };
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  const next_cursor = last ? formatPageCursor(ctx.settings.token_pepper, scope, positionOf(DELIVERY_ORDER, last)) : null;
+  return { items: shown.map(toDelivery), next_cursor };
 }
 
 export async function getDelivery(

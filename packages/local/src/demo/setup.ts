@@ -57,7 +57,7 @@ export async function setUpBoard(demo: DemoContext, token: string, gateway_token
 
   const createAgent = async (who: Participant, is_board_lead: boolean): Promise<Agent> => {
     const created = await api.post("/api/v1/agents", { body: { name: who.name, board_id, is_board_lead } });
-    const agentApi = createClient({ url, agent_token: created.auth_token, signal });
+    const agentApi = createClient({ url, agent_token: created.auth_token!, signal });
     return { who, id: created.id, api: agentApi, board_id, session_key: created.openclaw_session_id! };
   };
   const lead = await createAgent(iris, true);

@@ -27,7 +27,7 @@ export async function runWorkshop(demo: DemoContext, token: string): Promise<voi
   });
   const createAgent = async (name: string) => {
     const { auth_token } = await api.post("/api/v1/agents", { body: { name, board_id: board.id } });
-    return connectToTools(url, auth_token, signal);
+    return connectToTools(url, auth_token!, signal);
   };
   const [useAsRex, useAsNova] = [await createAgent(rex.name), await createAgent(nova.name)];
   for (const title of TASKS)
