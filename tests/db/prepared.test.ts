@@ -37,6 +37,44 @@ test("the statements of a page are the same for similar limits and all offsets",
   expect(await page("limit=7&offset=3")).toEqual(await page("limit=6&offset=1"));
 });
 
+test("a caller cannot make more statements of a page by asking for every limit", async () => {
+  const texts = new Set<string>();
+  for (let limit = 1; limit <= 200; limit++)
+    for (const text of await statementsOf("GET", `/api/v1/boards/${team.board_id}/tasks?limit=${limit}`)) texts.add(text);
+  // The usual limits have texts of their own, and a statement more where a page may be too large.
+  expect(texts.size).toBeLessThan(20);
+});
+
+test("each combination of filters reads its own tasks, whichever was asked for before", async () => {
+  const mine = await addTask(world, team, { title: "Mine", assigned_agent_id: team.worker.id });
+  const free = await addTask(world, team, { title: "Free" });
+  const done = await addTask(world, team, { title: "Reviewed" });
+  await world.call("PATCH", taskPath(team, done.id), { ...owner, body: { status: "review" } });
+  const ids = [mine.id, free.id, done.id];
+  const expected: Record<string, string[]> = {
+    "": ids,
+    "unassigned=true": [free.id],
+    [`assigned_agent_id=${team.worker.id}`]: [mine.id],
+    // A task in review is the lead's.
+    [`assigned_agent_id=${team.lead.id}`]: [done.id],
+    "status=inbox": [mine.id, free.id],
+    "status=review": [done.id],
+    "status=inbox,review": ids,
+    "status=review,done": [done.id],
+    "status=blocked": [],
+    "status=blocked,review": [done.id],
+    "status=inbox&unassigned=true": [free.id],
+  };
+  const found: Record<string, string[]> = {};
+  for (const sort of ["priority", "-updated_at"])
+    for (const query of Object.keys(expected)) {
+      const path = `/api/v1/boards/${team.board_id}/tasks?limit=200&sort=${sort}&${query}`;
+      const { items } = (await world.call("GET", path, owner)).body;
+      found[query] = items.map(({ id }: { id: string }) => id).filter((id: string) => ids.includes(id));
+      expect(found[query]!.toSorted(), `${sort} ${query}`).toEqual(expected[query]!.toSorted());
+    }
+});
+
 test("a write in a transaction that fails is rolled back with it", async () => {
   const event = { event_type: "board.updated", organization_id: team.organization_id, message: "Undone" } as never;
   const attempt = world.db.transaction(async (db) => {

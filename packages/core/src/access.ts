@@ -4,6 +4,7 @@ import { board_groups, boards } from "./board/board.sql.ts";
 import type { Context } from "./context.ts";
 import { preparedQuery } from "./db/prepared.ts";
 import { rowsOf } from "./db/database.ts";
+import { type Filter, where } from "./filter.ts";
 import { boardAccessDenied, notVisible } from "./errors.ts";
 import { organization_members } from "./organization/organization.sql.ts";
 import { organization_board_access } from "./organization/board-access.sql.ts";
@@ -90,6 +91,18 @@ export function readableBoards(actor: Member): SQL {
 
 const readsAllBoards = ({ active }: Member) => active.all_boards_read || active.all_boards_write;
 
+/** The same as the filter of a list. */
+export function readableBoardsFilter(actor: Member): Filter {
+  const { organization_id, member_id } = actor.active;
+  const all = readsAllBoards(actor);
+  return {
+    name: all ? "of the organization" : "granted",
+    values: { organization_id, member_id },
+    condition: (of) =>
+      isReadable(all, { organization_id: of("organization_id") as string, member_id: of("member_id") as string }),
+  };
+}
+
 /** The same for a prepared query, as its values, the key of its text, and the condition. */
 export function preparedReadableBoards(actor: Member) {
   const { organization_id, member_id } = actor.active;
@@ -153,24 +166,22 @@ export function readableBoardsOfUser(actor: User): SQL {
       and (member.all_boards_read or member.all_boards_write or access.can_read or access.can_write))`;
 }
 
-/** Condition on `boards`: the board of an agent, or all boards of its gateway for a main agent. */
-export const boardsOfAgent = (actor: Agent): SQL => isOfAgent(actor.board_id === null, actor as AgentPlaceholders);
-
-type AgentPlaceholders = Record<"organization_id" | "gateway_id" | "board_id", string | Placeholder>;
-
-/** The same for a prepared query, as its values, the key of its text, and the condition. */
-export function preparedBoardsOfAgent({ organization_id, gateway_id, board_id }: Agent) {
+/** The board of an agent, or all boards of its gateway for a main agent. */
+export function boardsOfAgentFilter({ organization_id, gateway_id, board_id }: Agent): Filter {
   const isMain = board_id === null;
-  const names = ["organization_id", "gateway_id", "board_id"] as const;
-  const placeholders = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as AgentPlaceholders;
-  const values = { organization_id, gateway_id, board_id };
-  return { key: isMain ? "main" : "board", values, condition: () => isOfAgent(isMain, placeholders) };
+  return {
+    name: isMain ? "of the gateway" : "of the agent",
+    values: { organization_id, gateway_id, board_id },
+    condition: (of) =>
+      and(
+        eq(boards.organization_id, of("organization_id") as string),
+        isMain ? eq(boards.gateway_id, of("gateway_id") as string) : eq(boards.id, of("board_id") as string),
+      )!,
+  };
 }
 
-function isOfAgent(isMain: boolean, { organization_id, gateway_id, board_id }: AgentPlaceholders): SQL {
-  const inOrganization = eq(boards.organization_id, organization_id);
-  return and(inOrganization, isMain ? eq(boards.gateway_id, gateway_id) : eq(boards.id, board_id))!;
-}
+/** The same as a condition on `boards`. */
+export const boardsOfAgent = (actor: Agent): SQL => where([boardsOfAgentFilter(actor)]);
 
 /**
  * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the

@@ -4,7 +4,8 @@ import type { SelectResultFields } from "drizzle-orm/query-builders/select.types
 import type { Context } from "./context.ts";
 import { rowsOf } from "./db/database.ts";
 import { createStatement, createStatementCache, type Values } from "./db/prepared.ts";
-import { isAfterPosition } from "./keyset.ts";
+import { type Filter, keyOf, preparedWhere, valuesOf } from "./filter.ts";
+import { isAfterPosition, type SortOrder } from "./keyset.ts";
 import {
   type LargeFields,
   type PageColumns,
@@ -17,10 +18,11 @@ import { NOT_COUNTED, type Page, type PageQuery, type ShortenedPage, toPage, toP
 
 type Columns = Record<string, PgColumn | SQL>;
 
-/** The rows to select: with the placeholders `limit` and `offset`, or with the limit itself, which is then part of the key. */
+/** The rows to select, with the placeholder `offset`. */
 interface Window {
+  where: SQL;
   after: SQL | undefined;
-  limit: number;
+  limit: SQL;
   /** Whether the offset is 0. */
   from_start: boolean;
 }
@@ -32,10 +34,8 @@ interface PageOf {
 }
 
 interface PreparedPage<F extends Columns> extends Omit<ShortenedPage<F>, "total" | "select"> {
-  /** Names the text of the query among those of the list. */
-  key: string;
-  values: Values;
-  /** The query with placeholders for `values`. It is kept for other requests. */
+  filters: readonly Filter[];
+  /** The query, which is kept for other requests with these filters and this order: it may depend on nothing else. */
   build: (window: Window) => PageOf;
 }
 
@@ -44,8 +44,11 @@ interface BuiltPage extends PageOf {
   statements: ReturnType<typeof createStatementCache<Record<string, unknown>[]>>;
 }
 
-const MAX_PAGES = 500;
-const builtPages = new Map<string, BuiltPage>();
+/** By the order of the list, then by the rest that its text depends on. */
+const builtPages = new WeakMap<SortOrder<never>, Map<string, BuiltPage>>();
+
+/** The usual limits. PostgreSQL plans a page better with the limit in its text, but a caller must not make as many texts. */
+const INLINED_LIMITS = [10, 20, 50, 100, 200];
 
 /** Reads a page as `readShortenedPage` does, with a query that is built once. */
 export async function readPreparedPage<F extends Columns, T extends object>(
@@ -59,8 +62,8 @@ export async function readPreparedPage<F extends Columns, T extends object>(
   const position = toPosition(ctx, query, list);
   const limit = isByCursor ? query.limit + 1 : query.limit;
   const offset = isByCursor ? 0 : query.offset;
-  const page = toBuiltPage(list as unknown as PreparedPage<Columns>, { isByCursor, position, limit, offset });
-  const values = { ...list.values, ...toValues(position), limit, offset };
+  const page = toBuiltPage(list as unknown as PreparedPage<Columns>, { isByCursor, position, shown: query.limit, offset });
+  const values = { ...valuesOf(list.filters), ...toValues(position), limit, offset };
   const run: RunSelect = (key, build) => {
     const statement = key === null ? createStatement<Record<string, unknown>[]>(build()) : page.statements.get(key, build);
     return statement.execute(ctx.db, values);
@@ -78,14 +81,17 @@ export async function readPreparedPage<F extends Columns, T extends object>(
 interface PageShape {
   isByCursor: boolean;
   position: readonly string[] | null;
-  limit: number;
+  shown: number;
   offset: number;
 }
 
-function toBuiltPage(list: PreparedPage<Columns>, { isByCursor, position, limit, offset }: PageShape): BuiltPage {
+function toBuiltPage(list: PreparedPage<Columns>, { isByCursor, position, shown, offset }: PageShape): BuiltPage {
   const from_start = offset === 0;
-  const key = `${list.name}/${list.key}/${isByCursor}/${position !== null}/${from_start}`;
-  const existing = builtPages.get(key);
+  const inlined = INLINED_LIMITS.includes(shown) ? shown + Number(isByCursor) : null;
+  const pages = builtPages.get(list.order) ?? new Map<string, BuiltPage>();
+  builtPages.set(list.order, pages);
+  const key = [list.name, keyOf(list.filters), isByCursor, position !== null, from_start, inlined].join("/");
+  const existing = pages.get(key);
   if (existing) return existing;
   const after = position
     ? isAfterPosition(
@@ -93,11 +99,11 @@ function toBuiltPage(list: PreparedPage<Columns>, { isByCursor, position, limit,
         position.map((_value, index) => sql.placeholder(nameOf(index))),
       )
     : undefined;
-  const page = list.build({ after, limit, from_start });
+  const limit = inlined === null ? sql`${sql.placeholder("limit")}` : sql.raw(String(inlined));
+  const page = list.build({ where: preparedWhere(list.filters), after, limit, from_start });
   const fields = { ...list.columns, total: isByCursor ? NOT_COUNTED : page.total };
   const built = { ...page, fields, statements: createStatementCache<Record<string, unknown>[]>() };
-  if (builtPages.size >= MAX_PAGES) builtPages.clear();
-  builtPages.set(key, built);
+  pages.set(key, built);
   return built;
 }
 

@@ -1,11 +1,12 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgent, preparedBoardsOfAgent } from "../access.ts";
+import { type BoardRow, boardFor, boardsOfAgentFilter } from "../access.ts";
 import type { Agent } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { newestFirst } from "../keyset.ts";
 import { isPaused } from "../memory/paused.ts";
 import type { Page, PageQuery } from "../page.ts";
+import { where } from "../filter.ts";
 import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
 import { Board, LARGE_BOARD_FIELDS, searchedBoards, selectBoards, toBoard } from "./board.ts";
@@ -33,20 +34,20 @@ const toAgentBoard = ({ paused, ...row }: BoardRow & { paused: boolean }): Agent
 export function listAgentBoards(ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> {
   const columns = { ...getTableColumns(boards), paused: isPaused };
   const list = { name: "boards of an agent", owner: ctx.actor.agent_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
+  const filters = [boardsOfAgentFilter(ctx.actor)];
   if (query.q !== undefined) {
     const search = { ...searchedBoards, owners: [ctx.actor.organization_id], text: query.q };
-    return readSearchPage(ctx, query, { ...list, where: boardsOfAgent(ctx.actor), search }, toAgentBoard);
+    return readSearchPage(ctx, query, { ...list, where: where(filters), search }, toAgentBoard);
   }
-  const { condition, ...prepared } = preparedBoardsOfAgent(ctx.actor);
   return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      ...prepared,
-      build: ({ after }) => ({
-        total: ctx.db.$count(boards, condition()),
-        select: (columns) => selectBoards(ctx.db, columns, and(condition(), after), boardOrder),
+      filters,
+      build: ({ where, after, limit }) => ({
+        total: ctx.db.$count(boards, where),
+        select: (columns) => selectBoards(ctx.db, columns, { where: and(where, after), limit }, boardOrder),
       }),
     },
     toAgentBoard,

@@ -1,6 +1,6 @@
-import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, preparedReadableBoards, readableBoards } from "../access.ts";
+import { type BoardRow, boardFor, readableBoardsFilter } from "../access.ts";
 import type { Admin, Agent, Member, User } from "../actor.ts";
 import { agents } from "../agent/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
@@ -10,6 +10,7 @@ import { DomainError } from "../errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
 import { ensurePullGateway } from "../gateway/pull.ts";
 import { grantBoardAccess } from "../organization/member.ts";
+import { filterBy, where } from "../filter.ts";
 import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
 import { largeObject, largeText, type PageColumns, truncatable } from "../large-fields.ts";
 import type { Page, PageQuery } from "../page.ts";
@@ -159,47 +160,41 @@ export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Pag
   const { organization_id } = ctx.actor.active;
   const columns = getTableColumns(boards);
   const list = { name: "boards", owner: organization_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
-  const filter = (values: { board_group_id?: string | Placeholder | undefined; gateway_id?: string | Placeholder | undefined }) =>
-    and(
-      values.board_group_id ? eq(boards.board_group_id, values.board_group_id) : undefined,
-      values.gateway_id ? eq(boards.gateway_id, values.gateway_id) : undefined,
-    );
+  const filters = [readableBoardsFilter(ctx.actor)];
+  if (board_group_id) filters.push(filterBy("board_group_id", board_group_id, (id) => eq(boards.board_group_id, id)));
+  if (gateway_id) filters.push(filterBy("gateway_id", gateway_id, (id) => eq(boards.gateway_id, id)));
   if (q !== undefined) {
     const search = { ...searchedBoards, owners: [organization_id], text: q };
-    return readSearchPage(ctx, query, { ...list, where: and(readableBoards(ctx.actor), filter(query)), search }, toBoard);
+    return readSearchPage(ctx, query, { ...list, where: where(filters), search }, toBoard);
   }
-  const { key, values, condition } = preparedReadableBoards(ctx.actor);
-  const filters = {
-    ...(board_group_id ? { board_group_id: sql.placeholder("board_group_id") } : {}),
-    ...(gateway_id ? { gateway_id: sql.placeholder("gateway_id") } : {}),
-  };
   return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      key: [key, ...Object.keys(filters)].join(),
-      values: { ...values, board_group_id, gateway_id },
-      build: ({ after }) => {
-        const where = and(condition(), filter(filters));
-        return {
-          total: ctx.db.$count(boards, where),
-          select: (columns) => selectBoards(ctx.db, columns, and(where, after), boardOrder),
-        };
-      },
+      filters,
+      build: ({ where, after, limit }) => ({
+        total: ctx.db.$count(boards, where),
+        select: (columns) => selectBoards(ctx.db, columns, { where: and(where, after), limit }, boardOrder),
+      }),
     },
     toBoard,
   );
 }
 
-/** A page of boards, with the placeholders `limit` and `offset`. */
-export const selectBoards = (db: Db, columns: PageColumns, where: SQL | undefined, order: SortOrder<never>) =>
+/** A page of boards, with the placeholder `offset`. */
+export const selectBoards = (
+  db: Db,
+  columns: PageColumns,
+  { where, limit }: { where: SQL | undefined; limit: SQL },
+  order: SortOrder<never>,
+) =>
   db
     .select(columns)
     .from(boards)
     .where(where)
     .orderBy(...toOrderBy(order))
-    .limit(sql.placeholder("limit"))
+    .limit(limit as unknown as number)
     .offset(sql.placeholder("offset"));
 
 export async function getBoard(ctx: Context<User | Agent>, board_id: string): Promise<Board> {

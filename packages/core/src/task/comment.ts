@@ -14,6 +14,7 @@ import { insertNotifications } from "../notification/notification.ts";
 import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../large-fields.ts";
 import type { Page, PageQuery } from "../page.ts";
+import type { Filter } from "../filter.ts";
 import { readPreparedPage } from "../prepared-page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
 import { commentEvent } from "./activity-events.ts";
@@ -72,6 +73,12 @@ const commentOrder: SortOrder<EventRow> = [
   idKey(activity_events.id, ({ id }) => id),
 ];
 
+const ofTask = (board_id: string, task_id: string): Filter => ({
+  name: "of a task",
+  values: { board_id, task_id },
+  condition: (of) => commentCondition(of("board_id") as string, of("task_id") as string)!,
+});
+
 /** The comments on a task, oldest first. */
 export async function listComments(
   ctx: CallerContext,
@@ -89,22 +96,18 @@ export async function listComments(
       order: commentOrder,
       columns: getTableColumns(activity_events),
       large: LARGE_COMMENT_FIELDS,
-      key: "",
-      values: { board_id: board.id, task_id },
-      build: ({ after }) => {
-        const where = commentCondition(sql.placeholder("board_id"), sql.placeholder("task_id"));
-        return {
-          total: ctx.db.$count(activity_events, where),
-          select: (columns) =>
-            ctx.db
-              .select(columns)
-              .from(activity_events)
-              .where(and(where, after))
-              .orderBy(...toOrderBy(commentOrder))
-              .limit(sql.placeholder("limit"))
-              .offset(sql.placeholder("offset")),
-        };
-      },
+      filters: [ofTask(board.id, task_id)],
+      build: ({ where, after, limit }) => ({
+        total: ctx.db.$count(activity_events, where),
+        select: (columns) =>
+          ctx.db
+            .select(columns)
+            .from(activity_events)
+            .where(and(where, after))
+            .orderBy(...toOrderBy(commentOrder))
+            .limit(limit as unknown as number)
+            .offset(sql.placeholder("offset")),
+      }),
     },
     toComment,
   );

@@ -1,13 +1,13 @@
-import { and, eq, inArray, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../access.ts";
 import type { CallerContext } from "../context.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { type Filter, filterBy, filterIf, where } from "../filter.ts";
 import { type SortOrder, toOrderBy } from "../keyset.ts";
 import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import { readPreparedPage } from "../prepared-page.ts";
 import { readSearchPage } from "../search-page.ts";
-import { inlineLimit } from "../db/statement-cache.ts";
 import { SearchText } from "../text-search.ts";
 import { Id, lazyObject, QueryBoolean } from "../wire.ts";
 import { hasOpenDependency } from "./dependency-columns.ts";
@@ -43,42 +43,34 @@ const searchedTasks = { table: tasks, id: tasks.id, vector: taskWords(tasks) };
 /** The tasks of a board, newest first unless another order is asked for. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
-  const { assigned_agent_id, unassigned = false, q, sort = "-created_at" } = query;
-  const statuses = query.status === undefined ? [] : [...new Set(toStatuses(query.status))].toSorted();
-  const isAssigned = assigned_agent_id !== undefined;
+  const { status, assigned_agent_id, unassigned, q, sort = "-created_at" } = query;
   const order = TASK_ORDERS[sort];
   const list = { name: "tasks", owner: board.id, order, columns: taskColumns, large: LARGE_TASK_FIELDS };
-  const filter = (board_id: string | Placeholder, assignee: string | Placeholder | undefined) =>
-    and(
-      eq(tasks.board_id, board_id),
-      statuses.length === 0 ? undefined : statusCondition(statuses),
-      assignee === undefined ? undefined : eq(tasks.assigned_agent_id, assignee),
-      unassigned ? isNull(tasks.assigned_agent_id) : undefined,
-    );
+  const filters = [filterBy("board_id", board.id, (id) => eq(tasks.board_id, id))];
+  if (status !== undefined) filters.push(toStatusFilter(status));
+  if (assigned_agent_id !== undefined)
+    filters.push(filterBy("assigned_agent_id", assigned_agent_id, (id) => eq(tasks.assigned_agent_id, id)));
+  if (unassigned) filters.push(filterIf("unassigned", () => isNull(tasks.assigned_agent_id)));
   if (q !== undefined) {
     const search = { ...searchedTasks, owners: [board.id], text: q };
-    return readSearchPage(ctx, query, { ...list, where: filter(board.id, assigned_agent_id), search }, toTask);
+    return readSearchPage(ctx, query, { ...list, where: where(filters), search }, toTask);
   }
   return readPreparedPage(
     ctx,
     query,
     {
       ...list,
-      key: [sort, statuses.join("+"), isAssigned, unassigned, query.limit].join(),
-      values: { board_id: board.id, assigned_agent_id },
-      build: ({ after, limit, from_start }) => {
-        const where = filter(sql.placeholder("board_id"), isAssigned ? sql.placeholder("assigned_agent_id") : undefined);
-        return {
-          total: ctx.db.$count(tasks, where),
-          select: (columns) =>
-            ctx.db
-              .select(columns)
-              .from(tasks)
-              .where(and(where, from_start ? after : startsAtOffset(order, where)))
-              .orderBy(...toOrderBy(order))
-              .limit(inlineLimit(limit)),
-        };
-      },
+      filters,
+      build: ({ where, after, limit, from_start }) => ({
+        total: ctx.db.$count(tasks, where),
+        select: (columns) =>
+          ctx.db
+            .select(columns)
+            .from(tasks)
+            .where(and(where, from_start ? after : startsAtOffset(order, where)))
+            .orderBy(...toOrderBy(order))
+            .limit(limit as unknown as number),
+      }),
     },
     toTask,
   );
@@ -118,8 +110,14 @@ function toStatuses(list: string): TaskStatus[] {
 const isBlocked = sql`(${tasks}.status <> 'done' and ${hasOpenDependency})`;
 
 /** A single status is compared by equality, so that its index also gives the order. */
-function statusCondition(statuses: TaskStatus[]): SQL {
-  const [first, ...others] = new Set(statuses);
-  const stored = others.length > 0 ? inArray(tasks.status, statuses) : eq(tasks.status, first!);
-  return statuses.includes("blocked") ? or(stored, isBlocked)! : stored;
+function toStatusFilter(list: string): Filter {
+  const statuses = [...new Set(toStatuses(list))];
+  const [first] = statuses;
+  if (statuses.includes("blocked"))
+    return filterBy("statuses or blocked", statuses.join(), (value) => or(isOneOf(value), isBlocked)!);
+  return statuses.length === 1
+    ? filterBy("status", first!, (value) => eq(tasks.status, value))
+    : filterBy("statuses", statuses.join(), isOneOf);
 }
+
+const isOneOf = (statuses: string | Placeholder) => sql`${tasks.status} = any(string_to_array(${statuses}::text, ','))`;

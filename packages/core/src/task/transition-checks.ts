@@ -150,8 +150,17 @@ function requireWorkerFields({ patch, acting_agent_id }: TransitionInput): void 
     throw fieldForbiddenError("Agents can change status, comment and custom fields of a task, and assign it to themselves.");
 }
 
-function requireLeadFields({ patch: { title, description, priority, due_at } }: TransitionInput): void {
-  if (hasAnyField({ title, description, priority, due_at }))
+function requireLeadFields({ patch }: TransitionInput): void {
+  const {
+    status: _s,
+    assigned_agent_id: _a,
+    depends_on_task_ids: _d,
+    tag_ids: _t,
+    custom_field_values: _f,
+    comment: _c,
+    ...others
+  } = patch;
+  if (hasAnyField(others))
     throw fieldForbiddenError(
       "Board leads can change status, assignee, dependencies, tags, custom fields and comment of a task.",
     );
