@@ -87,8 +87,10 @@ async function parseBody(endpoint: Endpoint, schema: z.ZodType, c: AppContext): 
   const result = await schema.safeParseAsync(input);
   const unknown = isStrict(endpoint, c.req) ? findUnknownFields(schema, input) : [];
   if (result.success && unknown.length === 0) return { sent: input, body: result.data };
-  return rejectInput(endpoint, c, [...toProblems(result.error?.issues ?? [], "body", input), ...unknown]);
+  return rejectInput(endpoint, c, [...toProblems(result.error?.issues ?? [], "body", input, fieldsOf(schema)), ...unknown]);
 }
+
+const fieldsOf = (schema: z.ZodType): string[] => ("shape" in schema ? Object.keys(schema.shape as object) : []);
 
 const validInput = (c: AppContext, target: "param" | "query") => (c.req.valid as (target: string) => object | undefined)(target);
 const paramsOf = (c: AppContext) => validInput(c, "param") ?? {};

@@ -11,8 +11,13 @@ const MAX_INPUT_CHARS = 200;
 const SECRET_FIELD = /token|secret/i;
 
 /** Converts Zod's issues to the problems of a 422 response, in field order (docs/reference/conventions.md#field-problems). */
-export function toProblems(issues: readonly Issue[], where: InputSource, input: unknown): FieldProblem[] {
-  return issues
+export function toProblems(
+  issues: readonly Issue[],
+  where: InputSource,
+  input: unknown,
+  fields: readonly string[] = [],
+): FieldProblem[] {
+  return inFieldOrder(issues, fields)
     .slice(0, MAX_PROBLEMS)
     .flatMap((issue) => issuesOfIntendedBranch(issue, input).slice(0, MAX_PROBLEMS))
     .slice(0, MAX_PROBLEMS)
@@ -22,6 +27,14 @@ export function toProblems(issues: readonly Issue[], where: InputSource, input: 
       const { type, msg } = toTypeAndMessage(issue, value, path.length === 0);
       return { type, loc: [where, ...path], msg, input: toReportedInput(value, path) };
     });
+}
+
+/** Rules of a whole object come after the problems of its fields. */
+function inFieldOrder(issues: readonly Issue[], fields: readonly string[]): readonly Issue[] {
+  if (fields.length === 0 || issues.length < 2) return issues;
+  const place = new Map(fields.map((name, index) => [name, index]));
+  const placeOf = ({ path }: Issue) => place.get(String(path[0])) ?? fields.length;
+  return issues.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 const MAX_KEY_CHARS = 200;

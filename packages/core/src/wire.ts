@@ -35,7 +35,7 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
 export const Id = z.guid().toLowerCase();
 
 /** Trimmed text of at least one character. A blank or overlong text is not checked further, so that a field has one problem. */
-export const NonEmpty = (max: number) => z.string().trim().min(1, { abort: true }).max(max, { abort: true });
+export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
 
 /** Trimmed text; blank becomes null. */
 export const TextOrNull = (max: number) =>
@@ -92,7 +92,19 @@ export const NOT_AN_INTEGER = "Input should be a valid integer";
  * this error text identifies integers.
  */
 export const Integer = (min: number, max: number) =>
-  z.number(NOT_AN_INTEGER).min(min, { abort: true }).max(max, { abort: true }).int();
+  z
+    .number(NOT_AN_INTEGER)
+    .min(min)
+    .max(max)
+    .check(
+      _check<number>(
+        ({ value, issues }) => {
+          if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
+        },
+        { when: isValidSoFar },
+      ),
+    )
+    .meta({ override: { type: "integer", minimum: min, maximum: max } });
 
 /** An integer in the query string. */
 export const QueryInteger = (min: number, max: number) =>
@@ -116,6 +128,15 @@ export const Ok = lazyObject(() => ({ ok: z.literal(true).describe("The operatio
   description: "The operation succeeded.",
 });
 export const ok: z.infer<typeof Ok> = { ok: true };
+
+/** For a check that needs a value without problems. The problems of fields abort nothing, so that rules of objects run too. */
+export const isValidSoFar = ({ issues }: { issues: readonly unknown[] }): boolean => issues.length === 0;
+
+/** For a rule of an object that reads some fields: it runs when these have no problems, whatever others have. */
+export const areValid =
+  (...fields: readonly string[]) =>
+  ({ issues }: { issues: readonly { path?: PropertyKey[] | undefined }[] }): boolean =>
+    issues.every(({ path }) => path !== undefined && path.length > 0 && !fields.includes(String(path[0])));
 
 /**
  * A check of a whole object that also runs when some of its fields have problems, so that a caller learns of all of them at

@@ -11,6 +11,7 @@ import {
   NonEmpty,
   valueError,
   lazyObject,
+  areValid,
 } from "../wire.ts";
 
 const MAX_CONFIDENCE = 100;
@@ -41,8 +42,14 @@ const ApprovalInput = lazyObject(() => ({
 type ApprovalInput = z.infer<typeof ApprovalInput>;
 
 /** The body has no `status`: a new approval is always pending. */
-export const CreateApproval = ApprovalInput.refine((sent) => toReason(sent) !== null, valueError("lead reasoning is required"))
-  .refine((sent) => toLinkedTaskIds(sent).length <= MAX_IDS, valueError(`at most ${MAX_IDS} tasks can be linked`))
+export const CreateApproval = ApprovalInput.refine((sent) => toReason(sent) !== null, {
+  ...valueError("lead reasoning is required"),
+  when: areValid("description", "lead_reasoning", "payload"),
+})
+  .refine((sent) => toLinkedTaskIds(sent).length <= MAX_IDS, {
+    ...valueError(`at most ${MAX_IDS} tasks can be linked`),
+    when: areValid("task_id", "task_ids", "payload"),
+  })
   .meta({ id: "ApprovalCreate" });
 export type CreateApproval = z.infer<typeof CreateApproval>;
 

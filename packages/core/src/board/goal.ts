@@ -4,7 +4,7 @@ import type { BoardRow } from "../access.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
 import type { Context } from "../context.ts";
 import { DomainError } from "../errors.ts";
-import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, valueError, lazyObject } from "../wire.ts";
+import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, lazyObject } from "../wire.ts";
 import { BoardType } from "./board-type.ts";
 import { boards } from "./board.sql.ts";
 
@@ -26,7 +26,10 @@ const isCompleteGoal = ({ board_type, objective, success_metrics }: GoalRuleFiel
   board_type !== "goal" || (!!objective?.trim() && !isEmpty(success_metrics ?? {}));
 
 /** The goal rule for a schema: `schema.refine(...completeGoalRule)`. */
-export const completeGoalRule = [isCompleteGoal, valueError(GOAL_INCOMPLETE)] as const;
+export const completeGoalRule = [
+  isCompleteGoal,
+  { ...valueError(GOAL_INCOMPLETE), when: areValid("board_type", "objective", "success_metrics") },
+] as const;
 
 /** The goal rule for a board, on the merged state of a change. */
 export function requireCompleteGoal(board: GoalRuleFields & { goal_confirmed: boolean }): void {

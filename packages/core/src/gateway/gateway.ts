@@ -11,7 +11,19 @@ import { type Context, transaction } from "../context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { type Page, type PageQuery, readPage } from "../page.ts";
-import { TextOrNull, Id, Instant, Integer, MAX_NAME, MAX_SECRET, MAX_URL, NonEmpty, valueError, lazyObject } from "../wire.ts";
+import {
+  TextOrNull,
+  Id,
+  Instant,
+  Integer,
+  MAX_NAME,
+  MAX_SECRET,
+  MAX_URL,
+  NonEmpty,
+  isValidSoFar,
+  valueError,
+  lazyObject,
+} from "../wire.ts";
 import { GATEWAY_KINDS, gateways } from "./gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
@@ -54,7 +66,7 @@ const MAX_SYNC_MINUTES = 525_600;
 const Fields = lazyObject(() => ({
   name: NonEmpty(MAX_NAME).describe("Display name."),
   url: NonEmpty(MAX_URL)
-    .refine(isGatewayUrl, valueError("url must be ws, wss, http or https with a host"))
+    .refine(isGatewayUrl, { ...valueError("url must be ws, wss, http or https with a host"), when: isValidSoFar })
     .describe("Address of the host, with the scheme ws, wss, http or https."),
   workspace_root: NonEmpty(MAX_URL).describe("Folder on the host for the agents' workspaces. The host expands `~`."),
   token: TextOrNull(MAX_SECRET).describe(

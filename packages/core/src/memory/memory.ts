@@ -10,7 +10,7 @@ import { type Page, type PageQuery, pageQuery } from "../page.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
-import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, valueError, lazyObject } from "../wire.ts";
+import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, areValid, valueError, lazyObject } from "../wire.ts";
 import { notifyBoardChat } from "./chat-notifications.ts";
 import { toSearchWords } from "../search-words.ts";
 import { SearchText } from "../text-search.ts";
@@ -48,7 +48,10 @@ export const CreateMemoryEntry = lazyObject(() => ({
   tags: MemoryTags,
   source: TextOrNull(MAX_NAME).default(null).describe("Where the entry comes from; defaults to the author's name for chat."),
 }))
-  .refine((entry) => entry.content !== null || entry.value !== undefined, valueError("content or value is required"))
+  .refine((entry) => entry.content !== null || entry.value !== undefined, {
+    ...valueError("content or value is required"),
+    when: areValid("content", "value"),
+  })
   .meta({ id: "BoardMemoryWrite" });
 export type CreateMemoryEntry = z.infer<typeof CreateMemoryEntry>;
 

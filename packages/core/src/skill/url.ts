@@ -2,16 +2,16 @@ import { isIP } from "node:net";
 import * as z from "zod";
 import { normalizeHost } from "../address.ts";
 import { trimEndOf, truncate } from "../text.ts";
-import { MAX_NAME, MAX_URL, NonEmpty, oneLine, valueError } from "../wire.ts";
+import { MAX_NAME, MAX_URL, NonEmpty, oneLine, isValidSoFar, valueError } from "../wire.ts";
 
 const CODE_HOST = "github.com";
 const DEFAULT_BRANCH = "main";
 
 /** The URL of a skill: https with a host name, not an address, because agents inside private networks fetch it. */
-export const SkillUrl = NonEmpty(MAX_URL).refine(
-  isSkillUrl,
-  valueError("source_url must be https, with the name of a public host"),
-);
+export const SkillUrl = NonEmpty(MAX_URL).refine(isSkillUrl, {
+  ...valueError("source_url must be https, with the name of a public host"),
+  when: isValidSoFar,
+});
 
 function isSkillUrl(text: string): boolean {
   const url = /^https:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
