@@ -18,7 +18,7 @@ const DONE = 40_000;
 export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
   const { db, service, count, compareToBaseline, compareToFloor, board } = place;
   const tokens = await addWorkers(place);
-  const next = { method: "POST", path: "/api/v1/agent/tasks/next", body: JSON.stringify({}) };
+  const next = { method: "POST", path: "/api/v1/agent/tasks/next", body: JSON.stringify({ parallel: true }) };
   const headersOf = (n: number) => ({ "x-agent-token": tokens[n % CALLERS]!, "content-type": "application/json" });
   const claim = (requests: number) =>
     load({

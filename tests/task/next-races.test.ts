@@ -14,7 +14,7 @@ beforeAll(async () => {
   return races.close;
 });
 
-const next = (agent: string) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
+const next = (agent: string) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: true } });
 
 /** Lets every agent take tasks until it gets none. Returns the ids of the tasks in the order of the answers. */
 async function takeAll(workers: readonly { token: string }[]): Promise<string[]> {

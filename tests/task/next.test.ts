@@ -19,7 +19,10 @@ beforeEach(async () => {
   team = await createTeam(world, `next-${++teams}`);
 });
 
-const next = (agent = team.worker.token, body: object = {}) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body });
+const nextOfProcess = (agent = team.worker.token, body: object = {}) =>
+  world.call("POST", "/api/v1/agent/tasks/next", { agent, body });
+/** Takes another task although the agent holds one. */
+const next = (agent = team.worker.token, body: object = {}) => nextOfProcess(agent, { parallel: true, ...body });
 const titleOf = ({ body }: { body: { task: { title: string } | null } }) => body.task?.title ?? null;
 const eventTypes = async (task_id: string) => {
   const { body } = await world.call("GET", `/api/v1/activity?limit=200`, { token: team.owner.token });
@@ -107,10 +110,33 @@ test("a task of another agent is not handed out", async () => {
   expect(titleOf(await next())).toBeNull();
 });
 
-test("a task that another process of the same agent holds is not handed out again", async () => {
+test("a task that another process of the same agent holds is not handed out again to one that asks for parallel work", async () => {
   await addTask(world, team);
   expect((await next()).body.task).not.toBeNull();
   expect((await next()).body.task).toBeNull();
+});
+
+test("an agent that holds a task gets it again under the same fence, with its lease renewed, although others are free", async () => {
+  const [first] = [await addTask(world, team), await addTask(world, team, { title: "Urgent", priority: "high" })];
+  await world.call("PUT", `/api/v1/agent/boards/${team.board_id}/tasks/${first.id}/lease`, {
+    agent: team.worker.token,
+    body: { lease_seconds: 60 },
+  });
+  const held = (await nextOfProcess()).body;
+  world.elapse(30_000);
+  const again = (await nextOfProcess(team.worker.token, { tags: ["absent"] })).body;
+  expect([held.task.id, again.task.id]).toEqual([first.id, first.id]);
+  expect(again.lease.fence).toBe(held.lease.fence);
+  expect(Date.parse(again.lease.expires_at)).toBeGreaterThan(Date.parse(held.lease.expires_at));
+  expect((await next()).body.task.title).toBe("Urgent");
+});
+
+test("an agent whose task is done gets another one", async () => {
+  for (const title of ["one", "two"]) await addTask(world, team, { title });
+  const first = (await nextOfProcess()).body.task;
+  await world.call("PATCH", agentTaskPath(team, first.id), { agent: team.worker.token, body: { status: "review" } });
+  const second = (await nextOfProcess()).body.task;
+  expect([first.title, second.title]).toEqual(["one", "two"]);
 });
 
 test("a task with an unfinished dependency is not handed out until the dependency is done", async () => {

@@ -4522,6 +4522,11 @@ export interface components {
             lease_seconds?: number;
             /** @description Slugs: only tasks with one of these tags. */
             tags?: string[];
+            /**
+             * @description True: another task, although the agent holds one. Without it, an agent that holds a task gets that one again.
+             * @default false
+             */
+            parallel?: boolean;
         };
         TaskLeaseWrite: {
             /**

@@ -52,7 +52,7 @@ export async function runClaims(postgres: Postgres, plan: ClaimsPlan): Promise<C
 async function takeAll(world: World, agent: string): Promise<string[]> {
   const taken: string[] = [];
   for (;;) {
-    const { status, body } = await world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
+    const { status, body } = await world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: true } });
     expect(status).toBe(200);
     if (body.task === null) return taken;
     taken.push(body.task.id);

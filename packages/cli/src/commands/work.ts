@@ -28,12 +28,18 @@ export const addWork: AddCommands = (program, host) => {
     .description("Take the next task: it is yours and in progress, under a lease that comments renew (agents)")
     .option("-l, --lease <seconds>", "length of the lease, 60 to 86400", toCount)
     .option("-t, --tags <slug...>", "only tasks with one of these tags")
-    .action(async ({ lease, tags }: { lease?: number; tags?: string[] }, command) => {
+    .option("-p, --parallel", "another task, although you hold one")
+    .action(async ({ lease, tags, parallel }: { lease?: number; tags?: string[]; parallel?: boolean }, command) => {
       const { output, openSession, options } = startRun(command, host);
       const session = await openSession();
       requireAgent(session, "Only agents take tasks.");
       const board = options.board === undefined ? {} : { board_id: await session.findBoardId() };
-      const body = { ...board, ...(lease !== undefined && { lease_seconds: lease }), ...(tags && { tags }) };
+      const body = {
+        ...board,
+        ...(lease !== undefined && { lease_seconds: lease }),
+        ...(tags && { tags }),
+        ...(parallel && { parallel }),
+      };
       const taken = await session.client.post("/api/v1/agent/tasks/next", { body });
       if (taken.task && taken.lease) storeLease(session, taken.task.id, taken.task.board_id, taken.lease.fence);
       const { task, comments, retry_after_seconds } = taken;

@@ -20,8 +20,11 @@ export const toLease = ({ assigned_agent_id, lease_expires_at, lease_fence }: Le
     ? { agent_id: assigned_agent_id, fence: lease_fence, expires_at: lease_expires_at.toISOString() }
     : null;
 
-/** What a request does to the lease itself, apart from what follows from its change of the task. */
-export type LeaseAction = { type: "begin"; lease_seconds: number } | { type: "return" };
+/**
+ * What a request does to the lease itself, apart from what follows from its change of the task. `resume` keeps the fence of a
+ * lease that the agent holds.
+ */
+export type LeaseAction = { type: "begin"; lease_seconds: number; resume?: boolean } | { type: "return" };
 
 interface LeaseChange {
   before: TaskRow;
@@ -52,7 +55,7 @@ export function nextLease({ before, after, acting_agent_id, action, has_comment,
     return {
       lease_expires_at: toExpiry(now, action.lease_seconds),
       lease_seconds: action.lease_seconds,
-      lease_fence: lease_fence + 1,
+      lease_fence: action.resume && isByHolder && lease_expires_at !== null ? lease_fence : lease_fence + 1,
       lease_was_free: before.assigned_agent_id === null || lease_was_free,
       lease_expiries,
     };

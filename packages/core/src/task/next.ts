@@ -29,6 +29,10 @@ export const TakeNextTask = lazyObject(() => ({
   board_id: Id.optional().describe("Board to choose from; by default all boards of the agent."),
   lease_seconds: LeaseSeconds,
   tags: z.array(z.string().max(MAX_SLUG)).max(MAX_TAGS).optional().describe("Slugs: only tasks with one of these tags."),
+  parallel: z
+    .boolean()
+    .default(false)
+    .describe("True: another task, although the agent holds one. Without it, an agent that holds a task gets that one again."),
 })).meta({ id: "NextTaskRequest" });
 export type TakeNextTask = z.infer<typeof TakeNextTask>;
 
@@ -44,8 +48,8 @@ export type NextTask = z.infer<typeof NextTask>;
 const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_seconds: RETRY_AFTER };
 
 /**
- * Chooses a task for the agent and starts it under a new lease (docs/reference/tasks.md#next-task). Agents that ask at the
- * same time get different tasks, because each leaves out what another has locked.
+ * Chooses a task for the agent and starts it under a new lease, or renews the one it holds (docs/reference/tasks.md#next-task).
+ * Agents that ask at the same time get different tasks, because each leaves out what another has locked.
  */
 export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): Promise<NextTask> {
   const board_id = request.board_id ?? ctx.actor.board_id;
@@ -63,11 +67,12 @@ const boardCondition = (actor: Agent, board_id: string | null) =>
 async function takeOne(ctx: Context<Agent>, board_id: string | null, request: TakeNextTask): Promise<Task | null> {
   try {
     return await withDeadlockRetry(ctx, async (ctx) => {
-      const chosen = await chooseTask(ctx, board_id, request.tags ?? []);
+      if (!request.parallel) await waitForOwnChoice(ctx);
+      const chosen = await chooseTask(ctx, board_id, request);
       if (!chosen) return null;
       const board = await boardFor(ctx, chosen.board_id, "write");
       const { lease_seconds } = request;
-      return changeLease(ctx, board, chosen.id, { type: "begin", lease_seconds }).catch(chooseAgain);
+      return changeLease(ctx, board, chosen.id, { type: "begin", lease_seconds, resume: true }).catch(chooseAgain);
     });
   } catch (error) {
     if (error instanceof RetryTransaction) return null;
@@ -75,13 +80,17 @@ async function takeOne(ctx: Context<Agent>, board_id: string | null, request: Ta
   }
 }
 
+/** Two requests of one agent must not get a task each, so the second one chooses when the first one holds its task. */
+const waitForOwnChoice = ({ db, actor }: Context<Agent>) =>
+  db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`next task of ${actor.agent_id}`}, 0))`);
+
 /** A rule refuses the chosen task only when the task or its board changed since the choice was made. */
 function chooseAgain(error: unknown): never {
   throw error instanceof DomainError ? new RetryTransaction() : error;
 }
 
 /** Locks the task to work on: one that the agent works on, else one that waits for it, else a free one for a worker. */
-async function chooseTask(ctx: Context<Agent>, board_id: string | null, slugs: readonly string[]) {
+async function chooseTask(ctx: Context<Agent>, board_id: string | null, { tags: slugs = [], parallel }: TakeNextTask) {
   const { agent_id, is_board_lead } = ctx.actor;
   // With a single board its id is an equality, so that the index of waiting tasks also gives their order.
   const onBoard = (condition: SQL) => {
@@ -97,6 +106,11 @@ async function chooseTask(ctx: Context<Agent>, board_id: string | null, slugs: r
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
+  // A lease that is over was ended before. Who holds a task waits for its lock, because it would get a second one else.
+  const mine = parallel
+    ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
+    : sql`(${tasks.lease_expires_at} is not null or ${isWanted})
+        order by ${tasks.lease_expires_at} is null, ${order} limit 1 for no key update`;
   const free = sql`${choice} where ${isStartable} and ${tasks.assigned_agent_id} is null
     and not exists (select 1 from resumed) and not exists (select 1 from waiting)
     order by ${tasks.assigned_agent_id}, ${order} ${first}`;
@@ -106,7 +120,7 @@ async function chooseTask(ctx: Context<Agent>, board_id: string | null, slugs: r
       from ${boards} where ${boardCondition(ctx.actor, board_id)} and not ${isPaused} order by id for key share),
     resumed as materialized (
       ${choice} where ${onBoard(sql`true`)} and ${tasks.assigned_agent_id} = ${agent_id} and ${tasks.status} = 'in_progress'
-        and ${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}),
+        and ${mine}),
     waiting as materialized (
       ${choice} where ${isStartable} and ${tasks.assigned_agent_id} = ${agent_id} and not exists (select 1 from resumed)
       order by ${order} ${first})

@@ -64,10 +64,10 @@ export const nextTask = tool({
   title: "Take the next task",
   name: "next_task",
   description:
-    "Takes the best task for you, starts it and gives you a lease. Send its fence with later writes. Not while you work on one.",
+    "Takes the best task for you, starts it and gives you a lease, or renews the one you hold. Send its fence with later writes.",
   as: agent,
   input: TakeNextTask.partial(),
-  about: { tags: "Slugs", lease_seconds: "Default 900; comments renew it" },
+  about: { tags: "Slugs", lease_seconds: "Default 900; comments renew it", parallel: "Another, though you hold one" },
   output: z.object({
     task: TaskView.nullable(),
     lease: HeldLease.nullable(),
