@@ -126,6 +126,31 @@ describe("work", () => {
     expect((await inbox(lead)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1 } });
   });
 
+  test("of a worker is a task whose holder's lease is over, before anybody has ended it", async () => {
+    const { inbox, worker, addAgent, addTask } = await openBoard();
+    const dead = await addAgent("Dead");
+    const id = await addTask({ title: "Left behind" });
+    const take = (agent: string) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { lease_seconds: 60 } });
+    expect((await take(dead.token)).body.task.id).toBe(id);
+    expect((await inbox(worker)).body).toMatchObject({ has_work: false, counts: { free: 0 } });
+    world.elapse(61_000);
+    expect((await inbox(worker)).body).toMatchObject({ has_work: true, counts: { free: 1 } });
+    expect((await take(worker.token)).body.task.id).toBe(id);
+  });
+
+  test("that was handed in names its agent while it waits for review, also on a board without a lead", async () => {
+    const { worker, lead, call, owner, board_id, addTask } = await openBoard();
+    await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
+    const id = await addTask({ assigned_agent_id: worker.id });
+    const path = `/api/v1/agent/boards/${board_id}/tasks/${id}`;
+    for (const status of ["in_progress", "review"])
+      await world.call("PATCH", path, { agent: worker.token, body: { status, comment: "Done" } });
+    const read = async () => (await call("GET", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token)).body;
+    expect(await read()).toMatchObject({ status: "review", assigned_agent_id: null, submitted_by_agent_id: worker.id });
+    await call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, { status: "blocked" });
+    expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
+  });
+
   test("of a lead is a task in review and a decided approval, until the lead acknowledges", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ title: "Reviewed", assigned_agent_id: worker.id, status: "review" });

@@ -7,6 +7,7 @@ import { silentLog } from "@board/core/log";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { administer, type Postgres, startPostgres } from "../support/postgres.ts";
+import { openPullBoard } from "../support/pull-board.ts";
 import { listen, type Listener } from "../support/sse.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 import { contentsOf, streamPath } from "./memory-stream-client.ts";
@@ -102,6 +103,15 @@ describe("a transaction that stays open in another database of the cluster", () 
     expect(contentsOf(listener)).toEqual(["one", "two"]);
     await client.query("rollback prepared 'abandoned'");
   });
+});
+
+test("an open transaction of another database does not keep messages from an agent's inbox", async () => {
+  const { worker, addTask, inbox } = await openPullBoard(world, "elsewhere");
+  await openTransaction(other, "insert into orders values (3)");
+  const id = await addTask({ assigned_agent_id: worker.id });
+  await inbox(worker);
+  world.elapse(6_000);
+  expect((await inbox(worker)).body.messages).toMatchObject([{ kind: "task.assigned", task_id: id }]);
 });
 
 describe("a transaction that stays open in the database of the service", () => {

@@ -5376,6 +5376,8 @@ export interface components {
             due_at: string | null;
             /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
+            /** @description Agent whose work waits for review; null in other states, and when a person did it. */
+            submitted_by_agent_id: string | null;
             /** @description Person who created it; null for an agent's task. */
             created_by_user_id: string | null;
             /** @description Start of the current work cycle. */
@@ -5874,6 +5876,8 @@ export interface components {
             due_at: string | null;
             /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
+            /** @description Agent whose work waits for review; null in other states, and when a person did it. */
+            submitted_by_agent_id: string | null;
             /** @description Person who created it; null for an agent's task. */
             created_by_user_id: string | null;
             /** @description Start of the current work cycle. */
@@ -6986,6 +6990,8 @@ export interface components {
             due_at: string | null;
             /** @description Agent that the task is assigned to. */
             assigned_agent_id: string | null;
+            /** @description Agent whose work waits for review; null in other states, and when a person did it. */
+            submitted_by_agent_id: string | null;
             /** @description Person who created it; null for an agent's task. */
             created_by_user_id: string | null;
             /** @description Start of the current work cycle. */

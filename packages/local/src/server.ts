@@ -27,6 +27,7 @@ import { type Consumer, startConsumer } from "./consumer.ts";
 import { databaseFolder, isMissing, openDatabase } from "./database.ts";
 import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
+import { startLeaseTimer } from "./lease-timer.ts";
 import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
 import { announceService, withdrawService } from "./running-service.ts";
 
@@ -121,6 +122,8 @@ async function startService(
     await gateways.close();
     await idle;
   });
+  // A serverless database sleeps while nothing is asked; there the schedule takes back the tasks of dead agents.
+  if (settings.database.driver !== "neon") cleanups.push(startLeaseTimer(createSystemContext, consumer.requestRelay));
   const stopping = new AbortController();
   const runtime: Runtime = {
     settings,

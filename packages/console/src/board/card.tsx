@@ -10,6 +10,8 @@ const MAX_TITLE = 200;
 interface Props {
   task: Task;
   agent: Agent | undefined;
+  /** Who handed in the work that waits for review. */
+  submitter: string | undefined;
   blockers: number;
   isNew: boolean;
 }
@@ -28,7 +30,7 @@ function Lease({ at }: { at: string }) {
   );
 }
 
-export const Card = memo(function Card({ task, agent, blockers, isNew }: Props) {
+export const Card = memo(function Card({ task, agent, submitter, blockers, isNew }: Props) {
   const { id, board_id, title, priority, due_at, lease, tags, assignee, approvals_pending_count: approvals } = task;
   const isOpen = task.status !== "done";
   const isShown = priority !== "medium" && isOpen;
@@ -37,13 +39,14 @@ export const Card = memo(function Card({ task, agent, blockers, isNew }: Props) 
       <span class="card-title" dir="auto">
         {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
       </span>
-      {isOpen && (isShown || due_at || blockers > 0 || lease || approvals > 0) && (
+      {isOpen && (isShown || due_at || blockers > 0 || lease || submitter || approvals > 0) && (
         <span class="badges">
           {isShown && <span class={`badge priority ${priority === "high" ? "danger" : ""}`}>{priority}</span>}
           {blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
           {approvals > 0 && <span class="badge accent">needs approval</span>}
           {due_at && <Due at={due_at} />}
           {lease && <Lease at={lease.expires_at} />}
+          {submitter && <span class="badge">handed in by {submitter}</span>}
         </span>
       )}
       {(tags.length > 0 || assignee) && (

@@ -46,6 +46,7 @@ export function Column({ status, tasks }: { status: Status; tasks: readonly Task
             <Card
               task={task}
               agent={task.assigned_agent_id === null ? undefined : agents.value.get(task.assigned_agent_id)}
+              submitter={task.submitted_by_agent_id === null ? undefined : agents.value.get(task.submitted_by_agent_id)?.name}
               blockers={blockersOf(task).length}
               isNew={arrived.value.has(task.id)}
             />

@@ -165,6 +165,12 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
           </dd>
         </>
       )}
+      {task.submitted_by_agent_id && (
+        <>
+          <dt>Handed in by</dt>
+          <dd dir="auto">{agents.value.get(task.submitted_by_agent_id)?.name ?? "an agent that is gone"}</dd>
+        </>
+      )}
       <dt>Created</dt>
       <dd>
         <Time at={task.created_at} />

@@ -22,6 +22,8 @@ interface Needs {
   approvals: Approval[];
   jobs: Job[];
   gateways: Gateway[];
+  /** Work that was handed in on boards without a lead. */
+  reviews: WorkRow[];
   /** Work of agents that are not there. */
   waiting: WorkRow[];
   /** Leases whose time is over. */
@@ -31,7 +33,7 @@ interface Needs {
 const LIMIT = 200;
 
 async function readNeeds(signal: AbortSignal): Promise<Needs> {
-  const [approvals, work, agents, jobs, gateways] = await Promise.all([
+  const [approvals, open, agents, jobs, gateways] = await Promise.all([
     readEachBoard((board_id) =>
       api.get("/api/v1/boards/{board_id}/approvals", {
         params: { path: { board_id }, query: { status: "pending", limit: LIMIT } },
@@ -40,7 +42,7 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
     ),
     readEachBoard((board_id) =>
       api.get("/api/v1/boards/{board_id}/tasks", {
-        params: { path: { board_id }, query: { status: "in_progress", limit: LIMIT } },
+        params: { path: { board_id }, query: { status: "in_progress,review", limit: LIMIT } },
         signal,
       }),
     ),
@@ -48,9 +50,10 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
     forAdmin(() => api.get("/api/v1/jobs", { params: { query: { status: "dead", limit: 50 } }, signal })),
     forAdmin(() => api.get("/api/v1/gateways", { params: { query: { limit: LIMIT } }, signal })),
   ]);
+  const work = open.filter(({ status }) => status === "in_progress");
   const known = new Map(agents.map((agent) => [agent.id, agent]));
-  const toRow = (task: (typeof work)[number], at: string): WorkRow => {
-    const agent = known.get(task.assigned_agent_id ?? "")?.name ?? "An agent";
+  const toRow = (task: (typeof open)[number], at: string): WorkRow => {
+    const agent = known.get(task.assigned_agent_id ?? task.submitted_by_agent_id ?? "")?.name ?? "An agent";
     return { id: task.id, board_id: task.board_id, title: task.title, agent, at };
   };
   const isAbsent = (agent: Agent | undefined) => agent !== undefined && !isPresent(agent);
@@ -58,6 +61,10 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
     approvals: approvals.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1)),
     jobs,
     gateways: gateways.filter((gateway) => gateway.kind === "openclaw" && !gateway.connected),
+    // A lead gets what is in review, so work that nobody has waits for people.
+    reviews: open
+      .filter(({ status, assigned_agent_id }) => status === "review" && assigned_agent_id === null)
+      .map((task) => toRow(task, task.updated_at)),
     waiting: work
       .filter((task) => isAbsent(known.get(task.assigned_agent_id ?? "")))
       .map((task) => toRow(task, known.get(task.assigned_agent_id!)!.last_seen_at ?? task.updated_at)),
@@ -143,7 +150,7 @@ export function NeedsYou() {
       <Problem error={error} retry={reload} />
       {!data && !error && <Loading what="what needs you" />}
       {data && total === 0 && (
-        <Empty title="Nothing needs you.">Approvals, failed deliveries and silent agents appear here.</Empty>
+        <Empty title="Nothing needs you.">Approvals, work to review, failed deliveries and silent agents appear here.</Empty>
       )}
       {data && (
         <>
@@ -165,6 +172,11 @@ export function NeedsYou() {
                   </span>
                 </div>
               </div>
+            ))}
+          </Group>
+          <Group title="Work to review" count={data.reviews.length}>
+            {data.reviews.map((row) => (
+              <Work key={row.id} row={row} text="handed in" />
             ))}
           </Group>
           <Group

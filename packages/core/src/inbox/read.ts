@@ -5,9 +5,10 @@ import { approvals } from "../approval/approval.sql.ts";
 import { isPaused } from "../memory/paused.ts";
 import { boards } from "../board/board.sql.ts";
 import type { Context, Db } from "../context.ts";
-import { preparedQuery } from "../db/prepared.ts";
+import { preparedQuery, type Values } from "../db/prepared.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
 import { gateways } from "../gateway/gateway.sql.ts";
+import { readHorizon } from "../stream/horizon.ts";
 import { hasOpenDependency } from "../task/dependency-columns.ts";
 import { priorityRank, tasks } from "../task/task.sql.ts";
 import type { TaskStatus } from "../task/task-status.ts";
@@ -68,9 +69,10 @@ const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${a
 
 /**
  * Only messages of ended transactions below the oldest open one: no message can appear before them any more, so that
- * acknowledging all up to one of them never acknowledges a message that was not shown.
+ * acknowledging all up to one of them never acknowledges a message that was not shown. A horizon that was read before counts
+ * instead of the snapshot's.
  */
-const isSettled = sql`${inbox_messages.tx} < pg_snapshot_xmin(pg_current_snapshot())`;
+const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 
 const messageList = (max_messages: number) => sql<
   InboxRow["messages"]
@@ -89,10 +91,15 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
   and (${agents.board_id} is null or ${boards.id} = ${agents.board_id})
   and not ${hasOpenDependency} and not ${isPaused}`;
 
-/** Workers may take them, and the lead of the board may assign them. */
-const freeTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
-  and ${tasks.assigned_agent_id} is null and (${agents.is_board_lead} or not ${boards.only_lead_can_change_status})
-  and not ${hasOpenDependency}`;
+/**
+ * Workers may take them, and the lead of the board may assign them. A task whose lease is over is as good as free: who asks for
+ * the next one ends the lease. The condition must not lead PostgreSQL to the index of all leases.
+ */
+const freeTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and (
+    ${tasks.status} = 'inbox' and ${tasks.assigned_agent_id} is null
+    or ${tasks.status} = 'in_progress' and ${tasks.assigned_agent_id} is distinct from ${agents.id}
+      and coalesce(${tasks.lease_expires_at}, 'infinity') <= ${sql.placeholder("now")}::timestamptz)
+  and (${agents.is_board_lead} or not ${boards.only_lead_can_change_status}) and not ${hasOpenDependency}`;
 
 const reviewTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'review'
   and ${agents.is_board_lead}`;
@@ -119,8 +126,9 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
+  // Not by the time of its end, which would lead PostgreSQL to the index of all leases.
   leased: sql<boolean>`exists (select 1 from ${tasks} where ${tasks.assigned_agent_id} = ${agents.id}
-    and ${tasks.status} in ('inbox', 'in_progress') and ${tasks.lease_expires_at} is not null)`,
+    and ${tasks.status} in ('inbox', 'in_progress') and ${tasks.lease_seconds} is not null)`,
   unread: countOf(unread),
   mine: countOf(ownTasks),
   free: countOf(freeTasks),
@@ -161,13 +169,26 @@ const maxChars = ({ settings }: Context) =>
 /** Reads the inbox of one agent in one statement, with at most `max_messages` messages, which are 50 at most. */
 export async function readInbox(ctx: Context, agent_id: string, max_messages: number): Promise<InboxRow | undefined> {
   const query = max_messages <= FEW_MESSAGES ? oneWithFew : oneWithMany;
-  const [row] = await query(ctx.db).execute({ agent_id, max_chars: maxChars(ctx) });
+  const read = (values: Values) => query(ctx.db).execute({ agent_id, ...values });
+  const [row] = await readSettled(ctx, max_messages <= FEW_MESSAGES ? FEW_MESSAGES : MANY_MESSAGES, read);
   return row && { ...row, messages: row.messages.slice(0, max_messages) };
 }
 
 /** Reads the inboxes of several agents in one statement. */
 export const readInboxes = (ctx: Context, agent_ids: readonly string[]): Promise<InboxRow[]> =>
-  several(ctx.db).execute({ agent_ids, max_chars: maxChars(ctx) });
+  readSettled(ctx, MANY_MESSAGES, (values) => several(ctx.db).execute({ agent_ids, ...values }));
+
+/**
+ * Reads inboxes again when messages are held back by an open transaction, which may belong to another database of the cluster
+ * and then holds back nothing.
+ */
+async function readSettled(ctx: Context, limit: number, read: (values: Values) => Promise<InboxRow[]>): Promise<InboxRow[]> {
+  const values = { max_chars: maxChars(ctx), now: ctx.now().toISOString() };
+  const rows = await read({ ...values, horizon: null });
+  if (!rows.some(({ unread, messages }) => messages.length < Math.min(unread, limit))) return rows;
+  const { horizon } = await readHorizon(ctx);
+  return read({ ...values, horizon: String(horizon) });
+}
 
 /** Whether the agent has something to do. On a paused board it has not, whatever waits. */
 export const hasWork = ({ paused, unread, mine, free, review, approvals_decided }: InboxRow): boolean =>

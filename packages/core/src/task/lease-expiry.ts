@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, lte, min, type SQL, sql } from "drizzle-orm";
 import type { BoardRow } from "../access.ts";
 import type { System } from "../actor.ts";
 import { agents as agentTable } from "../agent/agent.sql.ts";
@@ -29,6 +29,15 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
     .where(and(condition, hasExpired(ctx)))
     .orderBy(asc(boards.id));
   for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
+}
+
+/** When the next lease ends, of all boards; null while no task is under a lease. */
+export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
+  const [row] = await ctx.db
+    .select({ ends_at: min(tasks.lease_expires_at) })
+    .from(tasks)
+    .where(isNotNull(tasks.lease_expires_at));
+  return row?.ends_at ?? null;
 }
 
 const isOver = (ctx: Context) => lte(tasks.lease_expires_at, ctx.now());

@@ -46,6 +46,8 @@ export const tasks = pgTable(
     lease_fence: integer().notNull().default(0),
     /** Leases that expired in a row without a sign of work. */
     lease_expiries: integer().notNull().default(0),
+    /** The agent whose work was last handed in for review. It refers to no row, since it is only a name on a card. */
+    submitted_by_agent_id: uuid(),
     /** Whether the task was free before the lease; returned, it becomes free again. */
     lease_was_free: boolean().notNull().default(false),
     ...timestamps,

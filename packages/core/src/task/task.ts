@@ -21,6 +21,9 @@ export const Task = lazyObject(() => ({
   priority: z.string().describe("`high`, `medium` and `low` rank in this order, before all other words."),
   due_at: Instant.nullable().describe("When it is due."),
   assigned_agent_id: Id.nullable().describe("Agent that the task is assigned to."),
+  submitted_by_agent_id: Id.nullable().describe(
+    "Agent whose work waits for review; null in other states, and when a person did it.",
+  ),
   created_by_user_id: Id.nullable().describe("Person who created it; null for an agent's task."),
   in_progress_at: Instant.nullable().describe("Start of the current work cycle."),
   depends_on_task_ids: z.array(Id).describe("Tasks that must be done first."),
@@ -94,6 +97,7 @@ export function toTask(row: Row): Task {
     priority: row.priority,
     due_at: row.due_at?.toISOString() ?? null,
     assigned_agent_id: row.assigned_agent_id,
+    submitted_by_agent_id: row.status === "review" ? row.submitted_by_agent_id : null,
     created_by_user_id: row.created_by_user_id,
     in_progress_at: row.in_progress_at?.toISOString() ?? null,
     depends_on_task_ids: row.dependencies.map(({ id }) => id),

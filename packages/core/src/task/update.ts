@@ -188,7 +188,9 @@ async function storeLinks(ctx: CallerContext, update: UpdateInput, result: Trans
     has_comment: patch.comment !== undefined,
     now: ctx.now(),
   });
-  const lease_changes = changedFields(before, lease);
+  const entersReview = result.status === "review" && before.status !== "review";
+  const submitted_by_agent_id = entersReview ? (before.assigned_agent_id ?? agentIdOf(ctx.actor)) : before.submitted_by_agent_id;
+  const lease_changes = changedFields(before, { ...lease, submitted_by_agent_id });
   if (links.tag_ids) await replaceTags(ctx, before.id, tag_ids!);
   if (links.depends_on_task_ids) await replaceDependencies(ctx, board, before.id, depends_on_task_ids!);
   await storeFieldValues(ctx, before.id, values);

@@ -1,0 +1,1 @@
+ALTER TABLE "tasks" ADD COLUMN "submitted_by_agent_id" uuid;

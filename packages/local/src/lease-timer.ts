@@ -1,0 +1,44 @@
+import type { System } from "@board/core/actor";
+import type { Context } from "@board/core/context";
+import { errorText } from "@board/core/log";
+import { hasPendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
+import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease-expiry";
+
+/** No lease is shorter, so a look this often sees each lease before it ends, whichever process began it. */
+const LOOK_MS = 60_000;
+const MARGIN_MS = 100;
+/** For a lease that is over and whose task is being changed at the moment. */
+const AGAIN_MS = 1_000;
+
+/** Ends leases when their time is over, so that a dead agent's task does not wait for the schedule. Returns how to stop. */
+export function startLeaseTimer(
+  createContext: () => Context<System>,
+  requestRelay: (wakeups: PendingWakeups) => void,
+): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    const ctx = createContext();
+    let wait_ms = LOOK_MS;
+    try {
+      await expireLeases(ctx);
+      const ends_at = await readNextLeaseEnd(ctx);
+      const left_ms = ends_at ? ends_at.getTime() - ctx.now().getTime() : LOOK_MS;
+      wait_ms = left_ms > 0 ? Math.min(left_ms + MARGIN_MS, LOOK_MS) : AGAIN_MS;
+      if (hasPendingWakeups(ctx.pendingWakeups)) requestRelay(ctx.pendingWakeups);
+    } catch (error) {
+      ctx.log.warn("leases.look_failed", errorText(error));
+    }
+    if (!stopped) timer = setTimeout(start, wait_ms).unref();
+  }
+
+  let looking: Promise<void> | undefined;
+  const start = () => void (looking = look());
+  start();
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    await looking;
+  };
+}
