@@ -15,7 +15,7 @@ const problemsOf = (schema: z.ZodObject, input: object) => {
   return toProblems(issues as z.core.$ZodIssue[], "body", input, Object.keys(schema.shape)).map(({ loc }) => loc.join("."));
 };
 
-/** What stands out when one field is wrong, beside what an empty body lacks. */
+/** The problems of one wrong field, without what an empty body lacks. */
 const problemsOfField = (schema: z.ZodObject, name: string, value: unknown) =>
   problemsOf(schema, { [name]: value }).filter((loc) => loc.startsWith(`body.${name}`));
 

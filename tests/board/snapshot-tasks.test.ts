@@ -91,6 +91,7 @@ test("a snapshot task has all its stored and computed fields", async () => {
     priority: "high",
     due_at: due_at.toISOString(),
     assigned_agent_id: agent.id,
+    submitted_by_agent_id: null,
     created_by_user_id: null,
     in_progress_at: due_at.toISOString(),
     depends_on_task_ids: [finished!.id, blocker!.id],

@@ -41,11 +41,11 @@ test("a caller cannot make more statements of a page by asking for every limit",
   const texts = new Set<string>();
   for (let limit = 1; limit <= 200; limit++)
     for (const text of await statementsOf("GET", `/api/v1/boards/${team.board_id}/tasks?limit=${limit}`)) texts.add(text);
-  // The usual limits have texts of their own, and a statement more where a page may be too large.
+  // The usual limits have separate texts, and another statement where a page may be too large.
   expect(texts.size).toBeLessThan(20);
 });
 
-test("each combination of filters reads its own tasks, whichever was asked for before", async () => {
+test("each combination of filters reads its own tasks, in any order of the requests", async () => {
   const mine = await addTask(world, team, { title: "Mine", assigned_agent_id: team.worker.id });
   const free = await addTask(world, team, { title: "Free" });
   const done = await addTask(world, team, { title: "Reviewed" });

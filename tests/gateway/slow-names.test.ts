@@ -19,7 +19,10 @@ beforeAll(async () => {
   });
   host = await startFakeGateway({ token: TOKEN, dialect: "2026.2.9" });
   const files = { hosts: "/nonexistent/hosts", resolv_conf: "/nonexistent/resolv.conf" };
-  world = await createWorld({ environment: { CALLER_RUNNING_REQUESTS: "0" }, resolver: { servers: [names.address], files } });
+  world = await createWorld({
+    environment: { CALLER_RUNNING_REQUESTS: "0", ORGANIZATION_RUNNING_REQUESTS: "0", RUNNING_REQUESTS: "0" },
+    resolver: { servers: [names.address], files },
+  });
 });
 afterAll(async () => {
   await world.close();

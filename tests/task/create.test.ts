@@ -53,6 +53,7 @@ describe("creating a task", () => {
           priority: "medium",
           due_at: null,
           assigned_agent_id: null,
+          submitted_by_agent_id: null,
           created_by_user_id: team.owner_id,
           in_progress_at: null,
           depends_on_task_ids: [],

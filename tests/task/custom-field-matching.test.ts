@@ -10,7 +10,9 @@ let other: Tenant;
 let count = 0;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { CALLER_RUNNING_REQUESTS: "0" } });
+  world = await createWorld({
+    environment: { CALLER_RUNNING_REQUESTS: "0", ORGANIZATION_RUNNING_REQUESTS: "0", RUNNING_REQUESTS: "0" },
+  });
   home = await world.tenant("home");
   other = await world.tenant("other");
 });

@@ -129,11 +129,13 @@ function expectedResult(
       if (from === "done" || !in_progress_at) times.in_progress_at = at!;
     }
   }
+  const entersReview = to === "review" && from !== "review";
+  const submitted_by_agent_id = entersReview ? (before.assigned_agent_id ?? idOf(team, actor)) : null;
   const by = { agent_id: idOf(team, actor), user_id: actor === "user" ? team.owner_id : null };
   const move = { board_id: team.board_id, from_status: from, to_status: to, in_progress_at: times.in_progress_at, ...by };
   return {
     answer: [200, to, assigned_agent_id, times.in_progress_at?.toISOString() ?? null],
-    row: { ...unchangedResult(before).row, ...times, status: to, assigned_agent_id, left_done_at: null },
+    row: { ...unchangedResult(before).row, ...times, status: to, assigned_agent_id, submitted_by_agent_id, left_done_at: null },
     left_done: from === "done" && to !== "done",
     touched: from !== to || assigned_agent_id !== before.assigned_agent_id,
     moves: from === to ? [] : [move],

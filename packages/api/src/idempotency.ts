@@ -104,7 +104,7 @@ export async function runOnce(
 
 const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { ...answer.headers, [REPLAYED]: "true" } });
 
-/** The header of a repeated answer that lacks what is shown only once. */
+/** The header of a repeated answer that lacks a secret, which is shown only once. */
 export const OMITTED = "Idempotent-Omitted";
 
 /** Secrets are shown once, so a repeated answer has null instead and names the fields. */

@@ -4,7 +4,7 @@ import { errorText } from "@board/core/log";
 import { hasPendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
 import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease-expiry";
 
-/** No lease is shorter, so a look this often sees each lease before it ends, whichever process began it. */
+/** No lease is shorter, so a look this often sees each lease before it ends, also those that other processes began. */
 const LOOK_MS = 60_000;
 const MARGIN_MS = 100;
 /** For a lease that is over and whose task is being changed at the moment. */

@@ -92,8 +92,8 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
   and not ${hasOpenDependency} and not ${isPaused}`;
 
 /**
- * Workers may take them, and the lead of the board may assign them. A task whose lease is over is as good as free: who asks for
- * the next one ends the lease. The condition must not lead PostgreSQL to the index of all leases.
+ * Workers may take them, and the lead of the board may assign them. A task whose lease is over counts as free, since the next
+ * request for a task ends the lease. The condition must not lead PostgreSQL to the index of all leases.
  */
 const freeTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and (
     ${tasks.status} = 'inbox' and ${tasks.assigned_agent_id} is null

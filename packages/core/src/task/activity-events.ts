@@ -70,7 +70,11 @@ type EventBuilder = (type: EventType, message: string) => NewActivityEvent;
 const statusEvent = (event: EventBuilder, status: string, title: string) =>
   event("task.status_changed", `Task moved to ${status}: ${title}.`);
 
-function wakeEvent(event: EventBuilder, { name, gateway_kind, openclaw_session_id }: BoardAgent, reason: string): NewActivityEvent {
+function wakeEvent(
+  event: EventBuilder,
+  { name, gateway_kind, openclaw_session_id }: BoardAgent,
+  reason: string,
+): NewActivityEvent {
   // An agent without a host comes by itself: its inbox has the message.
   if (gateway_kind === "pull") return event("task.assignee_woken", `Assignee told in its inbox (${reason}): ${name}.`);
   return openclaw_session_id
