@@ -1,5 +1,6 @@
 import { benchActivity } from "./activity.ts";
 import { benchAuthentication } from "./authentication.ts";
+import { benchDeliveries } from "./deliveries.ts";
 import { benchFeed } from "./feed.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchInbox } from "./inbox.ts";
@@ -30,6 +31,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   next: benchNext,
   ingestion: benchIngestion,
   notification: benchNotification,
+  deliveries: benchDeliveries,
   subscriptions: benchSubscriptions,
   sync: benchSync,
   activity: benchActivity,

@@ -1,6 +1,6 @@
 import { compress, type Encoding, selectEncoding } from "./content-encoding.ts";
 import { findMatchingTag, toEntityTag } from "./etag.ts";
-import { markComplete } from "./representation.ts";
+import { markComplete, MIN_ENCODED_BYTES } from "./representation.ts";
 
 /** A text that everybody may read and that is the same for all. */
 export interface PublicFile {
@@ -59,11 +59,12 @@ function encodeOnce(file: PublicFile): EncodedFile {
 
 /** Answers with the file in the encoding that the client prefers, or with 304 when it has it already. */
 export async function answerPublicFile({ file, read }: EncodedFile, headers: Headers): Promise<Response> {
-  const encoding = selectEncoding(headers.get("accept-encoding") ?? undefined);
+  const isLong = file.bytes.byteLength >= MIN_ENCODED_BYTES;
+  const encoding = isLong ? selectEncoding(headers.get("accept-encoding") ?? undefined) : null;
   const { bytes, tag } = await read(encoding);
   const match = findMatchingTag(headers.get("if-none-match") ?? undefined, tag);
   const { "content-type": content_type, ...others } = file.headers;
-  const common = { ...others, etag: match ?? tag, vary: "Accept-Encoding" };
+  const common = { ...others, etag: match ?? tag, ...(isLong ? { vary: "Accept-Encoding" } : {}) };
   if (match !== null) return markComplete(new Response(null, { status: 304, headers: common }));
   const encoded: Record<string, string> = encoding ? { "content-encoding": encoding } : {};
   return markComplete(new Response(bytes, { headers: { "content-type": content_type, ...common, ...encoded } }));

@@ -6,7 +6,7 @@ import type { Env } from "./runtime.ts";
 /** Never streams: their events would wait in the encoder. */
 const ENCODED_TYPES = /^(?:application\/(?:problem\+)?json|text\/(?:html|css|javascript))\b/;
 /** Smaller answers fit one packet anyway. */
-const MIN_ENCODED_BYTES = 1_024;
+export const MIN_ENCODED_BYTES = 1_024;
 
 /** Answers that are encoded and have their tag already. */
 const complete = new WeakSet<Response>();

@@ -105,7 +105,10 @@ async function work(run: Run, agent: string): Promise<void> {
     const death = chooseDeath(run);
     const diesAt = (step: Death["step"], time: Death["time"]) => death?.step === step && death.time === time;
     if (diesAt("next", "before")) continue;
-    const next = await world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { lease_seconds: LEASE_SECONDS } });
+    const next = await world.call("POST", "/api/v1/agent/tasks/next", {
+      agent,
+      body: { lease_seconds: LEASE_SECONDS, parallel: true },
+    });
     expect(next.status).toBe(200);
     if (next.body.task === null) return void (run.finishing -= isFinish(death) ? 1 : 0);
     // An agent that dies during the request never learns its fence.

@@ -1,9 +1,17 @@
-import { neonConfig, Pool, type PoolClient } from "@neondatabase/serverless";
+import { neonConfig, Pool, type PoolClient, type PoolConfig } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
 import type { Log } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { pipelineTransactions } from "./pipeline.ts";
-import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
+import {
+  countDropped,
+  DatabaseConnectError,
+  type DatabaseTimeouts,
+  guardConnections,
+  keepAfterRefusal,
+  limitSession,
+  NO_SESSION_TIMEOUTS,
+} from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
 /** As long as a sandbox usually waits for its next request: to connect again takes longer than to check a connection. */
@@ -21,6 +29,11 @@ type ConnectCallback = (error: Error | undefined, client: NeonClient | undefined
 class FreezeSafePool extends Pool {
   /** Of any connection. With at most two of them, one may count as fresh because the other was used; a ping is skipped then. */
   #lastUse = 0;
+  readonly #onDropped: (reason: unknown) => void;
+  constructor(config: PoolConfig, log: Log) {
+    super(config);
+    this.#onDropped = countDropped(log);
+  }
 
   override connect(): Promise<NeonClient>;
   override connect(callback: ConnectCallback): void;
@@ -30,7 +43,7 @@ class FreezeSafePool extends Pool {
     // Pool.query() itself calls connect() with a callback.
     // oxlint-disable promise/no-callback-in-promise
     connected.then(
-      (client) => callback(undefined, client, (release) => client.release(release as boolean)),
+      (client) => callback(undefined, keepAfterRefusal(client, this.#onDropped), (release) => client.release(release as boolean)),
       (error: Error) => callback(error, undefined, () => {}),
     );
     // oxlint-enable promise/no-callback-in-promise
@@ -78,12 +91,15 @@ export function openNeon(
     neonConfig.useSecureWebSocket = false;
     neonConfig.pipelineTLS = false;
   }
-  const pool = new FreezeSafePool({
-    connectionString: url,
-    max: options.max ?? 2,
-    idleTimeoutMillis: IDLE_MS,
-    connectionTimeoutMillis: timeouts.connect_ms,
-  });
+  const pool = new FreezeSafePool(
+    {
+      connectionString: url,
+      max: options.max ?? 2,
+      idleTimeoutMillis: IDLE_MS,
+      connectionTimeoutMillis: timeouts.connect_ms,
+    },
+    options.log,
+  );
   guardConnections(pool, options.log);
   // A failure ends the connection too, which is logged.
   pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));

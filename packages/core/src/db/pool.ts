@@ -32,6 +32,36 @@ interface Pool {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
+/** A statement that the server refused, such as one that violates a constraint. Its connection goes on. */
+function isRefusal(reason: unknown): boolean {
+  if (!(reason instanceof Error) || !("severity" in reason)) return false;
+  return reason.severity !== "FATAL" && reason.severity !== "PANIC";
+}
+
+/**
+ * Keeps a connection whose statement was refused. The pools close it after any error of `pool.query`, and a new session plans
+ * all statements again. Call it for each checkout, after the pool has set `release`.
+ */
+export function keepAfterRefusal<C extends { release: (destroy?: boolean | Error) => void }>(
+  client: C,
+  onDropped: (reason: unknown) => void,
+): C {
+  const release = client.release.bind(client);
+  client.release = (reason) => {
+    if (reason === undefined || reason === false || isRefusal(reason)) return release();
+    onDropped(reason);
+    release(reason);
+  };
+  return client;
+}
+
+/** Counts the connections that a pool had to close, for the log. */
+export function countDropped(log: Log): (reason: unknown) => void {
+  let dropped = 0;
+  return (reason) =>
+    log.warn("database.connection_dropped", reason instanceof Error ? errorText(reason) : "", { dropped: ++dropped });
+}
+
 /** Gives a new session its timeouts. They are not parameters of the connection, because poolers refuse unknown ones. */
 export async function limitSession(client: Queryable, { statement_ms, idle_transaction_ms }: DatabaseTimeouts): Promise<void> {
   const limits = `set statement_timeout = ${statement_ms}; set idle_in_transaction_session_timeout = ${idle_transaction_ms}`;

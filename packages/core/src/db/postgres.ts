@@ -3,17 +3,34 @@ import pg from "pg";
 import type { Log } from "../log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { pipelineTransactions } from "./pipeline.ts";
-import { DatabaseConnectError, type DatabaseTimeouts, guardConnections, limitSession, NO_SESSION_TIMEOUTS } from "./pool.ts";
+import {
+  countDropped,
+  DatabaseConnectError,
+  type DatabaseTimeouts,
+  guardConnections,
+  keepAfterRefusal,
+  limitSession,
+  NO_SESSION_TIMEOUTS,
+} from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
 type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
 /** Marks errors of connecting, which look like those of any other server. */
 class MarkingPool extends pg.Pool {
+  readonly #onDropped: (reason: unknown) => void;
+  constructor(config: pg.PoolConfig, log: Log) {
+    super(config);
+    this.#onDropped = countDropped(log);
+  }
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
-    if (callback) return super.connect((error, client, done) => callback(error && new DatabaseConnectError(error), client, done));
+    // `Pool.query` itself calls this with a callback.
+    if (callback)
+      return super.connect((error, client, done) =>
+        callback(error && new DatabaseConnectError(error), client && keepAfterRefusal(client, this.#onDropped), done),
+      );
     return super.connect().catch((error: unknown) => {
       throw new DatabaseConnectError(error);
     });
@@ -35,15 +52,18 @@ export function openPostgres(
   },
 ): Database {
   const timeouts = options.timeouts ?? NO_SESSION_TIMEOUTS;
-  const pool = new MarkingPool({
-    connectionString: url,
-    max: options.max ?? 10,
-    connectionTimeoutMillis: timeouts.connect_ms,
-    keepAlive: true,
-    // The pool awaits the promise, although its types do not say so.
-    // oxlint-disable-next-line typescript/no-misused-promises
-    onConnect: (client) => limitSession(client, timeouts),
-  });
+  const pool = new MarkingPool(
+    {
+      connectionString: url,
+      max: options.max ?? 10,
+      connectionTimeoutMillis: timeouts.connect_ms,
+      keepAlive: true,
+      // The pool awaits the promise, although its types do not say so.
+      // oxlint-disable-next-line typescript/no-misused-promises
+      onConnect: (client) => limitSession(client, timeouts),
+    },
+    options.log,
+  );
   guardConnections(pool, options.log);
   pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);

@@ -33,17 +33,21 @@ interface Budget {
   limit: number | SQL;
   isOwn: SQL;
   slot: SQL;
+  /** Whose budget it is. */
+  owner: SQL;
 }
 
 const organizationBudget = (limit: number): Budget => ({
   limit,
   isOwn: sql`other.organization_id = ${jobs}.organization_id`,
   slot: sql`other.organization_slot`,
+  owner: sql`${jobs}.organization_id`,
 });
 const gatewayBudget = (limit: number): Budget => ({
   limit,
   isOwn: sql`other.gateway_id = ${jobs}.gateway_id`,
   slot: sql`other.gateway_slot`,
+  owner: sql`${jobs}.gateway_id`,
 });
 
 const inText = (limit: number | SQL): SQL => (typeof limit === "number" ? sql.raw(String(limit)) : limit);
@@ -54,11 +58,18 @@ function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
     where other.status = 'running' and ${isOwn} and ${slot} * ${sign} > 0) < ${inText(limit)}`;
 }
 
-/** A random one, so that workers that lease at the same time rarely choose the same. Null without a limit. */
-const freeSlot = ({ limit, isOwn, slot }: Budget): SQL =>
-  sql`(select ${sign} * number from generate_series(1, ${inText(limit)}) as number
-  where not exists (select 1 from ${jobs} as other where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
-  order by random() limit 1)`;
+/**
+ * The first free one that no other worker is choosing at the moment: the lock of a number ends with the statement that takes
+ * it. Without such a one it is any free one, which collides in its index. Null without a limit.
+ */
+function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
+  const free = (order: SQL) => sql`select number from generate_series(1, ${inText(limit)}) as number
+    where not exists (select 1 from ${jobs} as other where other.status = 'running' and ${isOwn} and ${slot} = ${sign} * number)
+    order by ${order}`;
+  const key = sql`hashtextextended(coalesce(${owner}::text, ''), ${sign} * free.number)`;
+  return sql`${sign} * coalesce((select number from (${free(sql`number`)}) as free where pg_try_advisory_xact_lock(${key}) limit 1),
+    (${free(sql`random()`)} limit 1))`;
+}
 
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
@@ -74,6 +85,7 @@ const subscriptionBudget: Budget = {
     where ${subscriptions}.id = ${jobs}.subscription_id)`,
   isOwn: sql`other.subscription_id = ${jobs}.subscription_id`,
   slot: sql`other.subscription_slot`,
+  owner: sql`${jobs}.subscription_id`,
 };
 /** All deliveries of an organization. Workers that lease at the same time may exceed it for a moment. */
 const deliveriesAreFree = (limit: number) =>

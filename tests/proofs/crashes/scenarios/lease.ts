@@ -41,7 +41,7 @@ export const expiry: Scenario = {
 };
 
 const next = (outside: ServiceEnvironment, agent: string) =>
-  outside.request("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
+  outside.request("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: true } });
 
 /** The task, its lease, its transitions and its events agree, and its work can be finished by the next agent that takes it. */
 async function checkLease(outside: ServiceEnvironment, { board_id, worker }: ScenarioFixture): Promise<null> {
