@@ -118,16 +118,18 @@ describe("a statement that the server refuses", () => {
     async (driver) => {
       const url = await postgres.createDatabase(`refused_${driver === "node-postgres" ? "pg" : "neon"}`);
       const proxy = driver === "node-postgres" ? null : await startNeonProxy({ port: postgres.port });
-      const { db, close } = proxy
-        ? openNeon(url, { max: 1, proxy: proxy.address, log: silentLog })
-        : openPostgres(url, { max: 1, log: silentLog });
+      const warnings: string[] = [];
+      const log = { ...silentLog, warn: (event: string) => void warnings.push(event) };
+      const database = proxy ? openNeon(url, { max: 1, proxy: proxy.address, log }) : openPostgres(url, { max: 1, log });
+      const { db } = database;
       const pid = async () => rowsOf<{ pid: number }>(await db.execute(sql`select pg_backend_pid() as pid`))[0]!.pid;
       const before = await pid();
       await db.execute(sql`create table once (id int unique)`);
       await db.execute(sql`insert into once values (1)`);
-      for (let n = 0; n < 3; n++) await expect(db.execute(sql`insert into once values (1)`)).rejects.toThrow();
+      for (let n = 0; n < 3; n++) await expect(db.execute(sql`insert into once values (1)`)).rejects.toThrow("Failed query");
       expect(await pid()).toBe(before);
-      await close();
+      expect(warnings).toEqual([]);
+      await database.close();
       await proxy?.stop();
     },
   );

@@ -48,7 +48,7 @@ export function keepAfterRefusal<C extends { release: (destroy?: boolean | Error
 ): C {
   const release = client.release.bind(client);
   client.release = (reason) => {
-    if (reason === undefined || reason === false || isRefusal(reason)) return release();
+    if (!reason || isRefusal(reason)) return release();
     onDropped(reason);
     release(reason);
   };
