@@ -56,6 +56,14 @@ test("the container answers health checks and no operation that is not a stream"
   expect(statuses).toEqual([200, 200, 404]);
 });
 
+test("the container holds more streams of a person than functions, and refuses those beyond its budget", async () => {
+  const streams = await Promise.all(Array.from({ length: 201 }, () => follow()));
+  expect(streams.filter(({ status }) => status === 200)).toHaveLength(200);
+  expect(streams.filter(({ status }) => status === 429)).toHaveLength(1);
+  expect(streams.filter(({ status, ended }) => status === 200 && ended)).toEqual([]);
+  await Promise.all(streams.map((stream) => stream.close()));
+});
+
 test("streams of the container end with a place to resume when it stops, and it exits", async () => {
   const stream = await follow();
   await write("one");

@@ -84,6 +84,16 @@ test.each<[string, string, Partial<Settings>]>([
   expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
 });
 
+test("an open stream costs nothing in a process of our own and a sandbox on Lambda, so fewer may be open there", () => {
+  const streamsOf = (edge: "local" | "lambda", more: Record<string, string> = {}) => {
+    const { streams_per_caller, streams_per_organization } = parseSettings({ ...local, ...more }, edge).budgets;
+    return [streams_per_caller, streams_per_organization];
+  };
+  expect(streamsOf("local")).toEqual([200, 1_000]);
+  expect(streamsOf("lambda", { DATABASE_URL: "postgres://db/board" })).toEqual([10, 50]);
+  expect(streamsOf("lambda", { DATABASE_URL: "postgres://db/board", STREAMS_PER_CALLER: "200" })).toEqual([200, 50]);
+});
+
 test.each([
   ["PORT", "s3cret"],
   ["PORT", "65536"],

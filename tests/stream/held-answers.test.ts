@@ -84,17 +84,18 @@ describe("an answer that cannot be streamed", () => {
     expect((await answer).text).toBe("");
   });
 
-  test("waiting answers count as streams: the newest takes the place of the caller's oldest, which resumes later", async () => {
+  test("waiting answers count as streams: one more gets 429 unless it has events, and none that waits ends", async () => {
     await openEdge(
       { hold_seconds: LONG_HOLD_SECONDS, count_in: "database", lease_check_ms: POLL_MS },
       { STREAMS_PER_CALLER: "1" },
     );
-    const oldest = ask();
+    const waiting = ask();
     await waitForPolls();
-    const newest = ask();
-    expect((await oldest).text).toMatch(/^id: [\w-]+\nretry: 30000\n\n$/);
+    expect((await ask()).status).toBe(429);
+    await waitForPolls();
     await post("hello");
-    expect(contents(await newest)).toEqual(["hello"]);
+    expect(contents(await ask())).toEqual(["hello"]);
+    expect(contents(await waiting)).toEqual(["hello"]);
   });
 
   test("a stop of the process ends waiting answers with their position", async () => {

@@ -99,13 +99,13 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   ): Promise<void> {
     const lease = await registry.acquire(ctx, owner);
     const end = () => endFor(poll_ms);
-    const evict = () => endFor(STREAM_RETRY_SECONDS * 1000);
+    const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
     // Not unref: Node ends a function that has nothing else to do while it waits.
     const limit = setTimeout(end, hold_seconds * 1000);
     open.add(end);
     hub.add(follower, horizon);
-    lease.evicted.addEventListener("abort", evict);
-    if (lease.evicted.aborted) evict();
+    lease.replaced.addEventListener("abort", giveWay);
+    if (lease.replaced.aborted) giveWay();
     if (shutdown_signal.aborted) end();
     await ended;
     clearTimeout(limit);
@@ -135,13 +135,13 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const follower: Follower = { ...position, source, grant, client: connection };
     const endFor = (retry_ms: number) => connection.close(formatRetry(resumeCursor(follower), retry_ms, organization_id));
     const end = () => endFor(poll_ms);
-    const evict = () => endFor(STREAM_RETRY_SECONDS * 1000);
+    const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
     const limit = Number.isFinite(max_seconds) ? setTimeout(end, max_seconds * 1000).unref() : undefined;
     open.add(end);
     hub.add(follower, horizon);
-    lease.evicted.addEventListener("abort", evict);
+    lease.replaced.addEventListener("abort", giveWay);
     // Either may have happened while the stream was opened.
-    if (lease.evicted.aborted) evict();
+    if (lease.replaced.aborted) giveWay();
     if (shutdown_signal.aborted) end();
     return connection.body;
   }

@@ -13,7 +13,10 @@ function schemaOf(name: BudgetName) {
 export const budgetSettings = (names: readonly BudgetName[]) =>
   Object.fromEntries(names.map((name) => [name.toUpperCase(), schemaOf(name)])) as BudgetSchemas;
 
-export const toBudgets = (env: { [Name in Uppercase<BudgetName>]: number | undefined }): Budgets =>
-  Object.fromEntries(
-    budgetNames.map((name) => [name, env[name.toUpperCase() as Uppercase<BudgetName>] ?? BUDGETS[name].default]),
+export function toBudgets(env: { [Name in Uppercase<BudgetName>]: number | undefined }, edge: "local" | "lambda"): Budgets {
+  const defaultOf = (budget: (typeof BUDGETS)[BudgetName]) =>
+    edge === "lambda" && "default_in_functions" in budget ? budget.default_in_functions : budget.default;
+  return Object.fromEntries(
+    budgetNames.map((name) => [name, env[name.toUpperCase() as Uppercase<BudgetName>] ?? defaultOf(BUDGETS[name])]),
   ) as Budgets;
+}

@@ -85,14 +85,17 @@ export const BUDGETS = {
     describe: "Host names of an organization's gateways that one process looks up at a time, 0 = no limit.",
   },
   streams_per_caller: {
-    default: 10,
+    default: 200,
+    default_in_functions: 10,
     max: 100_000,
-    describe: "Open streams of a user or agent; the next one ends the oldest. 0 = no limit.",
+    describe:
+      "Open streams of a user or agent, 0 = no limit. In local mode everybody is one user, and a page of a dashboard holds three a board; in functions, where each costs, the default is 10.",
   },
   streams_per_organization: {
-    default: 50,
+    default: 1_000,
+    default_in_functions: 50,
     max: 100_000,
-    describe: "Open streams of an organization, 0 = no limit.",
+    describe: "Open streams on the rows of an organization, 0 = no limit. In functions, where each costs, the default is 50.",
   },
   inbox_waits_per_organization: {
     default: 500,
@@ -188,6 +191,8 @@ interface Budget {
   /** 0 when it is left out. */
   min?: number;
   default: number;
+  /** Where it differs: the default of a Lambda function, which serves one request at a time. */
+  default_in_functions?: number;
   max: number;
   /** The text in the reference of settings. */
   describe: string;

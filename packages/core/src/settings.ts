@@ -96,7 +96,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
     trusted_proxies: env.TRUSTED_PROXIES,
-    budgets: toBudgets(env),
+    budgets: toBudgets(env, edge),
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
     private_gateways_allowed: env.AUTH_MODE === "local" && edge === "local",

@@ -165,9 +165,17 @@ export const createStreamingRuntime = (max_seconds: number): Runtime => ({
   streams: { max_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
 });
 
-/** The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit. */
-export const createServerRuntime = (shutdown_signal: AbortSignal): Runtime => ({
-  ...runtime,
-  peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
-  streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal },
-});
+/**
+ * The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit, and they share
+ * one process, so it has the budgets of a local server.
+ */
+export function createServerRuntime(shutdown_signal: AbortSignal): Runtime {
+  const serverSettings = { ...settings, budgets: parseSettings(process.env, "local").budgets };
+  return {
+    ...runtime,
+    settings: serverSettings,
+    createContext: () => ({ ...runtime.createContext(), settings: serverSettings }),
+    peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
+    streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal },
+  };
+}

@@ -11,7 +11,7 @@ const HELD = "the function waits up to 20 seconds for the first event; aws/funct
 const TRACE = "API Gateway starts the trace itself";
 const METRICS = "functions write metrics to their logs, which aws/functions.test.ts reads";
 const STOP = "a function gets no signal before it stops; it ends its streams at their time limit";
-const UNNOTICED = "a function does not notice that a client has disconnected; its stream ends at the time limit or is evicted";
+const UNNOTICED = "a function does not notice that a client has disconnected; its stream ends at the time limit";
 const DECODED = "API Gateway decodes paths: an encoded slash separates segments, and an encoded question mark ends the path";
 const REMEMBERED = "the test inspects the memory of this process";
 const NAMES = "functions ask the name servers of the machine, not those of the test";
@@ -38,6 +38,7 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "activity/feed-order": PACE,
   "change/order": PACE,
   "change/stream": PACE,
+  "stream/dashboard-page": "sixty-one processes do not fit on this machine",
   "stream/held-answers": HELD,
   "stream/horizon": "it looks at what this process has observed and logged",
   "stream/hub": SHARED,
@@ -125,10 +126,6 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
   },
   "stream/budgets": Object.fromEntries(
     ["process", "database"].flatMap((place) => [
-      [
-        `streams counted in the ${place} > a hundred reloads of a page leave a caller's budget of streams, and a colleague's stream opens`,
-        "a hundred processes do not fit on this machine",
-      ],
       [`streams counted in the ${place} > a stream whose client disconnects frees its place`, UNNOTICED],
     ]),
   ),

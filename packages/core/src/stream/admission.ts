@@ -19,38 +19,33 @@ export interface OpenStream extends AddedStream {
   id: string;
 }
 
-/** Seconds after which a client that was refused or evicted should try again. */
+/** Seconds after which a client that was refused or replaced should try again. */
 export const STREAM_RETRY_SECONDS = 30;
 
 type StreamBudgets = Pick<Budgets, "streams_per_caller" | "streams_per_organization">;
 
 /**
- * Returns the ids of the open streams, given oldest first, that a new one evicts. It takes the place of the one before of
- * its client, else of its caller's oldest, because a client that has gone may go unnoticed, and in a full organization that
- * of a caller with two streams more than its own. Without such a caller it is refused.
+ * Returns the ids of the open streams whose place a new one takes: those before of its client. Without a free place it is
+ * refused. It never ends another stream, because pages that reconnect at once would end each other without end.
  */
 export function admitStream(open: readonly OpenStream[], added: AddedStream, budgets: StreamBudgets): string[] {
-  const per_caller = budgets.streams_per_caller || Number.POSITIVE_INFINITY;
-  const per_organization = budgets.streams_per_organization || Number.POSITIVE_INFINITY;
   const isOwn = ({ caller_id }: OpenStream) => caller_id === added.caller_id;
-  const isReplaced = ({ client_key }: OpenStream) => client_key !== null && client_key === added.client_key;
-  const own = open.filter((stream) => isOwn(stream) && !isReplaced(stream));
-  const evicted = [
-    ...open.filter((stream) => isOwn(stream) && isReplaced(stream)),
-    ...own.slice(0, Math.max(0, own.length + 1 - per_caller)),
-  ];
-  if (added.organization_id === null) return evicted.map(({ id }) => id);
-
-  const others = open.filter((stream) => stream.organization_id === added.organization_id && !evicted.includes(stream));
-  if (others.length < per_organization) return evicted.map(({ id }) => id);
-  const byCaller = [...Map.groupBy(others, ({ caller_id }) => caller_id).values()];
-  const most = byCaller.reduce((longest, streams) => (streams.length > longest.length ? streams : longest));
-  if (most.length < others.filter(isOwn).length + 2) throw organizationFull(per_organization);
-  return [...evicted, most[0]!].map(({ id }) => id);
+  const isReplaced = (stream: OpenStream) =>
+    isOwn(stream) && stream.client_key !== null && stream.client_key === added.client_key;
+  const others = open.filter((stream) => !isReplaced(stream));
+  requirePlace("streams_per_caller", others.filter(isOwn).length, budgets, "under your name");
+  if (added.organization_id !== null) {
+    const ofOrganization = others.filter(({ organization_id }) => organization_id === added.organization_id);
+    requirePlace("streams_per_organization", ofOrganization.length, budgets, "in this organization");
+  }
+  return open.filter(isReplaced).map(({ id }) => id);
 }
 
-const organizationFull = (quota: number) =>
-  new DomainError("limited", "Too many streams are open in this organization: close one, or try again later", {
+function requirePlace(name: keyof StreamBudgets, taken: number, budgets: StreamBudgets, where: string): void {
+  const quota = budgets[name];
+  if (quota === 0 || taken < quota) return;
+  throw new DomainError("limited", `Too many streams are open ${where}: close one, or try again later`, {
     retry_after_seconds: STREAM_RETRY_SECONDS,
-    limit: usedUp("streams_per_organization", quota, STREAM_RETRY_SECONDS),
+    limit: usedUp(name, quota, STREAM_RETRY_SECONDS),
   });
+}

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { and, asc, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
 import { type Context, transaction } from "../context.ts";
 import { errorText } from "../log.ts";
 import { type AddedStream, admitStream } from "./admission.ts";
 import { stream_leases } from "./lease.sql.ts";
 import type { StreamRegistry } from "./registry.ts";
 
-/** How often a process looks whether its streams were evicted: rarely, because each stream on AWS asks for itself alone. */
+/** How often a process looks whether its streams were replaced: rarely, because each stream on AWS asks for itself alone. */
 export const LEASE_CHECK_MS = 5_000;
 /** A lease outlives the time limit of its stream by this, so that it expires only when the process has crashed. */
 const GRACE_SECONDS = 30;
@@ -26,7 +26,7 @@ export function createLeaseRegistry(
   let timer: NodeJS.Timeout | undefined;
   let isChecking = false;
 
-  async function abortEvicted(): Promise<void> {
+  async function abortReplaced(): Promise<void> {
     if (isChecking) return;
     isChecking = true;
     const ctx = createContext();
@@ -46,10 +46,10 @@ export function createLeaseRegistry(
     async acquire(ctx, added) {
       const id = await insertLease(ctx, added, max_seconds + GRACE_SECONDS);
       const controller = new AbortController();
-      if (held.size === 0) timer = setInterval(() => void abortEvicted(), check_ms).unref();
+      if (held.size === 0) timer = setInterval(() => void abortReplaced(), check_ms).unref();
       held.set(id, controller);
       return {
-        evicted: controller.signal,
+        replaced: controller.signal,
         async release() {
           held.delete(id);
           if (held.size === 0) clearInterval(timer);
@@ -82,10 +82,9 @@ function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise
         client_key: stream_leases.client_key,
       })
       .from(stream_leases)
-      .where(and(counted, gt(stream_leases.expires_at, fromDatabaseNow(0))))
-      .orderBy(asc(stream_leases.opened_at), asc(stream_leases.id));
-    const evicted = admitStream(open, added, ctx.settings.budgets);
-    if (evicted.length > 0) await ctx.db.delete(stream_leases).where(inArray(stream_leases.id, evicted));
+      .where(and(counted, gt(stream_leases.expires_at, fromDatabaseNow(0))));
+    const replaced = admitStream(open, added, ctx.settings.budgets);
+    if (replaced.length > 0) await ctx.db.delete(stream_leases).where(inArray(stream_leases.id, replaced));
     const id = randomUUID();
     await ctx.db.insert(stream_leases).values({ id, ...added, expires_at: fromDatabaseNow(seconds) });
     return id;

@@ -4,7 +4,7 @@ import { instant } from "../db/columns.ts";
 
 /**
  * The open streams of all processes, where each stream has its own process. A row is deleted when its stream ends or is
- * evicted, and that of a crashed process expires. Without foreign keys, opening a stream waits for no other row.
+ * replaced, and that of a crashed process expires. Without foreign keys, opening a stream waits for no other row.
  */
 export const stream_leases = pgTable("stream_leases", {
   id: uuid().primaryKey(),

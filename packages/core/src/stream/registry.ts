@@ -4,8 +4,8 @@ import { type AddedStream, admitStream, type OpenStream } from "./admission.ts";
 
 /** The place of an open stream within the budgets of its owner. */
 export interface StreamLease {
-  /** Aborted when a newer stream has taken the place. */
-  readonly evicted: AbortSignal;
+  /** Aborted when the next stream of its client has taken the place. */
+  readonly replaced: AbortSignal;
   /** Frees the place. Never rejects. */
   release(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function createProcessRegistry(): StreamRegistry {
       const controller = new AbortController();
       open.set(id, { ...added, id, controller });
       return {
-        evicted: controller.signal,
+        replaced: controller.signal,
         async release() {
           open.delete(id);
         },
