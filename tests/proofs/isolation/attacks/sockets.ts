@@ -6,6 +6,8 @@ import type { AttackPlan } from "./all.ts";
 import { storePayloads } from "./requests.ts";
 
 const STREAMS = 200;
+const FOLLOWED_BOARDS = 60;
+const FOLLOWERS = 4;
 const UNFINISHED = 580;
 const UNFINISHED_BYTES = 990_000;
 const SLOW_CLIENTS = 300;
@@ -21,8 +23,8 @@ function open(a: Attacker, text: string): Socket {
   return socket;
 }
 
-const request = (a: Attacker, method: string, path: string, headers: string[] = []) =>
-  [`${method} ${path} HTTP/1.1`, "Host: board", `Authorization: Bearer ${a.own.token}`, ...headers, "", ""].join("\r\n");
+const request = (a: Attacker, method: string, path: string, headers: string[] = [], token = a.own.token) =>
+  [`${method} ${path} HTTP/1.1`, "Host: board", `Authorization: Bearer ${token}`, ...headers, "", ""].join("\r\n");
 
 export const socketAttacks: Readonly<Record<string, AttackPlan>> = {
   "200 streams that stay open": {
@@ -31,6 +33,34 @@ export const socketAttacks: Readonly<Record<string, AttackPlan>> = {
       for (let n = 0; n < STREAMS; n++) open(a, request(a, "GET", paths[n % paths.length]!)).resume();
       const create = { body: { title: "Seen by 200 streams" } };
       await a.forever(2, () => a.call("POST", `/api/v1/boards/${a.own.board_id}/tasks`, create));
+    },
+  },
+  "as many streams as an organization may hold, each of other boards": {
+    seconds: 10,
+    embedded_seconds: 8,
+    async run(a) {
+      const create = async (n: number) => {
+        const board = { name: `Board ${n}`, description: "Followed", gateway_id: a.own.gateway_id };
+        return a.create("/api/v1/boards", board);
+      };
+      const boards = await Promise.all(Array.from({ length: FOLLOWED_BOARDS }, (_, n) => create(n)));
+      const paths = boards.flatMap((id) => ["tasks", "memory", "approvals"].map((kind) => `/api/v1/boards/${id}/${kind}/stream`));
+      const agents = [];
+      for (let n = 0; n < FOLLOWERS; n++) {
+        const { text } = await a.call("POST", "/api/v1/agents", { body: { name: `Follower ${n}`, board_id: a.own.board_id } });
+        agents.push((JSON.parse(text) as { auth_token: string }).auth_token);
+      }
+      // A person's streams follow one board each, an agent's the same board under names that the service ignores.
+      for (const path of paths) open(a, request(a, "GET", path)).resume();
+      for (const [number, token] of agents.entries())
+        for (let n = 0; n < STREAMS; n++)
+          open(
+            a,
+            request(a, "GET", `/api/v1/boards/${a.own.board_id}/memory/stream?ignored=${number * STREAMS + n}`, [], token),
+          ).resume();
+      await a.forever(2, (n) =>
+        a.call("POST", `/api/v1/boards/${boards[n % boards.length]}/memory`, { body: { content: "Seen" } }),
+      );
     },
   },
   "streams that are opened and left at once": {
