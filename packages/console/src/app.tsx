@@ -6,6 +6,7 @@ import { isHelpOpen, LINKS, Navigation } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
 import { go, replace, route, toBoard, toView } from "./route.ts";
 import { boards, loadSession, member } from "./session.ts";
+import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
 import { nextTheme } from "./theme.ts";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
 import { Notices } from "./ui/toast.tsx";
@@ -70,8 +71,21 @@ export function App() {
   useShortcuts();
   return (
     <>
-      {isIn ? <Shell /> : <SignInPage />}
-      {isIn && refused.value && (
+      {isIn ? <Shell /> : isCheckingLink.value ? <Loading what="your account" /> : <SignInPage />}
+      {offeredToken.value !== null && (
+        <Dialog title="Sign in by this link?" onClose={() => answerOffer(false)}>
+          <p>You are signed in already. Go on only if the link is from the start of your own service.</p>
+          <div class="actions">
+            <button type="button" class="primary" onClick={() => answerOffer(true)}>
+              Sign in by the link
+            </button>
+            <button type="button" onClick={() => answerOffer(false)}>
+              Stay signed in
+            </button>
+          </div>
+        </Dialog>
+      )}
+      {isIn && refused.value && offeredToken.value === null && (
         <Dialog title="Sign in again" onClose={() => {}}>
           <p>Your session has ended. What you have typed is kept, and what you did last is sent after you sign in.</p>
           <SignInForm />

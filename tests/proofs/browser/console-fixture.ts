@@ -1,6 +1,6 @@
 import { type Client, createClient } from "@board/client/client";
 import { expect, vi } from "vitest";
-import { type Program, startProgram } from "../../support/program.ts";
+import { type Program, readToken, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
 import type { BrowserContext, Page } from "./chromium.ts";
 
@@ -11,7 +11,7 @@ export interface Service {
   program: Program;
   url: string;
   token: string;
-  /** The link that the start prints. */
+  /** The address of the console; with the token when the service has generated it. */
   link: string;
   api: Client;
 }
@@ -23,13 +23,23 @@ export async function freePort(): Promise<number> {
   return server.port;
 }
 
+/** The link that a terminal is shown. */
+export const signInLink = (address: string, token: string): string => `${new URL("/", address)}#token=${token}`;
+
 export async function startService(folder: string, port: number, environment: Record<string, string> = {}): Promise<Service> {
   const program = startProgram("main", { DATA_DIR: folder, PORT: String(port), LOG_LEVEL: "error", ...environment });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
   const [, link] = await program.waitForOutput(/console +(\S+)/);
   await program.waitForOutput(/data +\S+/);
-  const token = environment["LOCAL_AUTH_TOKEN"] ?? link!.split("#token=")[1] ?? "";
-  return { program, url: url!, token, link: link!, api: createClient({ url: url!, token }) };
+  const isGenerated = environment["LOCAL_AUTH_TOKEN"] === undefined && environment["AUTH_MODE"] !== "oidc";
+  const token = isGenerated ? await readToken(program) : (environment["LOCAL_AUTH_TOKEN"] ?? "");
+  return {
+    program,
+    url: url!,
+    token,
+    link: isGenerated ? signInLink(link!, token) : link!,
+    api: createClient({ url: url!, token }),
+  };
 }
 
 export interface Console {

@@ -72,7 +72,7 @@ function TokenForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => 
         />
       </label>
       <p class="muted">
-        <code>npm start</code> prints it, with a link that signs in.
+        <code>npm start</code> prints it in a terminal, with a link that signs in, and elsewhere the file that holds it.
       </p>
       <button type="submit" class="primary" disabled={isBusy}>
         Sign in
