@@ -1,5 +1,6 @@
 // Measures the console in a real browser: `npm run bench:console`.
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -169,27 +170,28 @@ async function measureBusy(api: Client, link: string): Promise<void> {
 
 await install();
 const folder = mkdtempSync(path.join(tmpdir(), "console-bench-"));
+const token = randomBytes(48).toString("base64url");
 const service = spawn(process.execPath, [path.join(ROOT, "packages/local/src/main.ts")], {
-  env: { ...process.env, DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", CALLER_WAITING_REQUESTS: "0" },
+  env: { ...process.env, DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", CALLER_WAITING_REQUESTS: "0", LOCAL_AUTH_TOKEN: token },
   stdio: ["ignore", "pipe", "inherit"],
 });
 let output = "";
 service.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
 
-async function waitForLink(): Promise<string> {
+async function waitForUrl(): Promise<string> {
   for (const end = Date.now() + START_MS; Date.now() < end; await pause(200)) {
-    const [, link] = /console +(\S+)\s/.exec(output) ?? [];
-    if (link) return link;
+    const [, url] = /console +(\S+)\/\s/.exec(output) ?? [];
+    if (url) return url;
   }
   throw new Error(`The service did not start:\n${output}`);
 }
 
 try {
-  const link = await waitForLink();
+  const url = await waitForUrl();
+  const link = `${url}/#token=${token}`;
   const assets = path.join(ROOT, "packages/console/dist/assets");
   for (const name of readdirSync(assets).filter((file) => file.endsWith(".js.gz")))
     console.log(`${name.padEnd(32)} ${(readFileSync(path.join(assets, name)).length / 1024).toFixed(1)} KB`);
-  const [url, token] = link.split("/#token=") as [string, string];
   const api = createClient({ url, token });
   await measureBusy(api, link);
   for (const size of SIZES) await measureSize(api, link, size);

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { listPublishJobs, boardEvent } from "../support/board-events.ts";
 import { type FakeEventBridge, startFakeEventBridge } from "../support/fake-eventbridge.ts";
 import { createTeam, type Team } from "../support/task-rules.ts";
-import { cleanUpPrograms, dataFolder, startProgram } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";
 import { call } from "../support/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -93,9 +93,9 @@ test("a local server sends events to its configured endpoint and logs them", asy
     AWS_SECRET_ACCESS_KEY: "local",
   });
   const [, url] = await server.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await server.waitForOutput(/token +(\S+)/);
+  const token = await readToken(server);
   const post = (path: string, body: object) =>
-    call((at, init) => fetch(url! + at, init), "POST", `/api/v1/${path}`, { token: token!, body }).then((answer) => answer.body);
+    call((at, init) => fetch(url! + at, init), "POST", `/api/v1/${path}`, { token, body }).then((answer) => answer.body);
   const host = { name: "Host", url: "ws://127.0.0.1:9", token: "test-token-123", workspace_root: "/srv/agents" };
   const { id: gateway_id } = await post("gateways", host);
   const { id: board_id } = await post("boards", { name: "Releases", description: "What we ship", gateway_id });

@@ -29,7 +29,7 @@ test("the demo takes a customer's mail through review and approval to done, and 
   expectInOrder(stdout, [
     /service {4}http:\/\/127\.0\.0\.1:\d+$/,
     /document {3}http:\/\/127\.0\.0\.1:\d+\/openapi\.json$/,
-    /token {6}\S{50,}$/,
+    /token {6}in .*\/secrets\/local_auth_token$/,
     /you +register the gateway Office, OpenClaw [\d.]+: connected$/,
     /you +set its rules: /,
     /customer +email from lea@mail\.example: .+ → 202$/,

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, runProgram, readToken, startProgram, temporaryFolder } from "../support/program.ts";
 
 // Each test starts a server, and waits for it to notice the state of the disk.
 vi.setConfig({ testTimeout: 120_000 });
@@ -30,9 +30,9 @@ async function start(disk: Disk) {
   const environment = { PORT: "0", LOG_LEVEL: "error", WEBHOOK_RATE_PER_MINUTE: "0", ...disk.environment };
   const program = startProgram("main", environment);
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = await readToken(program);
   const request = (method: string, target: string, options?: CallOptions) =>
-    call((at, init) => fetch(url + at, init), method, target, { token: token!, ...options });
+    call((at, init) => fetch(url + at, init), method, target, { token, ...options });
   return {
     program,
     request,

@@ -1,10 +1,10 @@
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService as start } from "../support/local-service.ts";
-import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, readToken, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
 // Each test starts one or several servers.
 vi.setConfig({ testTimeout: 120_000 });
@@ -68,6 +68,52 @@ describe("the data folder", () => {
     expect(await cut.stop("SIGTERM")).toEqual({ code: 0, signal: null });
     expect(cut.stdout + cut.stderr).toMatch(/^Starting at http:\S+ with a new database …\n$/);
     expect((await (await start(folder)).call("GET", "/readyz")).status).toBe(200);
+  });
+});
+
+describe("the generated token", () => {
+  /** What a program prints to a terminal. */
+  const IN_TERMINAL = { NODE_OPTIONS: "--import data:text/javascript,process.stdout.isTTY=true" };
+
+  test("a start whose output is no terminal names the file of the token and does not print it", async () => {
+    const folder = dataFolder();
+    const service = await start(folder);
+    const { stdout, stderr, url, token } = service;
+    expect(stdout).toContain(`\n  console    ${url}/\n`);
+    expect(stdout).toContain(`\n  token      in ${folder}/secrets/local_auth_token\n`);
+    expect(stdout + stderr).not.toContain(token);
+    await service.stop();
+  });
+
+  test("a terminal is shown the token, and the link that signs in with it", async () => {
+    const folder = dataFolder();
+    const program = startProgram("main", { DATA_DIR: folder, PORT: "0", ...IN_TERMINAL });
+    await program.waitForOutput(/^ {2}data +/m);
+    const token = readFileSync(path.join(folder, "secrets/local_auth_token"), "utf8").trim();
+    expect(program.stdout).toMatch(new RegExp(`^ {2}console +http:\\S+/#token=${token}$`, "m"));
+    expect(program.stdout).toMatch(new RegExp(`^ {2}token +${token}$`, "m"));
+    await program.stop();
+  });
+
+  test("a token that the operator set is not printed to a terminal either", async () => {
+    const program = startProgram("main", {
+      DATA_DIR: dataFolder(),
+      PORT: "0",
+      LOCAL_AUTH_TOKEN: "operator-".repeat(8),
+      ...IN_TERMINAL,
+    });
+    await program.waitForOutput(/^ {2}data +/m);
+    expect(program.stdout + program.stderr).not.toContain("operator-");
+    await program.stop();
+  });
+
+  test("the demo whose output is no terminal names the file of its token", async () => {
+    const demo = startProgram("demo", { TMPDIR: temporaryFolder() });
+    const token = await readToken(demo);
+    const [, url] = await demo.waitForOutput(/^ {2}service +(\S+)$/m);
+    const answer = await fetch(`${url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}` } });
+    expect([answer.status, demo.stdout.includes(token)]).toEqual([200, false]);
+    await demo.stop();
   });
 });
 

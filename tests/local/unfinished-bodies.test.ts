@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { call } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, startProgram } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";
 
 // Each test starts a server, and bodies that stall are refused after seconds.
 vi.setConfig({ testTimeout: 120_000 });
@@ -19,9 +19,9 @@ async function start(environment: Record<string, string> = {}) {
     ...environment,
   });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = await readToken(program);
   const create = async (at: string, body: object) =>
-    (await call((target, init) => fetch(url + target, init), "POST", at, { token: token!, body })).body;
+    (await call((target, init) => fetch(url + target, init), "POST", at, { token, body })).body;
   const gateway = await create("/api/v1/gateways", { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/srv" });
   const board = await create("/api/v1/boards", { name: "Shop", description: "A shop", gateway_id: gateway.id });
   const webhook = await create(`/api/v1/boards/${board.id}/webhooks`, { description: "Look into it" });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, expect, test } from "vitest";
 import { call } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, type Program, startProgram } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";
 import { listen } from "../support/sse.ts";
 
 /** Streams of the started local server, over real sockets. */
@@ -16,13 +16,13 @@ afterEach(async () => {
 async function start(folder: string) {
   const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", STREAMS_PER_CALLER: "0" });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = await readToken(program);
   const send = (path: string, init: RequestInit) => fetch(url! + path, init);
   return {
     program: program as Program,
     send,
-    token: token!,
-    call: (method: string, path: string, body?: object) => call(send, method, path, { token: token!, ...(body ? { body } : {}) }),
+    token,
+    call: (method: string, path: string, body?: object) => call(send, method, path, { token, ...(body ? { body } : {}) }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The service as an operator starts it, with the means to sign in. */
 import { call, type CallOptions } from "./http.ts";
-import { type Program, startProgram } from "./program.ts";
+import { type Program, readToken, startProgram } from "./program.ts";
 
 export interface LocalService extends Program {
   url: string;
@@ -11,11 +11,11 @@ export interface LocalService extends Program {
 export async function startLocalService(folder: string, environment: Record<string, string> = {}): Promise<LocalService> {
   const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", ...environment });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = environment["LOCAL_AUTH_TOKEN"] ?? (await readToken(program));
   return Object.assign(program, {
     url: url!,
-    token: token!,
+    token,
     call: (method: string, target: string, options?: CallOptions) =>
-      call((at, init) => fetch(url + at, init), method, target, { token: token!, ...options }),
+      call((at, init) => fetch(url + at, init), method, target, { token, ...options }),
   });
 }

@@ -1,6 +1,6 @@
 /** Starts the programs of the service as an operator does, as processes with a clean environment. */
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { inject, vi } from "vitest";
@@ -68,6 +68,12 @@ export function startProgram(
   child.stderr.setEncoding("utf8").on("data", (text: string) => (program.stderr += text));
   running.add(program);
   return program;
+}
+
+/** Reads the generated token where a service says it is, when no terminal shows its output. */
+export async function readToken(program: Pick<Program, "waitForOutput">): Promise<string> {
+  const [, file] = await program.waitForOutput(/^ {2}token +in (.+)$/m);
+  return readFileSync(file!, "utf8").trim();
 }
 
 /** Runs a program until it exits. */

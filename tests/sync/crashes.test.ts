@@ -1,7 +1,7 @@
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterEach, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, startProgram } from "../support/program.ts";
+import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";
 
 // Each test starts servers and provisions agents on a host.
 vi.setConfig({ testTimeout: 150_000 });
@@ -15,9 +15,9 @@ afterEach(async () => {
 async function start(folder: string) {
   const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = await readToken(program);
   const ask = (method: string, target: string, options?: CallOptions) =>
-    call((at, init) => fetch(url + at, init), method, target, { token: token!, ...options });
+    call((at, init) => fetch(url + at, init), method, target, { token, ...options });
   return { kill: () => program.stop("SIGKILL"), ask };
 }
 

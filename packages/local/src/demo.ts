@@ -19,8 +19,9 @@ import { createDemoStatistics } from "./demo/statistics.ts";
 import { runWorker } from "./demo/worker.ts";
 import { runWorkshop } from "./demo/workshop.ts";
 import { startFakeGateway } from "./fake-gateway/server.ts";
-import { consoleLink, tokenToPrint, withGeneratedSecrets } from "./secrets.ts";
+import { withGeneratedSecrets } from "./secrets.ts";
 import { startServer } from "./server.ts";
+import { type SignInLines, signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
 /** Time for the last tasks to finish after the scenario has ended. */
@@ -41,7 +42,8 @@ async function openService(folder: string) {
   };
   const settings = parseSettings(withGeneratedSecrets(chosen), "local");
   const server = await startServer(settings, withRefusedOrigins(createLog(settings.log_level)));
-  return { server, token: settings.auth.mode === "local" ? settings.auth.token : "" };
+  const token = settings.auth.mode === "local" ? settings.auth.token : "";
+  return { server, token, signIn: signInLines(server.url, settings.auth, chosen) };
 }
 
 /** Shows refused origins at any level, because somebody who opens a dashboard on the demo sees only an empty page. */
@@ -51,8 +53,7 @@ const withRefusedOrigins = (log: Log): Log => ({
     event === REFUSED_ORIGIN ? void printLine(`\n${message}\n`) : log.warn(event, message, fields),
 });
 
-function printIntroduction(log: DemoLog, url: string, token: string): void {
-  const console = consoleLink(url, { mode: "local", token });
+function printIntroduction(log: DemoLog, url: string, signIn: SignInLines): void {
   log.print(`
 ${heading("Board coordination: a demo of the whole service in one process")}
 
@@ -64,11 +65,11 @@ ${heading("Board coordination: a demo of the whole service in one process")}
   happens to the posts and messages during that time. On a second board, ${rex.name}
   and ${nova.name} have no host and take tasks by MCP; ${rex.name} crashes with one.
 
-  console    ${console}
+  console    ${signIn.console}
   service    ${url}
   reference  ${url}/docs
   document   ${url}/openapi.json
-  token      ${tokenToPrint(token)}
+  token      ${signIn.token}
 
   Open the console to watch the board. Or explore from another terminal, with the token in TOKEN:
   curl -s ${url}/api/v1/boards -H "Authorization: Bearer $TOKEN"
@@ -115,7 +116,7 @@ const HELP = `Shows the whole service at work for some minutes: agents, people, 
   PORT              the port; by default any free one
   HOST              the address
   CORS_ORIGINS      origins of a dashboard that may connect
-  LOCAL_AUTH_TOKEN  the token to sign in with; by default one is generated and printed
+  LOCAL_AUTH_TOKEN  the token to sign in with; by default one is generated and shown in a terminal
   LOG_LEVEL         the lowest level that is logged
   DEMO_SECONDS      ends the demo after this time
 
@@ -136,11 +137,11 @@ async function main(): Promise<void> {
   printLine("Starting on a fresh database, which takes a few seconds ...");
   const gateway_token = randomBytes(24).toString("hex");
   const gateway = await startFakeGateway({ token: gateway_token });
-  const { server, token } = await openService(folder);
+  const { server, token, signIn } = await openService(folder);
   started = true;
   const log = createDemoLog();
   const demo: DemoContext = { url: server.url, log, statistics: createDemoStatistics(), gateway, signal: shutdown.signal };
-  printIntroduction(log, server.url, token);
+  printIntroduction(log, server.url, signIn);
   try {
     await runDemo(demo, token, gateway_token, seconds);
   } catch (error) {

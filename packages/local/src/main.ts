@@ -2,8 +2,8 @@ import { createLog } from "@board/api/log";
 import { errorText } from "@board/core/log";
 import { findMisspelt } from "@board/core/misspelt-settings";
 import { parseSettings } from "@board/core/settings";
-import { consoleLink, dataFolder, tokenToPrint, withGeneratedSecrets } from "./secrets.ts";
-import { signInLine } from "./sign-in-line.ts";
+import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
+import { signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
 /** Longer than the grace time of everything that is stopped. */
@@ -45,10 +45,11 @@ async function main(): Promise<void> {
   const server = await starting;
   if (stopping) return;
   printLine(`Board coordination is ready at ${server.url} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  printLine(`  console    ${consoleLink(server.url, settings.auth)}`);
+  const signIn = signInLines(server.url, settings.auth, process.env);
+  printLine(`  console    ${signIn.console}`);
   printLine(`  reference  ${server.url}/docs`);
-  if (settings.auth.mode === "local") printLine(`  token      ${tokenToPrint(settings.auth.token)}`);
-  if (settings.auth.mode === "local") printLine(`  shell      ${signInLine(server.url, process.env)}`);
+  if (signIn.token !== null) printLine(`  token      ${signIn.token}`);
+  if (signIn.shell !== null) printLine(`  shell      ${signIn.shell}`);
   printLine(`  data       ${settings.database.driver === "pglite" ? settings.data_dir : settings.database.driver}`);
 }
 

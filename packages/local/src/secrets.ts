@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Settings } from "@board/core/settings";
 
 /** The secrets that a local server generates at its first start. */
 const SECRET_GENERATORS = {
@@ -69,15 +68,4 @@ function readOrCreate(file: string, generate: () => string): string {
     rmSync(draft);
   }
   return readFileSync(file, "utf8").trim();
-}
-
-/** The address of the console. A token that the service generated is in it, so that opening it signs in. */
-export function consoleLink(url: string, auth: Settings["auth"]): string {
-  const isGenerated = auth.mode === "local" && !process.env["LOCAL_AUTH_TOKEN"]?.trim();
-  return isGenerated ? `${url}/#token=${auth.token}` : `${url}/`;
-}
-
-/** Output often ends up in logs, so only a token that the service generated, which nobody knows otherwise, is printed. */
-export function tokenToPrint(token: string): string {
-  return process.env["LOCAL_AUTH_TOKEN"]?.trim() ? "as set in LOCAL_AUTH_TOKEN" : token;
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { call } from "../../support/http.ts";
-import { cleanUpPrograms, dataFolder, startProgram } from "../../support/program.ts";
+import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
 import { type Browser, openBrowser, type Page } from "./chromium.ts";
 
@@ -30,13 +30,13 @@ afterAll(async () => {
 async function start(folder: string, port: number) {
   const program = startProgram("main", { DATA_DIR: folder, PORT: String(port), LOG_LEVEL: "error", CORS_ORIGINS: site.url });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const [, token] = await program.waitForOutput(/token +(\S+)/);
+  const token = await readToken(program);
   const post = async (path: string, body: object) => {
-    const answer = await call((target, init) => fetch(url! + target, init), "POST", path, { token: token!, body });
+    const answer = await call((target, init) => fetch(url! + target, init), "POST", path, { token, body });
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
     return answer.body as { id: string };
   };
-  return { program, url: url!, token: token!, post };
+  return { program, url: url!, token, post };
 }
 
 /** A free port, so that the service has the same port after a restart. */

@@ -1,5 +1,6 @@
 // Takes the pictures in docs/pictures from the demo: `npm run pictures`.
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,17 +20,18 @@ const START_MS = 180_000;
 const DRAWING_MS = 1_500;
 
 await install();
+const token = randomBytes(48).toString("base64url");
 const demo = spawn(process.execPath, [path.join(ROOT, "packages/local/src/demo.ts")], {
-  env: { ...process.env, NO_COLOR: "1", PORT: "0" },
+  env: { ...process.env, NO_COLOR: "1", PORT: "0", LOCAL_AUTH_TOKEN: token },
   stdio: ["ignore", "pipe", "inherit"],
 });
 let output = "";
 demo.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
 
-async function waitForLink(): Promise<string> {
+async function waitForUrl(): Promise<string> {
   for (const end = Date.now() + START_MS; Date.now() < end; await pause(200)) {
-    const [, link] = /console +(\S+)/.exec(output) ?? [];
-    if (link) return link;
+    const [, url] = /console +(\S+)\/\s/.exec(output) ?? [];
+    if (url) return url;
   }
   throw new Error(`The demo did not start:\n${output}`);
 }
@@ -46,13 +48,12 @@ async function waitForWork(api: Client): Promise<void> {
 }
 
 try {
-  const link = await waitForLink();
-  const [url, token] = link.split("/#token=") as [string, string];
+  const url = await waitForUrl();
   const api = createClient({ url, token });
   // Opened first, so that the board is still as it was when the first picture is taken.
   const browser = await openBrowser();
   const page = await browser.newPage();
-  await page.goto(link);
+  await page.goto(`${url}/#token=${token}`);
   await waitForWork(api);
   const { items } = await api.get("/api/v1/boards");
   const board_id = items.find(({ name }) => name === "Web shop")!.id;
