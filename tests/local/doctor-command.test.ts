@@ -57,6 +57,22 @@ test("the doctor checks an embedded database only while its service is stopped, 
   expect(existsSync(path.join(folder, "secrets"))).toBe(true);
 });
 
+test("a proxy that TRUSTED_PROXIES does not list is said by the doctor until it is listed", async () => {
+  const folder = dataFolder();
+  const server = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "warn" });
+  const [, url] = await server.waitForOutput(/ready at (\S+)/);
+  await fetch(`${url}/healthz`, { headers: { "x-forwarded-for": "203.0.113.1" } });
+  await server.waitForOutput(/"http\.untrusted_proxy"/);
+  await server.stop();
+  const { code, stdout } = await runProgram("doctor", { DATA_DIR: folder });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^warning +settings +Requests from 127\.0\.0\.1 name other clients .*\n +-> .*TRUSTED_PROXIES/m);
+  const listed = await runProgram("doctor", { DATA_DIR: folder, TRUSTED_PROXIES: "127.0.0.0/8" });
+  expect(listed.stdout).not.toContain("X-Forwarded-For");
+  await startProgram("main", { DATA_DIR: folder, PORT: "0" }).waitForOutput(/ready at/);
+  expect(readdirSync(folder)).not.toContain("untrusted_proxies");
+});
+
 test("the doctor reports a wrong clock of the machine by comparing it with the database and the issuer", async () => {
   const clock = path.resolve(import.meta.dirname, "../support/clock.cjs");
   const CLOCK_FILE = path.join(temporaryFolder(), "clock");

@@ -44,7 +44,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const { settings } = runtime;
   const log = runtime.createContext().log;
   const verifyUser = createUserVerifier(settings, log);
-  const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log);
+  const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log, runtime.noteProxy);
   const openStream = createStreamOpener(runtime, verifyUser);
   const publicFile = createPublicFiles();
   const queue = createRequestQueue(runtime);

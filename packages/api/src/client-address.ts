@@ -10,12 +10,30 @@ export function createProxyMatcher(trusted: readonly string[], log: Log): (addre
   return (address) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-export function createClientAddressResolver(trusted: readonly string[], log: Log): ClientAddressResolver {
+/** Anybody can send X-Forwarded-For, and must not fill the log. */
+const MAX_NOTED_PROXIES = 4;
+
+/** `noteProxy` gets the addresses that look like proxies and are not trusted, which are logged too, each once. */
+export function createClientAddressResolver(
+  trusted: readonly string[],
+  log: Log,
+  noteProxy: (address: string) => void = () => {},
+): ClientAddressResolver {
   const isTrusted = createProxyMatcher(trusted, log);
+  const noted = new Set<string>();
+  const noteIfProxy = (peer: string, headers: Headers) => {
+    if (noted.size >= MAX_NOTED_PROXIES || noted.has(peer) || !namesOthers(peer, headers)) return;
+    noted.add(peer);
+    log.warn("http.untrusted_proxy", `${describeUntrustedProxy(peer)}. ${UNTRUSTED_PROXY_REMEDY}`, { peer });
+    noteProxy(peer);
+  };
   return (socket, headers) => {
     const peer = parseAddress(socket ?? "");
     if (!peer) return "unknown";
-    if (!isTrusted(peer)) return peer;
+    if (!isTrusted(peer)) {
+      noteIfProxy(peer, headers);
+      return peer;
+    }
     let client = peer;
     // Read from the right: everything to the left of the first untrusted hop may be forged by that hop.
     for (const hop of (headers.get("x-forwarded-for") ?? "").split(",").reverse()) {
@@ -26,6 +44,19 @@ export function createClientAddressResolver(trusted: readonly string[], log: Log
     }
     return client;
   };
+}
+
+/** The words of the log and of the doctor. */
+export const describeUntrustedProxy = (address: string): string =>
+  `Requests from ${address} name other clients in X-Forwarded-For, but TRUSTED_PROXIES does not list it`;
+export const UNTRUSTED_PROXY_REMEDY =
+  "If it is a proxy of yours, add it to TRUSTED_PROXIES and restart the service: until then all its clients share the budgets of one address.";
+
+function namesOthers(peer: string, headers: Headers): boolean {
+  const hops = headers.get("x-forwarded-for")?.split(",").map(parseAddress) ?? [];
+  // API Gateway adds the address of the peer itself.
+  if (hops.at(-1) === peer) hops.pop();
+  return hops.some(Boolean);
 }
 
 /** Returns an address without port, brackets, zone and IPv4 mapping, or an empty string if it is not an address. */

@@ -20,6 +20,8 @@ export interface Runtime {
   relay(ctx: Context): Promise<void>;
   /** Returns the address of the socket's peer, which may be a proxy; null when it is unknown. */
   peerAddress(c: HonoContext): string | null;
+  /** Gets the address of a proxy that TRUSTED_PROXIES does not list. */
+  noteProxy?: (address: string) => void;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
   /** Reads a file of the built console. Fails with ENOENT for one that does not exist. */

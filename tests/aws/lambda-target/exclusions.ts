@@ -30,6 +30,7 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "agent/request-limit": "every process counts the requests of an agent by itself, and the test moves the clock of this process",
   "api/rate-limit-headers":
     "every process has its own queue of a caller's requests, and the test moves the clock of this process",
+  "api/untrusted-proxies": "every process keeps its own list of the proxies that it has logged",
   "api/refused-origins": "every process keeps its own list of the origins that it has logged",
   "api/identity-provider-outage": "every function keeps its own keys, and the test moves the clock of this process",
   "host/contract": CONSUMER,

@@ -1,7 +1,13 @@
-import { createClientAddressResolver } from "@board/api/client-address";
+import {
+  createClientAddressResolver,
+  createProxyMatcher,
+  describeUntrustedProxy,
+  UNTRUSTED_PROXY_REMEDY,
+} from "@board/api/client-address";
 import { silentLog } from "@board/core/log";
 import { findMisspelt } from "@board/core/misspelt-settings";
 import { listProblems, parseSettings, type Settings } from "@board/core/settings";
+import { listNotedProxies } from "../noted-proxies.ts";
 import { findSecrets } from "../secrets.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
@@ -37,7 +43,16 @@ export function checkSettings(environment: Environment, edge: Platform): { findi
         "Write each as an address or a CIDR range, comma-separated.",
       ),
     );
+  if (edge === "local") findings.push(...checkProxies(settings));
   return { findings, settings };
+}
+
+/** What the last run of a local server has met. */
+function checkProxies({ data_dir, trusted_proxies }: Settings): Finding[] {
+  const isTrusted = createProxyMatcher(trusted_proxies, silentLog);
+  return listNotedProxies(data_dir)
+    .filter((address) => !isTrusted(address))
+    .map((address) => warning(CHECK, describeUntrustedProxy(address), UNTRUSTED_PROXY_REMEDY));
 }
 
 function hasInvalidProxies({ trusted_proxies }: Settings): boolean {
