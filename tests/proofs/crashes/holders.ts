@@ -18,6 +18,7 @@ import { EMPTY } from "./snapshot.ts";
 export interface HoldersPlan {
   seed: number;
   tasks: number;
+  /** At most so many: the last task may be done before. */
   kills: number;
   agents: number;
 }
@@ -131,7 +132,7 @@ async function work(run: Run, agent: string): Promise<void> {
   }
 }
 
-/** Null for an attempt that survives. Tasks are finished no faster than agents are killed, so that all kills happen. */
+/** Null for an attempt that survives. Tasks are finished no faster than agents are killed, so that kills happen until the end. */
 function chooseDeath(run: Run): Death | null {
   const { random, plan } = run;
   const mayFinish = run.kills >= plan.kills || run.finishing * plan.kills < run.kills * plan.tasks;
