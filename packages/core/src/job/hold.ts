@@ -9,10 +9,10 @@ import { type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus, isLaneHead } from "./lane.ts";
 import { leaseJob } from "./lease.ts";
-import { freeSlotsWithin, type SlotLimits, slotLimits } from "./slots.ts";
+import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./slots.ts";
 
 /** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
-const FIRST_POLL_MS = 15_000;
+const FIRST_POLL_MS = 2_000;
 const MAX_POLL_MS = 5 * 60_000;
 /** Spreads the jobs that wait for one host, as a fraction of the wait. */
 const JITTER = 0.25;
@@ -61,8 +61,8 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
       return { outcome: "expired", job, reason: toReason(ctx, circuit) };
     return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
   }
-  if (!organization_free || !gateway_free) return holdJob(ctx, job, gateway_free ? "organization" : "gateway", pollMs(ctx, job));
-  if (!subscription_free) return holdJob(ctx, job, "subscription", pollMs(ctx, job));
+  if (!organization_free || !gateway_free) return holdForSlot(ctx, job, gateway_free ? "organization" : "gateway");
+  if (!subscription_free) return holdForSlot(ctx, job, "subscription");
   return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
 }
 
@@ -97,6 +97,27 @@ function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date 
 /** Doubles with the time that the job has waited. */
 const pollMs = (ctx: Context, { held_since }: JobRow) =>
   Math.min(MAX_POLL_MS, Math.max(FIRST_POLL_MS, held_since ? ctx.now().getTime() - held_since.getTime() : 0));
+
+/** The job that held the slot may have ended before this one was held, and then has woken nobody. */
+async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
+  const held = await holdJob(ctx, job, held_by, pollMs(ctx, job));
+  await wakeIfFree(ctx.db, ...slotLimits(ctx)).execute({ id: job.id, attempts: job.attempts, now: ctx.now() });
+  return held;
+}
+
+const wakeIfFree = preparedQuery((db, ...limits: SlotLimits) =>
+  db
+    .update(jobs)
+    .set({ run_at: sql`${sql.placeholder("now")}`, held_by: null })
+    .where(
+      and(
+        eq(jobs.id, sql.placeholder("id")),
+        hasStatus("queued"),
+        eq(jobs.attempts, sql.placeholder("attempts")),
+        hasFreeSlots(limits),
+      ),
+    ),
+);
 
 async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: number): Promise<Unleased> {
   const now = ctx.now();
