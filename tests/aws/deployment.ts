@@ -94,6 +94,7 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
     OIDC_ISSUER: world.identities.issuer,
     OIDC_JWKS_URL: `${world.identities.issuer}keys`,
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.0/8",
     BOARD_EVENTS: "off",
     CLOCK_FILE: clock,
   };

@@ -43,6 +43,7 @@ export async function startDoctorFixture(): Promise<DoctorFixture> {
       OIDC_JWKS_URL: `${world.identities.issuer}keys`,
       OIDC_AUDIENCE: "board",
       GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+      SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.0/8",
       DATA_DIR: temporaryFolder(),
     },
     updateGateway: (values) => world.db.update(gateways).set(values).where(eq(gateways.id, home.gateway_id)),

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { rowsOf } from "@board/core/db/database";
-import { gateways, jobs, service_keys } from "@board/core/db/schema";
+import { gateways, jobs, service_keys, subscriptions } from "@board/core/db/schema";
 import { runChecks } from "@board/local/doctor/run-checks";
 import type { Finding } from "@board/local/doctor/finding";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
@@ -45,6 +45,7 @@ test("the doctor finds no problem in a healthy service and names every part of i
     "schema: current",
     "jobs: 0 queued, 0 running; the oldest due job has waited 0 s",
     `gateway home host: ${new URL(host.url).host} accepts this service: version 2026.2.9, protocol 3, all scopes`,
+    "subscriptions: none are active",
     expect.stringMatching(/^sign-in: 127\.0\.0\.1:\d+ has 1 key$/),
   ]);
 });
@@ -180,6 +181,25 @@ describe("the doctor's check of a gateway", () => {
       },
     ]);
     expect(host.calls).toEqual([]);
+  });
+
+  test("a receiver that subscriptions may not post to is reported by its host, without its path", async () => {
+    const body = { url: "http://127.0.0.1:9/hooks/secret-path" };
+    const { status, text } = await world.call("POST", "/api/v1/subscriptions", { token: home.owner.token, body });
+    expect(status, text).toBe(200);
+    const findings = async (change?: Record<string, string>) =>
+      (await runDoctor(change)).filter(({ check }) => check === "subscriptions");
+    expect(await findings()).toMatchObject([{ state: "ok" }]);
+    const refused = await findings({ SUBSCRIPTION_ALLOWED_HOSTS: "" });
+    expect(refused).toMatchObject([
+      {
+        state: "warning",
+        found: expect.stringMatching(/^127\.0\.0\.1:9 is no public https host/),
+        remedy: expect.stringContaining("SUBSCRIPTION_ALLOWED_HOSTS"),
+      },
+    ]);
+    expect(JSON.stringify(refused)).not.toContain("secret-path");
+    await world.db.delete(subscriptions);
   });
 
   test("a gateway that has not paired the service is reported with the command that approves it", async () => {

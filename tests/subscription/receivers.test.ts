@@ -23,7 +23,7 @@ const rules = { allowed_hosts: ["127.0.0.1"], private_addresses_allowed: false }
 beforeAll(async () => {
   receiver = await startReceiver();
   world = await createWorld({
-    environment: { GATEWAY_ALLOWED_HOSTS: rules.allowed_hosts.join(",") },
+    environment: { SUBSCRIPTION_ALLOWED_HOSTS: rules.allowed_hosts.join(",") },
     web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve, rules) }),
   });
   home = await world.tenant("home");

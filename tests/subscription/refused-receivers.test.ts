@@ -24,7 +24,7 @@ const resolve: ResolveName = async (name, options) =>
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: { GATEWAY_ALLOWED_HOSTS: "", SUBSCRIPTION_TESTS_PER_MINUTE: "0" },
+    environment: { SUBSCRIPTION_ALLOWED_HOSTS: "", SUBSCRIPTION_TESTS_PER_MINUTE: "0" },
     web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve) }),
   });
   owner = await world.person("owner");

@@ -43,6 +43,7 @@ export async function startServerProcess({
     OIDC_ISSUER: issuer,
     OIDC_JWKS_URL: `${issuer}keys`,
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.0/8",
     PORT: "0",
     DATA_DIR: folder,
     LOG_LEVEL: "error",

@@ -21,6 +21,7 @@ import type { Dimensions, Meter, MetricName } from "@board/core/meter";
 import { createPendingWakeups } from "@board/core/pending-wakeups";
 import { parseSettings, type Settings } from "@board/core/settings";
 import { toAddressRules } from "@board/core/gateway/address-rules";
+import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 import type { HttpClient } from "@board/core/http/client";
 import { eq } from "drizzle-orm";
@@ -121,6 +122,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     OIDC_ISSUER: identities.issuer,
     OIDC_JWKS_URL: `${identities.issuer}keys`,
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
+    SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.0/8",
     AUTH_FAILURES_PER_MINUTE: "0",
     // Board events are on by default in the service, but their jobs would disturb tests that count jobs.
     BOARD_EVENTS: "off",
@@ -150,7 +152,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     options.web ??
     createHttpClient({
       locate: locatePublicHost(resolve),
-      locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+      locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
     });
   const bodies = options.bodies ?? openBodyStorage(settings);
   const base = { db, gateways, http, bus, bodies, settings, now, meter, trace_id: null };

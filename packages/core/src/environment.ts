@@ -65,6 +65,9 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
   ...budgetSettings(budgets),
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest host version that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: commaSeparated.describe("Private host names, addresses or CIDRs that gateways may use."),
+  SUBSCRIPTION_ALLOWED_HOSTS: commaSeparated.describe(
+    "Private host names, addresses or CIDRs that subscriptions of every organization may post to, by http too and at any port.",
+  ),
   SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
   ENCRYPTION_KEY: base64Key.describe("Encrypts secrets in the database. A local server generates one."),
   TOKEN_PEPPER: base64Key.describe("HMAC key of the digests by which agent tokens are found. A local server generates one."),

@@ -32,6 +32,8 @@ export interface Settings {
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
+  readonly subscription_allowed_hosts: readonly string[];
+  readonly loopback_receivers_allowed: boolean;
   readonly souls_directory_url: string | null;
   readonly encryption_key: KeyObject;
   readonly token_pepper: KeyObject;
@@ -77,12 +79,13 @@ export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepare
 export class SettingsError extends Error {}
 
 /**
- * Parses the environment. `edge` is where the process runs: a local server in local mode may connect to any private address,
- * a Lambda only to those of GATEWAY_ALLOWED_HOSTS.
+ * Parses the environment. `edge` is where the process runs. A local server in local mode belongs to one person, so it may
+ * connect to gateways at any private address and post to receivers on loopback; elsewhere the operator names the hosts.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
   const budgets = budgetNames.filter((name) => environment[name.toUpperCase()]?.trim());
   const env = parseEnvironment(z.object(toVariables(budgets)), environment, (variables) => listMissing(variables, edge));
+  const is_personal = env.AUTH_MODE === "local" && edge === "local";
   return {
     port: env.PORT,
     host: env.HOST,
@@ -99,7 +102,9 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     budgets: toBudgets(env, edge),
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
-    private_gateways_allowed: env.AUTH_MODE === "local" && edge === "local",
+    private_gateways_allowed: is_personal,
+    subscription_allowed_hosts: env.SUBSCRIPTION_ALLOWED_HOSTS,
+    loopback_receivers_allowed: is_personal,
     souls_directory_url: env.SOULS_DIRECTORY_URL ?? null,
     encryption_key: env.ENCRYPTION_KEY,
     token_pepper: env.TOKEN_PEPPER,

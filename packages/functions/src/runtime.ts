@@ -10,6 +10,7 @@ import type { Context } from "@board/core/context";
 import { createContextFactory } from "@board/core/context-factory";
 import { openNeon } from "@board/core/db/neon";
 import { toAddressRules } from "@board/core/gateway/address-rules";
+import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import type { Gateways } from "@board/core/openclaw/client";
 import { relayAll } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/event-bus/local-event-bus";
@@ -79,7 +80,7 @@ const getWebClient = () =>
       import("@board/core/http/https-client"),
       getNameResolver(),
     ]);
-    const locateReceiver = locateAllowedReceiver(resolve, toAddressRules(settings));
+    const locateReceiver = locateAllowedReceiver(resolve, toReceiverRules(settings));
     return createHttpClient({ locate: locatePublicHost(resolve), locateReceiver });
   })());
 

@@ -12,6 +12,7 @@ import { createNameResolver } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { toAddressRules } from "@board/core/gateway/address-rules";
+import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import { recoverJobs } from "@board/core/job/job";
 import { errorText, type Log } from "@board/core/log";
 import { createLogMeter } from "@board/core/meter";
@@ -103,7 +104,7 @@ async function startService(
     gateways,
     http: createHttpClient({
       locate: locatePublicHost(resolve),
-      locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+      locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
     }),
     bus: openEventBus(settings, log),
     bodies: openBodyStorage(settings),

@@ -16,6 +16,7 @@ import { createNameResolver } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/core/host/device-key";
 import { createGateways } from "@board/core/openclaw/websocket";
 import { toAddressRules } from "@board/core/gateway/address-rules";
+import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import { relayAll, type Send, type WakeUp } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/event-bus/local-event-bus";
 import { errorText, type Log, silentLog } from "@board/core/log";
@@ -112,7 +113,7 @@ function open({ database_url, environment, ...start }: StartOptions) {
     http: withCrashPoints(
       createHttpClient({
         locate: locatePublicHost(resolve),
-        locateReceiver: locateAllowedReceiver(resolve, toAddressRules(settings)),
+        locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
       }),
     ),
     bus: createLocalBus(),

@@ -4,6 +4,7 @@ import type { HttpClient } from "@board/core/http/client";
 import { checkDatabase, openForInspection } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { checkGateways } from "./gateways.ts";
+import { checkReceivers } from "./receivers.ts";
 import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
 import { checkSettings, type Platform } from "./settings.ts";
 
@@ -29,7 +30,10 @@ export async function runChecks(
     try {
       const report = await checkDatabase(opened.database, databaseSettings!, edge);
       findings.push(...report.findings);
-      if (settings && report.readable) findings.push(...(await checkGateways({ db: opened.database.db, settings })));
+      if (settings && report.readable) {
+        const ctx = { db: opened.database.db, settings };
+        findings.push(...(await checkGateways(ctx)), ...(await checkReceivers(ctx)));
+      }
     } finally {
       await opened.close();
     }

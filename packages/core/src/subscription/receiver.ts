@@ -1,0 +1,17 @@
+import { desc, eq } from "drizzle-orm";
+import type { Context } from "../context.ts";
+import { subscriptions } from "./subscription.sql.ts";
+
+export interface Receiver {
+  url: string;
+  organization_id: string;
+}
+
+/** The receivers of active subscriptions of all organizations, newest first. For operators only. */
+export const listActiveReceivers = (ctx: Pick<Context, "db" | "settings">, limit: number): Promise<Receiver[]> =>
+  ctx.db
+    .select({ url: subscriptions.url, organization_id: subscriptions.organization_id })
+    .from(subscriptions)
+    .where(eq(subscriptions.active, true))
+    .orderBy(desc(subscriptions.created_at))
+    .limit(limit);
