@@ -112,13 +112,16 @@ test.each([
     "the primary of email_addresses",
     {
       email: null,
-      email_addresses: [{ email_address: "other@example.com" }, { email_address: "Ann@example.com", primary: true }],
+      email_addresses: [
+        { email_address: "other@example.com", verified: true },
+        { email_address: "Ann@example.com", primary: true, verified: true },
+      ],
     },
     "ann@example.com",
   ],
   [
     "the first of email_addresses",
-    { email: undefined, email_addresses: [{ email_address: "ann@example.com" }, {}] },
+    { email: undefined, email_addresses: [{ email_address: "ann@example.com", verified: true }, {}] },
     "ann@example.com",
   ],
   ["none when no claim holds one", { email: undefined, email_addresses: [null, 5, { email_address: 7 }] }, null],

@@ -279,6 +279,12 @@ test("the doctor warns when any token of the issuer is accepted", async () => {
   expect(limited).not.toContain(accepted);
 });
 
+test("the doctor warns when addresses are believed that nobody says are verified", async () => {
+  const believed = "warning: e-mail addresses are believed also when the issuer does not say that it verified them";
+  expect(describeFindings(await runDoctor({ OIDC_REQUIRE_VERIFIED_EMAIL: "off" }), "sign-in")).toContain(believed);
+  expect(describeFindings(await runDoctor({}), "sign-in")).not.toContain(believed);
+});
+
 test("the doctor checks the remote soul directory when one is configured", async () => {
   const remote = await startFakeSoulsDirectory();
   onTestFinished(() => remote.close());

@@ -199,6 +199,7 @@ describe("settings that depend on each other", () => {
       jwks_url: "https://id.example/.well-known/jwks.json",
       audience: null,
       authorized_parties: [],
+      require_verified_email: true,
       console: { client_id: null, scope: "openid profile email", origins: [] },
     });
     const origins = "https://login.example, https://token.example:8443";

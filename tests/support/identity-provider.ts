@@ -61,6 +61,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
         iss: issuer,
         sub: subject,
         email: `${subject}@example.com`,
+        email_verified: true,
         name: subject,
         iat: now,
         exp: now + TOKEN_SECONDS,

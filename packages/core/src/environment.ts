@@ -50,6 +50,12 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
   OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
   OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),
   OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
+  OIDC_REQUIRE_VERIFIED_EMAIL: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe(
+      "Whether an e-mail address, which opens invites, is believed only when the token says that it is verified (`email_verified`). With `off`, also when it says nothing.",
+    ),
   CONSOLE_OIDC_CLIENT_ID: z
     .string()
     .optional()

@@ -64,6 +64,8 @@ export interface OidcAuth {
   jwks_url: string;
   audience: string | null;
   authorized_parties: readonly string[];
+  /** Whether an e-mail address is believed only when the token says that it is verified. */
+  require_verified_email: boolean;
   /** How the console signs people in. `client_id` is null when it cannot. */
   console: { client_id: string | null; scope: string; origins: readonly string[] };
 }
@@ -203,6 +205,7 @@ function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
     jwks_url: env.OIDC_JWKS_URL ?? `${trimEndOf(env.OIDC_ISSUER, "/")}/.well-known/jwks.json`,
     audience: env.OIDC_AUDIENCE ?? null,
     authorized_parties: env.OIDC_AUTHORIZED_PARTIES,
+    require_verified_email: env.OIDC_REQUIRE_VERIFIED_EMAIL === "on",
     console: {
       client_id: env.CONSOLE_OIDC_CLIENT_ID ?? null,
       scope: env.CONSOLE_OIDC_SCOPE,

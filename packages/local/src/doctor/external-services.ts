@@ -6,10 +6,10 @@ import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./findi
 
 const TIMEOUT_MS = 5_000;
 
-/** Checks that the keys for verifying tokens can be read, and that not every token of the issuer is accepted. */
+/** Checks that the keys for verifying tokens can be read, and that not every token and address of the issuer is accepted. */
 export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Finding[]> {
   if (auth.mode === "local") return [];
-  return [...(await checkKeys(auth)), ...checkAudience(auth)];
+  return [...(await checkKeys(auth)), ...checkAudience(auth), ...checkEmails(auth)];
 }
 
 const checkAudience = (auth: OidcAuth): Finding[] =>
@@ -22,6 +22,17 @@ const checkAudience = (auth: OidcAuth): Finding[] =>
         ),
       ]
     : [];
+
+const checkEmails = ({ require_verified_email }: OidcAuth): Finding[] =>
+  require_verified_email
+    ? []
+    : [
+        warning(
+          "sign-in",
+          "e-mail addresses are believed also when the issuer does not say that it verified them",
+          "Let the issuer send email_verified and unset OIDC_REQUIRE_VERIFIED_EMAIL, unless it verifies all addresses: they open invites.",
+        ),
+      ];
 
 async function checkKeys(auth: OidcAuth): Promise<Finding[]> {
   const check = "sign-in";
