@@ -19,8 +19,14 @@ const listed = (...email_addresses: unknown[]) => ({ email: undefined, email_add
 
 test.each<[string, Record<string, unknown>]>([
   ["no claim says that it is verified", unsaid],
-  ["no claim says that it is verified and it is in email_address", { email: undefined, email_address: "a@example.com", ...unsaid }],
-  ["no claim says that it is verified and it is in primary_email_address", { email: undefined, primary_email_address: "a@b.c", ...unsaid }],
+  [
+    "no claim says that it is verified and it is in email_address",
+    { email: undefined, email_address: "a@example.com", ...unsaid },
+  ],
+  [
+    "no claim says that it is verified and it is in primary_email_address",
+    { email: undefined, primary_email_address: "a@b.c", ...unsaid },
+  ],
   ["email_verified is null", { email_verified: null }],
   ["its entry in email_addresses is a text", listed("a@example.com")],
   ["its entry in email_addresses does not say that it is verified", listed(entry("a@example.com", { primary: true }))],

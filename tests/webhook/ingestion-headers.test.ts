@@ -1,4 +1,6 @@
+import { board_webhook_payloads } from "@board/core/db/schema";
 import type { Webhook } from "@board/core/webhook/webhook";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
@@ -78,4 +80,29 @@ test.each([
   peer = socket;
   const headers: Record<string, string> = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
   expect((await postAndRead(headers)).source_ip).toBe(source_ip);
+});
+
+test("headers whose names mark a credential are not stored, signed or not", async () => {
+  const credentials = {
+    "X-Api-Key": "1",
+    "X-APIKEY": "1",
+    "X-Auth": "1",
+    "X-Authorization": "1",
+    "X-Shop-Token": "1",
+    "X-Client-Secret": "1",
+    "X-Session-Cookie": "1",
+    "X-Amz-Security-Token": "1",
+    "X-Forwarded-Password": "1",
+  };
+  const kept = { "x-github-event": "push", "x-shopify-topic": "orders/paid", "x-request-id": "7" };
+  expect((await postAndRead({ ...credentials, ...kept })).headers).toEqual(kept);
+});
+
+test("credentials in headers that an earlier version stored are not shown", async () => {
+  const id = await postPayload(world, webhook);
+  const stored = { "x-api-key": "1", "x-event": "paid" };
+  await world.db.update(board_webhook_payloads).set({ headers: stored }).where(eq(board_webhook_payloads.id, id));
+  expect((await readPayload(world, home, webhook, id)).headers).toEqual({ "x-event": "paid" });
+  const list = await world.call("GET", `${webhook.endpoint_path}/payloads`, { token: home.owner.token });
+  expect(list.body.items[0].headers).toEqual({ "x-event": "paid" });
 });

@@ -6169,7 +6169,7 @@ export interface components {
             webhook_id: string;
             /** @description The body exactly as it was received: JSON, or a string for any other text. */
             payload: unknown;
-            /** @description Content-Type, User-Agent and X- headers, in lower case. */
+            /** @description Content-Type, User-Agent and X- headers, in lower case, without those of credentials. */
             headers: {
                 [key: string]: string;
             };
@@ -6236,7 +6236,7 @@ export interface components {
             webhook_id: string;
             /** @description The body exactly as it was received: JSON, or a string for any other text. */
             payload: unknown;
-            /** @description Content-Type, User-Agent and X- headers, in lower case. */
+            /** @description Content-Type, User-Agent and X- headers, in lower case, without those of credentials. */
             headers: {
                 [key: string]: string;
             };

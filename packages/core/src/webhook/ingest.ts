@@ -17,13 +17,13 @@ import { Id, lazyObject } from "../wire.ts";
 import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
 import { insertDeliveryId, storeOnce } from "./delivery-id.ts";
 import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from "./event.ts";
+import { storedHeaders } from "./headers.ts";
 import { memoryContent, notificationText, type PayloadFacts } from "./message.ts";
 import { addPayloadBytes, requirePayloadRoom, storedPayloadBytes } from "./payload-usage.ts";
 import { type DecodedBody, decodeBody } from "./payload.ts";
 import { toSearchWords } from "../search-words.ts";
 import { toSearchText } from "./search-text.ts";
 import { acceptedSecrets } from "./secret.ts";
-import { SOURCES } from "./source/sources.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
@@ -88,7 +88,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
   const { board_id, id: webhook_id, organization_id } = webhook;
   const { id: payload_id, kind, body, text, value, event_type, delivery_id, summary } = payload;
   const content_type = request.headers.get("content-type");
-  const headers = storedHeaders(request.headers, signatureHeaders(webhook));
+  const headers = storedHeaders(request.headers, webhook);
   const size_bytes = body.byteLength + Buffer.byteLength(JSON.stringify(headers));
   const filtered = !matchesEventTypes(webhook.event_types, event_type);
   const received_at = ctx.now();
@@ -233,22 +233,3 @@ const webhookWithTargetQuery = preparedQuery((db) =>
     .innerJoin(gateways, eq(gateways.id, boards.gateway_id))
     .where(and(eq(board_webhooks.id, sql.placeholder("webhook_id")), eq(board_webhooks.board_id, sql.placeholder("board_id")))),
 );
-
-/**
- * The headers of signatures and credentials, which are not stored. Some generic senders set several of them; those of an
- * unsigned generic webhook are ordinary headers.
- */
-function signatureHeaders({ source, secret_sealed, signature_header }: OpenWebhook): (string | undefined)[] {
-  if (source === "generic" && secret_sealed === null) return [];
-  return [...SOURCES[source].signature_headers, ...SOURCES.generic.signature_headers, signature_header?.toLowerCase()];
-}
-
-/** Content-Type, User-Agent and all X- headers with names in lower case, without credentials. */
-function storedHeaders(headers: Headers, dropped: readonly (string | undefined)[]): Record<string, string> {
-  const kept: Record<string, string> = {};
-  headers.forEach((value, name) => {
-    const wanted = name === "content-type" || name === "user-agent" || name.startsWith("x-");
-    if (wanted && name !== "x-agent-token" && !dropped.includes(name)) kept[name] = value;
-  });
-  return kept;
-}

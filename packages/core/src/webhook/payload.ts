@@ -23,6 +23,7 @@ import {
   isNotifyJob,
   toDelivery,
 } from "./delivery.ts";
+import { shownHeaders } from "./headers.ts";
 import { getWebhookRow } from "./webhook.ts";
 import { board_webhook_payloads, payloadWords } from "./webhook.sql.ts";
 
@@ -53,7 +54,9 @@ export const WebhookPayload = lazyObject(() => ({
   board_id: Id.describe("Board that received it."),
   webhook_id: Id.describe("Webhook that received it."),
   payload: z.unknown().describe("The body exactly as it was received: JSON, or a string for any other text."),
-  headers: z.record(z.string(), z.string()).describe("Content-Type, User-Agent and X- headers, in lower case."),
+  headers: z
+    .record(z.string(), z.string())
+    .describe("Content-Type, User-Agent and X- headers, in lower case, without those of credentials."),
   source_ip: z.string().describe("IP address of the sender."),
   content_type: z.string().nullable().describe("Content-Type of the request."),
   received_at: Instant.describe("When it was received."),
@@ -247,13 +250,13 @@ async function readPayloadRow(
 }
 
 function toPayload(row: ReadRow, max_chars = Number.POSITIVE_INFINITY): WebhookPayload {
-  const { id, board_id, webhook_id, headers, source_ip, content_type, event_type, delivery_id } = row;
+  const { id, board_id, webhook_id, source_ip, content_type, event_type, delivery_id } = row;
   return {
     id,
     board_id,
     webhook_id,
     payload: truncatedPayload(row, max_chars),
-    headers,
+    headers: shownHeaders(row.headers),
     source_ip,
     content_type,
     received_at: row.received_at.toISOString(),
