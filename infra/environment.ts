@@ -1,4 +1,4 @@
-import { budgetVariables } from "../packages/core/src/budgets.ts";
+import { budgetVariables } from "../packages/core/src/config/budgets.ts";
 import { apiUrl } from "./api-gateway.ts";
 import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";

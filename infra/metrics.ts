@@ -45,7 +45,7 @@ export const containerMetric = (
   statistic: Metric["statistic"],
 ): Metric => ({ namespace: "AWS/ECS", metricName, dimensions, statistic, period: 60 });
 
-/** The namespace of the metrics that the functions record. Their names are in packages/core/src/meter.ts. */
+/** The namespace of the metrics that the functions record. Their names are in packages/core/src/context/meter.ts. */
 export const SERVICE_NAMESPACE = "BoardCoordination";
 export const serviceMetric = (metricName: string, statistic: Metric["statistic"], period: number): Metric => ({
   namespace: SERVICE_NAMESPACE,

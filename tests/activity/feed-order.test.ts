@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { FEED, addReader } from "../support/feed.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";

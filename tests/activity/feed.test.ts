@@ -1,4 +1,4 @@
-import { agents, organization_members } from "@board/core/db/schema";
+import { agents, organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

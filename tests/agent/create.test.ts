@@ -1,4 +1,4 @@
-import { agents, boards, gateways } from "@board/core/db/schema";
+import { agents, boards, gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CallOptions } from "../support/http.ts";

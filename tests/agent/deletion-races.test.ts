@@ -1,4 +1,4 @@
-import { agents, boards, jobs, tasks } from "@board/core/db/schema";
+import { agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/db/schema";
+import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,4 +1,4 @@
-import { agents, gateways, jobs } from "@board/core/db/schema";
+import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { desc, eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

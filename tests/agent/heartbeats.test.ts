@@ -1,5 +1,5 @@
-import { type AgentStatus, agents } from "@board/core/agent/agent.sql";
-import { activity_events } from "@board/core/db/schema";
+import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
+import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type CallOptions, statusAndBody } from "../support/http.ts";

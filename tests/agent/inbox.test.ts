@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { tasks } from "@board/core/db/schema";
-import { closeFence, fence } from "@board/core/text";
+import { tasks } from "@board/core/schema/all-tables";
+import { closeFence, fence } from "@board/core/values/text";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
@@ -263,7 +263,7 @@ describe("messages", () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ assigned_agent_id: worker.id });
     await call("PATCH", `/api/v1/boards/${board_id}/tasks/${task}`, owner.token, { status: "done" });
-    const { runScheduled } = await import("@board/core/schedule");
+    const { runScheduled } = await import("@board/core/work/schedules");
     await runScheduled(world.context(), "retention");
     expect((await inbox(worker)).body.counts.messages).toBe(1);
     world.elapse(31 * 86_400_000);

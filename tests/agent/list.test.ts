@@ -1,4 +1,4 @@
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CallOptions, statusAndBody } from "../support/http.ts";

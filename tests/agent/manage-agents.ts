@@ -1,4 +1,4 @@
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer, CallOptions } from "../support/http.ts";

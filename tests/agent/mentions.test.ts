@@ -1,4 +1,4 @@
-import { isMentioned, parseMentions } from "@board/core/mention";
+import { isMentioned, parseMentions } from "@board/core/values/mention";
 import { describe, expect, test } from "vitest";
 
 describe("parsing mentions", () => {

@@ -1,5 +1,5 @@
-import { agents, boards, tasks } from "@board/core/db/schema";
-import { unseal } from "@board/core/seal";
+import { agents, boards, tasks } from "@board/core/schema/all-tables";
+import { unseal } from "@board/core/values/seal";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, gateways } from "@board/core/db/schema";
+import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
 import { parseToken } from "@board/core/template/token-line";
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { AGENT_STATUSES, agents } from "@board/core/agent/agent.sql";
+import { AGENT_STATUSES, agents } from "@board/core/schema/agent.sql";
 import { CheckIn } from "@board/core/agent/check-in";
 import { OFFLINE_SECONDS, PRESENCE_EXEMPT_STATUSES, PRESENCE_SECONDS } from "@board/core/agent/presence";
 import { STRANDED_AFTER_MS } from "@board/core/agent/sweep";

@@ -1,5 +1,5 @@
 import { createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { useRealHashing } from "../support/real-hashing.ts";

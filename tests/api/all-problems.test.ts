@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { toProblems } from "@board/api/problems";
+import { toProblems } from "@board/api/edge/problems";
 import { expect, test } from "vitest";
 import type * as z from "zod";
 

@@ -1,5 +1,5 @@
-import { activity_events, tags, tasks } from "@board/core/db/schema";
-import type { TaskComment } from "@board/core/task/comment";
+import { activity_events, tags, tasks } from "@board/core/schema/all-tables";
+import type { TaskComment } from "@board/core/task/comment/comment";
 import { sql } from "drizzle-orm";
 import { beforeAll, afterAll, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

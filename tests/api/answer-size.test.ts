@@ -1,7 +1,7 @@
 import { createApp } from "@board/api/app";
 import { type Endpoint, isStream } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
-import { toJson } from "@board/core/json";
+import { toJson } from "@board/core/values/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GatewayFixture, openGatewayFixture } from "../support/gateway-fixture.ts";
 import { call, type CallOptions } from "../support/http.ts";

@@ -1,5 +1,5 @@
 import { pbkdf2Sync } from "node:crypto";
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

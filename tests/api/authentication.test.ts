@@ -1,4 +1,4 @@
-import { agents, organizations, skill_packs, users } from "@board/core/db/schema";
+import { agents, organizations, skill_packs, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

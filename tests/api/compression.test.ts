@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { compress } from "@board/api/content-encoding";
+import { compress } from "@board/api/edge/content-encoding";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "../support/serve.ts";
 import { addTask } from "../support/task.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/db/schema";
+import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";

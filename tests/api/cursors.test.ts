@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { pageOf } from "@board/core/page";
+import { pageOf } from "@board/core/lists/page";
 import { Tag } from "@board/core/tag/tag";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { createFairQueue, type FairQueueLimits, QueueFullError } from "@board/core/fair-queue";
+import { createFairQueue, type FairQueueLimits, QueueFullError } from "@board/core/values/fair-queue";
 import { expect, test } from "vitest";
 
 const LIMITS: FairQueueLimits = { running: [2, 2, 1], waiting: 0, waiting_of_group: 0, group_units_per_second: 0 };

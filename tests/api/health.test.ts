@@ -1,5 +1,5 @@
 import { openPglite } from "@board/core/db/pglite";
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 

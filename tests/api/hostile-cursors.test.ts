@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { subscriptions } from "@board/core/db/schema";
+import { subscriptions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-import { boards, tags } from "@board/core/db/schema";
+import { boards, tags } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { lazyObject } from "@board/core/wire";
+import { lazyObject } from "@board/core/values/wire";
 import { expect, test } from "vitest";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-import { activity_events, tags } from "@board/core/db/schema";
+import { activity_events, tags } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addTask, type TaskRow } from "../support/task.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { createLog } from "@board/api/log";
+import { createLog } from "@board/api/edge/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CallOptions } from "../support/http.ts";
@@ -183,7 +183,7 @@ test("log lines are JSON with timestamp, level, event and message, from LOG_LEVE
 
 test("a log line is written before the call returns, since a sandbox may be frozen or killed right after", async () => {
   const program = `
-    import { createLog } from "@board/api/log";
+    import { createLog } from "@board/api/edge/log";
     const log = createLog("info");
     for (let n = 1; n <= 3; n++) log.info("line", String(n));
     process.kill(process.pid, "SIGKILL");`;

@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, type JsonWebKey } from "node:crypto";
-import { users } from "@board/core/db/schema";
+import { users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";

@@ -15,8 +15,8 @@ import {
   tags,
   tasks,
   users,
-} from "@board/core/db/schema";
-import { seal } from "@board/core/seal";
+} from "@board/core/schema/all-tables";
+import { seal } from "@board/core/values/seal";
 import { TASK_ORDERS } from "@board/core/task/task-order";
 import { eq, inArray } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";

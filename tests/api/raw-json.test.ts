@@ -1,4 +1,4 @@
-import { RawJson, toJson } from "@board/core/json";
+import { RawJson, toJson } from "@board/core/values/json";
 import { expect, test } from "vitest";
 
 test.each([

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";

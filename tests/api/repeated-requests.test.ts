@@ -2,12 +2,12 @@ import { createSecretKey, randomBytes } from "node:crypto";
 import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { rowsOf } from "@board/core/db/database";
-import { gateways, idempotency_keys, idempotency_usage } from "@board/core/db/schema";
+import { gateways, idempotency_keys, idempotency_usage } from "@board/core/schema/all-tables";
 import { claimKey, completeClaim, readAnswer } from "@board/core/idempotency/idempotency";
-import { seal } from "@board/core/seal";
+import { seal } from "@board/core/values/seal";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { runScheduled } from "@board/core/schedule";
+import { runScheduled } from "@board/core/work/schedules";
 import { type Answer, type CallOptions, call } from "../support/http.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

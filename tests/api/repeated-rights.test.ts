@@ -1,6 +1,6 @@
 import { endpoints } from "@board/api/groups";
-import { isRepeatable } from "@board/api/idempotency";
-import { agents, organization_members } from "@board/core/db/schema";
+import { isRepeatable } from "@board/api/edge/idempotency";
+import { agents, organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -9,7 +9,7 @@ import {
   gateways,
   organizations,
   tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
-import { gateway_circuits, gateways, jobs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
-import { runScheduled } from "@board/core/schedule";
+import { gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
+import { runScheduled } from "@board/core/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { getPayloadJob } from "../support/jobs.ts";

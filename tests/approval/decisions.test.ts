@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { replacePrimaryTask } from "@board/core/approval/primary-task";
-import { transaction } from "@board/core/context";
-import { approvals, tasks } from "@board/core/db/schema";
+import { transaction } from "@board/core/context/context";
+import { approvals, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import {

@@ -1,4 +1,4 @@
-import { approvals } from "@board/core/db/schema";
+import { approvals } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addTasks, approvalsPath } from "../support/approval.ts";

@@ -1,4 +1,4 @@
-import { agents, approvals, gateways, jobs } from "@board/core/db/schema";
+import { agents, approvals, gateways, jobs } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { replacePrimaryTask } from "@board/core/approval/primary-task";
-import { transaction } from "@board/core/context";
-import { approval_task_links, approvals, boards, jobs, tasks } from "@board/core/db/schema";
+import { transaction } from "@board/core/context/context";
+import { approval_task_links, approvals, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-import { approvals, boards, tasks } from "@board/core/db/schema";
+import { approvals, boards, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { gateways, jobs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
-import { runScheduled } from "@board/core/schedule";
+import { gateways, jobs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
+import { runScheduled } from "@board/core/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { bundleFunctions } from "../support/bundle.ts";

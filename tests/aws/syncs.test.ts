@@ -1,4 +1,4 @@
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type AwsDeployment, QUEUE, startAwsDeployment, SYNCS_QUEUE } from "./deployment.ts";

@@ -1,7 +1,7 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import type { System } from "@board/core/actor";
-import type { Context, Db } from "@board/core/context";
-import { activity_events, boards, organization_board_access, organization_members } from "@board/core/db/schema";
+import type { System } from "@board/core/context/actor";
+import type { Context, Db } from "@board/core/context/context";
+import { activity_events, boards, organization_board_access, organization_members } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";

@@ -1,6 +1,6 @@
 import { hashToken, mintToken, tokenLookup, verifyToken } from "@board/core/agent/token";
-import { agents } from "@board/core/db/schema";
-import { toKey } from "@board/core/seal";
+import { agents } from "@board/core/schema/all-tables";
+import { toKey } from "@board/core/values/seal";
 import { sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";

@@ -1,6 +1,6 @@
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { sql } from "drizzle-orm";
 import { type Postgres, startPostgres } from "../support/postgres.ts";

@@ -1,9 +1,9 @@
 import { followFeed } from "@board/core/activity/feed-stream";
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import type { Member, System } from "@board/core/actor";
-import type { Context, Db } from "@board/core/context";
+import type { Member, System } from "@board/core/context/actor";
+import type { Context, Db } from "@board/core/context/context";
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, boards, tasks } from "@board/core/db/schema";
+import { activity_events, boards, tasks } from "@board/core/schema/all-tables";
 import type { ReadWindow } from "@board/core/stream/source";
 import { sql } from "drizzle-orm";
 import { type BenchEnvironment } from "./environment.ts";

@@ -1,5 +1,5 @@
 /** One typical request for each function, with which the bench of cold starts wakes it. */
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import type { AwsDeployment } from "../aws/deployment.ts";
 import { apiGatewayEvent, functionUrlEvent, type HttpOptions, scheduleEvent, sqsEvent } from "../support/aws-events.ts";
 import type { Lambda } from "../support/lambda-sandbox.ts";

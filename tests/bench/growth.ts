@@ -1,5 +1,5 @@
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import pg from "pg";
 import type { BenchEnvironment } from "./environment.ts";
 import { listBackground, ROLE } from "./growth/background.ts";

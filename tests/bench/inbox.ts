@@ -1,4 +1,4 @@
-import { agents, tasks } from "@board/core/db/schema";
+import { agents, tasks } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { CONNECTIONS } from "./environment.ts";

@@ -1,6 +1,6 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import type { System } from "@board/core/actor";
-import type { Context, Db } from "@board/core/context";
+import type { System } from "@board/core/context/actor";
+import type { Context, Db } from "@board/core/context/context";
 import {
   activity_counts,
   activity_day_counts,
@@ -10,7 +10,7 @@ import {
   task_transitions,
   tasks,
   transition_counts,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { toEdges, type RangeKey, toTimeline } from "@board/core/metrics/range";
 import { type SQL, sql } from "drizzle-orm";

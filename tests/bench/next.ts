@@ -1,7 +1,7 @@
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
 import { rowsOf } from "@board/core/db/database";
-import { agents, tasks } from "@board/core/db/schema";
-import { toKey } from "@board/core/seal";
+import { agents, tasks } from "@board/core/schema/all-tables";
+import { toKey } from "@board/core/values/seal";
 import { eq, sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { load } from "./load.ts";

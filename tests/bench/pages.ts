@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { tasks } from "@board/core/db/schema";
+import { tasks } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { round, type Row } from "./row.ts";

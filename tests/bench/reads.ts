@@ -1,4 +1,4 @@
-import { boards } from "@board/core/db/schema";
+import { boards } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { rate, type Row } from "./row.ts";

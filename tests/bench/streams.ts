@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { boards, organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { boards, organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { eq } from "drizzle-orm";
 import { startIdentityProvider } from "../support/identity-provider.ts";
 import type { Postgres } from "../support/postgres.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
-import type { Db } from "@board/core/context";
-import { agents, boards } from "@board/core/db/schema";
+import type { Db } from "@board/core/context/context";
+import { agents, boards } from "@board/core/schema/all-tables";
 import { createGateways } from "@board/core/openclaw/websocket";
-import { toKey } from "@board/core/seal";
+import { toKey } from "@board/core/values/seal";
 import { withAgents } from "@board/local/fake-gateway/config";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
 import { startLatencyProxy } from "./latency-proxy.ts";

@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { tag_assignments, task_dependencies, tasks } from "@board/core/db/schema";
+import { tag_assignments, task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import { load } from "./load.ts";
 import { CONNECTIONS, COUNTED_REQUESTS, type BenchEnvironment } from "./environment.ts";

@@ -1,7 +1,7 @@
-import type { BoardEvent } from "@board/core/event-bus/board-event";
-import { BusError } from "@board/core/event-bus/event-bus";
+import type { BoardEvent } from "@board/core/context/event-body";
+import { BusError } from "@board/core/context/event-bus";
 import type { Database } from "@board/core/db/database";
-import { boards, jobs } from "@board/core/db/schema";
+import { boards, jobs } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { deliverPublishJobs } from "../support/board-events.ts";
 import { createTeam, setRules, type Team } from "../support/task-rules.ts";

@@ -1,6 +1,6 @@
-import { transaction } from "@board/core/context";
+import { transaction } from "@board/core/context/context";
 import type { Database } from "@board/core/db/database";
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { createTask } from "@board/core/task/create";
 import { CreateTask } from "@board/core/task/input";
 import type { FakeGateway } from "@board/local/fake-gateway/server";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { BoardEvent } from "@board/core/event-bus/board-event";
+import { BoardEvent } from "@board/core/context/event-body";
 import { redriveJobs } from "@board/core/job/redrive";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";

@@ -1,4 +1,4 @@
-import { board_groups, organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { board_groups, organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-import { agents, board_groups } from "@board/core/db/schema";
+import { agents, board_groups } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

@@ -24,7 +24,7 @@ import {
   transition_counts,
   inbox_acknowledgements,
   inbox_messages,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { rowsOf } from "@board/core/db/database";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { boards, organization_board_access, tag_assignments, tags, tasks } from "@board/core/db/schema";
+import { boards, organization_board_access, tag_assignments, tags, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

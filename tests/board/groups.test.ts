@@ -1,4 +1,4 @@
-import { board_group_memory, jobs, organization_board_access } from "@board/core/db/schema";
+import { board_group_memory, jobs, organization_board_access } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, boards, gateways, jobs } from "@board/core/db/schema";
+import { activity_events, agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { desc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

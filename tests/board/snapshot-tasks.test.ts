@@ -8,7 +8,7 @@ import {
   task_custom_field_values,
   task_dependencies,
   tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,4 +1,4 @@
-import { agents, approval_task_links, approvals, board_memory, tasks } from "@board/core/db/schema";
+import { agents, approval_task_links, approvals, board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

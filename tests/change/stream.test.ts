@@ -1,4 +1,4 @@
-import { organization_board_access } from "@board/core/db/schema";
+import { organization_board_access } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen } from "../support/sse.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, boards, gateways } from "@board/core/db/schema";
+import { activity_events, agents, boards, gateways } from "@board/core/schema/all-tables";
 import { and, asc, eq, isNull, like } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
+import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

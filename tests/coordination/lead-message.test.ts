@@ -1,4 +1,4 @@
-import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
+import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,7 +1,7 @@
-import type { Lead } from "@board/core/actor";
+import type { Lead } from "@board/core/context/actor";
 import { withInteractiveHost, INTERACTIVE_TIMEOUT_MS } from "@board/core/gateway/interactive-call";
 import { nudgeAgent } from "@board/core/coordination/nudge";
-import { activity_events, agents, gateways } from "@board/core/db/schema";
+import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
 import { GatewayError } from "@board/core/openclaw/gateway-error";
 import { groups } from "@board/functions/manifest";
 import { and, asc, eq, like } from "drizzle-orm";

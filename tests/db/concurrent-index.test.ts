@@ -1,7 +1,7 @@
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPglite } from "@board/core/db/pglite";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { type SQL, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Postgres, startPostgres } from "../support/postgres.ts";

@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { openNeon } from "@board/core/db/neon";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";

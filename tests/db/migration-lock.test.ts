@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { type SQL, sql } from "drizzle-orm";
 import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../support/postgres.ts";

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { type Context, FinalWrites, transaction } from "@board/core/context";
+import { type Context, FinalWrites, transaction } from "@board/core/context/context";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openNeon } from "@board/core/db/neon";
 import { openPostgres } from "@board/core/db/postgres";
 import { isLockFailure, violatedUniqueIndex } from "@board/core/db/query-error";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type NeonProxy, startNeonProxy } from "../support/neon-proxy.ts";

@@ -1,6 +1,6 @@
 import { insertEvents } from "@board/core/activity/activity";
 import { runWrite } from "@board/core/db/prepared-write";
-import { activity_events } from "@board/core/db/schema";
+import { activity_events } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTeamFixture, setRules, type Team, type Credential, taskPath } from "../support/task-rules.ts";

@@ -2,7 +2,7 @@ import { rowsOf } from "@board/core/db/database";
 import { openNeon } from "@board/core/db/neon";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startNeonProxy } from "../support/neon-proxy.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { LookupLimitError } from "@board/core/address";
+import { LookupLimitError } from "@board/core/dns/address";
 import { createNameResolver, type ResolverOptions } from "@board/core/dns/resolver";
 import { describe, expect, test, type TestContext } from "vitest";
 import { type Records, type RecordType, startNameServer } from "../support/name-server.ts";

@@ -1,4 +1,4 @@
-import { agents, gateways } from "@board/core/db/schema";
+import { agents, gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-import { activity_events, gateways } from "@board/core/db/schema";
+import { activity_events, gateways } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { asc } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

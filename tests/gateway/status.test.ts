@@ -1,4 +1,4 @@
-import { activity_events, agents, gateways } from "@board/core/db/schema";
+import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

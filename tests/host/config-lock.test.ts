@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Context, transaction } from "@board/core/context";
+import { type Context, transaction } from "@board/core/context/context";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
-import { host_turns } from "@board/core/db/schema";
+import { host_turns } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/core/host/config-lock";
-import { silentLog } from "@board/core/log";
-import { scheduled } from "@board/core/schedule";
+import { silentLog } from "@board/core/values/log";
+import { scheduled } from "@board/core/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Postgres, startPostgres } from "../support/postgres.ts";

@@ -7,7 +7,7 @@ import {
   type DesiredEntry,
   omitKeys,
 } from "@board/core/host/config";
-import { workspacePath } from "@board/core/session-key";
+import { workspacePath } from "@board/core/values/session-key";
 import { describe, expect, test } from "vitest";
 
 const heartbeat = { every: "10m", target: "last", includeReasoning: false };

@@ -1,4 +1,4 @@
-import { agents, boards } from "@board/core/db/schema";
+import { agents, boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { createHttpClient, type LocateHost, locatePublicHost } from "@board/core/http/https-client";
-import { type FetchLimits, readBody, type HttpClient, FetchError } from "@board/core/http/client";
+import { type FetchLimits, readBody, type HttpClient, FetchError } from "@board/core/context/http-client";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { makeCertificate } from "../support/certificate.ts";
 import { PRIVATE_HOSTS, REFUSED_ANSWERS, REFUSED_URLS } from "../support/refused-addresses.ts";

@@ -1,7 +1,7 @@
-import type { Db } from "@board/core/context";
-import { jobs } from "@board/core/db/schema";
+import type { Db } from "@board/core/context/context";
+import { jobs } from "@board/core/schema/all-tables";
 import type { JobRow } from "@board/core/job/job";
-import { createPendingWakeups } from "@board/core/pending-wakeups";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { DrizzleQueryError } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";

@@ -1,8 +1,8 @@
-import { jobs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
+import { jobs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
 import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
-import { createPendingWakeups, addPendingWakeup } from "@board/core/pending-wakeups";
+import { createPendingWakeups, addPendingWakeup } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createDeferredHost } from "../support/deferred-host.ts";

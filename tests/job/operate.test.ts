@@ -1,7 +1,7 @@
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { removeOldJobs } from "@board/core/job/retention";
 import type { Job } from "@board/core/job/operate";
-import { transaction } from "@board/core/context";
+import { transaction } from "@board/core/context/context";
 import { enqueue } from "@board/core/job/job";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-import { gateways, jobs } from "@board/core/db/schema";
-import { createPendingWakeups } from "@board/core/pending-wakeups";
+import { gateways, jobs } from "@board/core/schema/all-tables";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";

@@ -1,4 +1,4 @@
-import { JOB_STATUSES, jobs } from "@board/core/job/job.sql";
+import { JOB_STATUSES, jobs } from "@board/core/schema/job.sql";
 import { LEASE_MS } from "@board/core/job/job";
 import { RETRY_POLICIES } from "@board/core/job/kinds";
 import { MAX_CRASHES, RENEW_INTERVAL_MS } from "@board/core/job/runner";

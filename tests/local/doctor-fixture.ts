@@ -1,6 +1,6 @@
 import { openPostgres } from "@board/core/db/postgres";
-import { gateways, jobs } from "@board/core/db/schema";
-import { silentLog } from "@board/core/log";
+import { gateways, jobs } from "@board/core/schema/all-tables";
+import { silentLog } from "@board/core/values/log";
 import type { Finding } from "@board/local/doctor/finding";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";

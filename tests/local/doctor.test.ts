@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { rowsOf } from "@board/core/db/database";
-import { gateways, jobs, service_keys, subscriptions } from "@board/core/db/schema";
+import { gateways, jobs, service_keys, subscriptions } from "@board/core/schema/all-tables";
 import { runChecks } from "@board/local/doctor/run-checks";
 import type { Finding } from "@board/local/doctor/finding";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";

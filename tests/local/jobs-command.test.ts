@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
-import type { Db } from "@board/core/context";
+import type { Db } from "@board/core/context/context";
 import { openPglite } from "@board/core/db/pglite";
 import { openPostgres } from "@board/core/db/postgres";
-import { jobs } from "@board/core/db/schema";
-import { silentLog } from "@board/core/log";
+import { jobs } from "@board/core/schema/all-tables";
+import { silentLog } from "@board/core/values/log";
 import { asc } from "drizzle-orm";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { startPostgres } from "../support/postgres.ts";

@@ -1,4 +1,4 @@
-import { tasks } from "@board/core/db/schema";
+import { tasks } from "@board/core/schema/all-tables";
 import { startLeaseTimer } from "@board/local/lease-timer";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";

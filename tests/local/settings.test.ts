@@ -1,6 +1,6 @@
-import { DEFAULT_BUDGETS } from "@board/core/budgets";
-import { findMisspelt } from "@board/core/misspelt-settings";
-import { parseSettings, type Settings, SettingsError } from "@board/core/settings";
+import { DEFAULT_BUDGETS } from "@board/core/config/budgets";
+import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { parseSettings, type Settings, SettingsError } from "@board/core/config/settings";
 import { describe, expect, test } from "vitest";
 import { TEST_KEYS } from "../support/world.ts";
 

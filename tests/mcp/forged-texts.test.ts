@@ -8,7 +8,7 @@ import {
   tags,
   tasks,
   users,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

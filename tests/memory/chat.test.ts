@@ -1,4 +1,4 @@
-import { agents, boards, jobs, users } from "@board/core/db/schema";
+import { agents, boards, jobs, users } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { board_memory } from "@board/core/db/schema";
+import { board_memory } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { statusesForOutsiders } from "../support/board.ts";

@@ -1,4 +1,4 @@
-import { board_group_memory, board_groups, boards, organization_board_access } from "@board/core/db/schema";
+import { board_group_memory, board_groups, boards, organization_board_access } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,5 +1,5 @@
-import { createCoalescer } from "@board/core/coalesce";
-import { agents, organization_board_access } from "@board/core/db/schema";
+import { createCoalescer } from "@board/core/values/coalesce";
+import { agents, organization_board_access } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import type { Member } from "@board/core/actor";
+import type { Member } from "@board/core/context/actor";
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, task_counts, task_transitions, tasks, transition_counts } from "@board/core/db/schema";
+import { activity_events, task_counts, task_transitions, tasks, transition_counts } from "@board/core/schema/all-tables";
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { type Dashboard, getDashboard } from "@board/core/metrics/dashboard";
 import { type RangeKey, toEdges, toTimeline } from "@board/core/metrics/range";

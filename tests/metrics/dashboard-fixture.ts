@@ -1,4 +1,4 @@
-import { activity_events, boards, task_transitions, tasks } from "@board/core/db/schema";
+import { activity_events, boards, task_transitions, tasks } from "@board/core/schema/all-tables";
 import type { Dashboard } from "@board/core/metrics/dashboard";
 import type { Answer } from "../support/http.ts";
 import { createTeam, type Status, type Team } from "../support/task-rules.ts";

@@ -1,4 +1,4 @@
-import { organization_board_access } from "@board/core/db/schema";
+import { organization_board_access } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addGroup } from "../support/group.ts";
 import {

@@ -1,4 +1,4 @@
-import { agents, approvals, tasks } from "@board/core/db/schema";
+import { agents, approvals, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addGroup } from "../support/group.ts";

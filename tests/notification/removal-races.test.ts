@@ -1,4 +1,4 @@
-import { activity_events, agents, boards, jobs, tasks } from "@board/core/db/schema";
+import { activity_events, agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { startFakeGateway } from "@board/local/fake-gateway/server";
 import { and, eq, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";

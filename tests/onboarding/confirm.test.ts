@@ -1,4 +1,4 @@
-import { agents, board_onboarding_sessions, boards, users } from "@board/core/db/schema";
+import { agents, board_onboarding_sessions, boards, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";

@@ -1,4 +1,4 @@
-import { boards, gateways, jobs } from "@board/core/db/schema";
+import { boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { count, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

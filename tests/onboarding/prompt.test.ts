@@ -1,4 +1,4 @@
-import { boards } from "@board/core/db/schema";
+import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,4 +1,4 @@
-import { agents, board_onboarding_sessions } from "@board/core/db/schema";
+import { agents, board_onboarding_sessions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";

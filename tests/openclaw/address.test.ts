@@ -1,4 +1,4 @@
-import type { ResolveName } from "@board/core/address";
+import type { ResolveName } from "@board/core/dns/address";
 import { expect, test } from "vitest";
 import type { AddressRules } from "../../packages/core/src/openclaw/address.ts";
 import { isAllowedHost, resolveHost } from "../../packages/core/src/openclaw/address.ts";

@@ -1,4 +1,4 @@
-import { organization_board_access, organization_members, organizations, users } from "@board/core/db/schema";
+import { organization_board_access, organization_members, organizations, users } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";

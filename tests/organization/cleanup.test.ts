@@ -1,7 +1,7 @@
-import * as schema from "@board/core/db/schema";
-import { hostAgentId } from "@board/core/session-key";
+import * as schema from "@board/core/schema/all-tables";
+import { hostAgentId } from "@board/core/values/session-key";
 import { redriveJobs } from "@board/core/job/redrive";
-import { unseal } from "@board/core/seal";
+import { unseal } from "@board/core/values/seal";
 import { and, count, eq, getTableName, is, isNull } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { organization_board_access } from "@board/core/db/schema";
+import { organization_board_access } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { createGuest, emailOf, createInviteCalls } from "./invite-calls.ts";

@@ -1,4 +1,4 @@
-import { organization_members, users } from "@board/core/db/schema";
+import { organization_members, users } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import type { Answer } from "../support/http.ts";
 import type { Person, Tenant, World } from "../support/world.ts";

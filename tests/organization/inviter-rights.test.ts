@@ -1,4 +1,4 @@
-import { organization_invites, organization_members, users } from "@board/core/db/schema";
+import { organization_invites, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";

@@ -1,4 +1,4 @@
-import { organization_invite_board_access, organization_invites } from "@board/core/db/schema";
+import { organization_invite_board_access, organization_invites } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGuest, emailOf, createInviteCalls } from "./invite-calls.ts";

@@ -1,4 +1,4 @@
-import { users } from "@board/core/db/schema";
+import { users } from "@board/core/schema/all-tables";
 import { openTestDatabase } from "../support/world.ts";
 import { and, eq, ne } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test } from "vitest";

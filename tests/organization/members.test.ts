@@ -1,4 +1,4 @@
-import { organization_board_access, organization_members, users } from "@board/core/db/schema";
+import { organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addMember, type MemberPerson, createMemberCalls, waitForNextTimestamp } from "./member-calls.ts";

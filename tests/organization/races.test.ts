@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
-import { jobs, organization_members, organizations } from "@board/core/db/schema";
+import { jobs, organization_members, organizations } from "@board/core/schema/all-tables";
 import { and, eq, sql } from "drizzle-orm";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Answer } from "../support/http.ts";

@@ -1,4 +1,4 @@
-import { activity_events } from "@board/core/db/schema";
+import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";

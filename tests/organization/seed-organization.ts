@@ -1,4 +1,4 @@
-import * as schema from "@board/core/db/schema";
+import * as schema from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { addJob } from "../support/jobs.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";

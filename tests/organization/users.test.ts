@@ -1,4 +1,4 @@
-import { organization_members, organizations, tasks, users } from "@board/core/db/schema";
+import { organization_members, organizations, tasks, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";

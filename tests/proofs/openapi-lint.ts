@@ -1,6 +1,6 @@
 import { endpoints } from "@board/api/groups";
-import { buildOpenApiDocument } from "@board/api/openapi";
-import { buildRoleDocument, type DocumentRole } from "@board/api/openapi-role";
+import { buildOpenApiDocument } from "@board/api/openapi/openapi";
+import { buildRoleDocument, type DocumentRole } from "@board/api/openapi/role-document";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import spectralCore from "@stoplight/spectral-core";
 import spectralRulesets from "@stoplight/spectral-rulesets";

@@ -1,4 +1,4 @@
-import { agents, gateways, jobs } from "@board/core/db/schema";
+import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/core/host/config-lock";
 import { desc, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { agents, gateways } from "@board/core/db/schema";
+import { agents, gateways } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -1,4 +1,4 @@
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,9 +1,9 @@
-import { agents } from "@board/core/agent/agent.sql";
+import { agents } from "@board/core/schema/agent.sql";
 import { enqueueProvision } from "@board/core/agent/jobs";
 import { mintToken, tokenLookup } from "@board/core/agent/token";
-import { transaction } from "@board/core/context";
-import { jobs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
+import { transaction } from "@board/core/context/context";
+import { jobs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { mainSessionKey } from "@board/core/actor";
+import { mainSessionKey } from "@board/core/context/actor";
 import { isForeignKeyViolation } from "@board/core/db/query-error";
-import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/db/schema";
+import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/schema/all-tables";
 import { installSkill } from "@board/core/skill/install";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/db/schema";
+import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { type ArchiveLimits, readArchive } from "@board/core/skill/archive";
 import { discoverSkills, PACK_LIMITS } from "@board/core/skill/discover";
 import { locatePublicHost } from "@board/core/http/https-client";
-import { FetchError } from "@board/core/http/client";
+import { FetchError } from "@board/core/context/http-client";
 import { packTar, type TarEntry } from "modern-tar";
 import { beforeEach, expect, test, vi } from "vitest";
 import { archivePath, type CodeHost, fileEntry, buildArchive, respondWith, skillFile } from "../support/code-host.ts";

@@ -1,5 +1,5 @@
-import { marketplace_skills, skill_pack_syncs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
+import { marketplace_skills, skill_pack_syncs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { archivePath, type CodeHost, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";

@@ -2,7 +2,7 @@
  * The activity page of a dashboard: three streams a board and one of agents. It ignores `retry` and Retry-After, and opens a
  * stream that ended or was refused again.
  */
-import { agents, stream_leases } from "@board/core/db/schema";
+import { agents, stream_leases } from "@board/core/schema/all-tables";
 import { afterEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { postComment } from "../support/feed.ts";

@@ -1,4 +1,11 @@
-import { agents, board_memory, boards, organization_board_access, organization_members, users } from "@board/core/db/schema";
+import {
+  agents,
+  board_memory,
+  boards,
+  organization_board_access,
+  organization_members,
+  users,
+} from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,4 +1,4 @@
-import { board_memory } from "@board/core/db/schema";
+import { board_memory } from "@board/core/schema/all-tables";
 import { afterEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import type { Answer } from "../support/http.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { scheduled } from "@board/core/schedule";
+import { scheduled } from "@board/core/work/schedules";
 import { readOwnHorizon } from "@board/core/stream/horizon";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { administer, type Postgres, startPostgres } from "../support/postgres.ts";

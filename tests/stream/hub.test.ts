@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { createDeduplicator, formatEvent, openConnection } from "@board/api/sse-connection";
-import { changedNow } from "@board/core/db/columns";
-import { agents } from "@board/core/db/schema";
+import { createDeduplicator, formatEvent, openConnection } from "@board/api/stream/sse-connection";
+import { changedNow } from "@board/core/schema/columns";
+import { agents } from "@board/core/schema/all-tables";
 import { toCursor } from "@board/core/stream/cursor";
 import { type Follower, type Grant, startPosition } from "@board/core/stream/follower";
 import { createHub } from "@board/core/stream/hub";
 import { windowOrder, type Source, type StreamEvent, windowCondition } from "@board/core/stream/source";
-import { createLimiter } from "@board/core/concurrency";
+import { createLimiter } from "@board/core/values/concurrency";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { board_memory } from "@board/core/db/schema";
+import { board_memory } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { contentsOf, waitForPolls, createMemoryStreamClient, POLL_MS, streamPath } from "./memory-stream-client.ts";

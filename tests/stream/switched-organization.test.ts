@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { organization_members } from "@board/core/db/schema";
+import { organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { FEED, postComment } from "../support/feed.ts";

@@ -1,4 +1,4 @@
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import { MAX_CRASHES } from "@board/core/job/runner";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer } from "node:net";
-import { jobs, subscription_deliveries, subscriptions } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
-import { runScheduled } from "@board/core/schedule";
+import { jobs, subscription_deliveries, subscriptions } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
+import { runScheduled } from "@board/core/work/schedules";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
-import type { ResolveName } from "@board/core/address";
+import type { ResolveName } from "@board/core/dns/address";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { accept, type Receiver, reply, startReceiver } from "../support/receiver.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

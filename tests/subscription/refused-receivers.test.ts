@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { ResolveName } from "@board/core/address";
+import type { ResolveName } from "@board/core/dns/address";
 import { createNameResolver } from "@board/core/dns/resolver";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { jobs, subscription_deliveries } from "@board/core/db/schema";
+import { jobs, subscription_deliveries } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";

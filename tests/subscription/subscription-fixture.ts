@@ -1,4 +1,4 @@
-import { subscriptions } from "@board/core/db/schema";
+import { subscriptions } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Answer } from "../support/http.ts";
 import { accept, type Receiver, startReceiver } from "../support/receiver.ts";

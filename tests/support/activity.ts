@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { activity_counts, activity_day_counts, activity_events } from "@board/core/db/schema";
+import { activity_counts, activity_day_counts, activity_events } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import type { World } from "./world.ts";
 

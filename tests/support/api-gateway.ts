@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { endpoints } from "@board/api/groups";
 import { isStream } from "@board/api/endpoint";
-import { toPathRegExp } from "@board/api/path";
+import { toPathRegExp } from "@board/api/edge/path";
 import { type ApiGroup, groups } from "@board/functions/manifest";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
 import { apiGatewayEvent, functionUrlEvent, isText, toResponse } from "./aws-events.ts";

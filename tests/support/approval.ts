@@ -1,4 +1,4 @@
-import { activity_events, approval_task_links, tasks, users } from "@board/core/db/schema";
+import { activity_events, approval_task_links, tasks, users } from "@board/core/schema/all-tables";
 import { asc, eq, like } from "drizzle-orm";
 import { beforeAll } from "vitest";
 import { addBoard } from "./board.ts";

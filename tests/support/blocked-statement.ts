@@ -1,4 +1,4 @@
-import type { Db } from "@board/core/context";
+import type { Db } from "@board/core/context/context";
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 

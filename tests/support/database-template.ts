@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { createDatabaseFolder } from "@board/local/template-database";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import type { BoardEvent } from "@board/core/event-bus/board-event";
+import type { BoardEvent } from "@board/core/context/event-body";
 
 export interface PutEntry {
   EventBusName: string;

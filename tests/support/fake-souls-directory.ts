@@ -1,7 +1,7 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createHttpClient } from "@board/core/http/https-client";
-import type { HttpClient } from "@board/core/http/client";
+import type { HttpClient } from "@board/core/context/http-client";
 import { makeCertificate } from "./certificate.ts";
 import { redirectWeb } from "./web-redirect.ts";
 

@@ -1,4 +1,4 @@
-import { activity_events, organization_board_access } from "@board/core/db/schema";
+import { activity_events, organization_board_access } from "@board/core/schema/all-tables";
 import { type TaskRow } from "./task.ts";
 import type { Person, Tenant, World } from "./world.ts";
 

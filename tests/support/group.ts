@@ -1,4 +1,4 @@
-import { board_groups, boards } from "@board/core/db/schema";
+import { board_groups, boards } from "@board/core/schema/all-tables";
 import { inArray } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { startPostgres } from "./postgres.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 

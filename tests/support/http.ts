@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { toPathRegExp } from "@board/api/path";
+import { toPathRegExp } from "@board/api/edge/path";
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 

@@ -1,5 +1,5 @@
-import { type Context, transaction } from "@board/core/context";
-import { jobs } from "@board/core/db/schema";
+import { type Context, transaction } from "@board/core/context/context";
+import { jobs } from "@board/core/schema/all-tables";
 import { enqueue, type EnqueueOptions, type JobRow, relay, type WakeUp } from "@board/core/job/job";
 import { asc, eq, gt } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";

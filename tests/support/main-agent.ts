@@ -1,5 +1,5 @@
 import { tokenLookup } from "@board/core/agent/token";
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import type { World } from "./world.ts";
 

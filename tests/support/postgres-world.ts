@@ -1,6 +1,6 @@
 import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { copyTemplate } from "./test-database.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { System } from "@board/core/actor";
+import type { System } from "@board/core/context/actor";
 import { enqueueUpdate } from "@board/core/agent/jobs";
-import { type Context, transaction } from "@board/core/context";
-import { activity_events, agents, jobs } from "@board/core/db/schema";
-import { deliver } from "@board/core/deliver";
+import { type Context, transaction } from "@board/core/context/context";
+import { activity_events, agents, jobs } from "@board/core/schema/all-tables";
+import { deliver } from "@board/core/work/handlers";
 import type { Gateways } from "@board/core/openclaw/client";
 import { type JobRow, markUnsent, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";

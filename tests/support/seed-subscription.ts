@@ -1,4 +1,4 @@
-import { subscription_deliveries, subscriptions } from "@board/core/db/schema";
+import { subscription_deliveries, subscriptions } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import type { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
-import type { Db } from "@board/core/context";
-import { jobs } from "@board/core/db/schema";
+import type { Db } from "@board/core/context/context";
+import { jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 
 /** Deletes the jobs that provision the agents created so far, since provisioning takes seconds and has separate tests. */

@@ -1,8 +1,8 @@
-import type { Admin } from "@board/core/actor";
+import type { Admin } from "@board/core/context/actor";
 import { mintToken, tokenLookup } from "@board/core/agent/token";
-import { hostAgentId, workspacePath } from "@board/core/session-key";
-import type { Context } from "@board/core/context";
-import { agents, gateways, jobs, organization_members, sync_run_agents, sync_runs } from "@board/core/db/schema";
+import { hostAgentId, workspacePath } from "@board/core/values/session-key";
+import type { Context } from "@board/core/context/context";
+import { agents, gateways, jobs, organization_members, sync_run_agents, sync_runs } from "@board/core/schema/all-tables";
 import type { JobKind } from "@board/core/job/kinds";
 import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import { onTestFinished } from "vitest";

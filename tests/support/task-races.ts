@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, task_transitions, tasks } from "@board/core/db/schema";
+import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { asc, eq, sql } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer, CallOptions } from "./http.ts";

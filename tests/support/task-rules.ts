@@ -9,7 +9,7 @@ import {
   task_dependencies,
   task_transitions,
   tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Answer } from "./http.ts";
 import { actAsMainAgent } from "./main-agent.ts";

@@ -1,4 +1,4 @@
-import { tasks } from "@board/core/db/schema";
+import { tasks } from "@board/core/schema/all-tables";
 import type { World } from "./world.ts";
 
 export type TaskRow = typeof tasks.$inferSelect;

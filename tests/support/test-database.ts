@@ -1,6 +1,6 @@
 import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import pg from "pg";
 import { inject } from "vitest";
 import { administer, COPY_STRATEGY } from "./postgres.ts";

@@ -1,4 +1,4 @@
-import type { HttpClient } from "@board/core/http/client";
+import type { HttpClient } from "@board/core/context/http-client";
 
 /** Where a test's HTTP client connects instead of the requested hosts, so that another process can do the same. */
 export interface WebRedirect {

@@ -1,4 +1,4 @@
-import { gateways } from "@board/core/db/schema";
+import { gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";

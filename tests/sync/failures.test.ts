@@ -1,4 +1,4 @@
-import { agents, gateways } from "@board/core/db/schema";
+import { agents, gateways } from "@board/core/schema/all-tables";
 import { LIMITS } from "@board/core/sync/inline";
 import { syncTemplates } from "@board/core/sync/sync";
 import { SyncQuery, type TemplateSyncResult } from "@board/core/sync/result";

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import type { Gateways } from "@board/core/openclaw/client";
 import { RETRY_POLICIES } from "@board/core/job/kinds";
-import { createPendingWakeups } from "@board/core/pending-wakeups";
-import { scheduled } from "@board/core/schedule";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
+import { scheduled } from "@board/core/work/schedules";
 import type { LIMITS } from "@board/core/sync/inline";
 import { syncTemplates } from "@board/core/sync/sync";
 import { SyncQuery } from "@board/core/sync/result";

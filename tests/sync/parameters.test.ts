@@ -1,4 +1,4 @@
-import { agents, jobs } from "@board/core/db/schema";
+import { agents, jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSyncFixture } from "../support/sync-fixture.ts";

@@ -1,4 +1,4 @@
-import { tag_assignments, tasks } from "@board/core/db/schema";
+import { tag_assignments, tasks } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
 

@@ -1,4 +1,4 @@
-import { tasks } from "@board/core/db/schema";
+import { tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,4 +1,4 @@
-import { tags } from "@board/core/db/schema";
+import { tags } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {

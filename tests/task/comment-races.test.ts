@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, jobs } from "@board/core/db/schema";
+import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";

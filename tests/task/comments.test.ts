@@ -1,4 +1,4 @@
-import { activity_events, tasks } from "@board/core/db/schema";
+import { activity_events, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard, statusesForOutsiders } from "../support/board.ts";

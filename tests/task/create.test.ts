@@ -1,4 +1,4 @@
-import { activity_events, jobs, tasks } from "@board/core/db/schema";
+import { activity_events, jobs, tasks } from "@board/core/schema/all-tables";
 import { count } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { transaction } from "@board/core/context";
-import { boards, task_custom_field_definitions as definitions, task_custom_field_values } from "@board/core/db/schema";
-import { validateFieldValues, storeFieldValues } from "@board/core/task/custom-field-value";
+import { transaction } from "@board/core/context/context";
+import { boards, task_custom_field_definitions as definitions, task_custom_field_values } from "@board/core/schema/all-tables";
+import { validateFieldValues, storeFieldValues } from "@board/core/task/field/field-value";
 import { eq, sql } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

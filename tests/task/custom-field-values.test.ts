@@ -1,4 +1,4 @@
-import { activity_events, task_custom_field_values, tasks } from "@board/core/db/schema";
+import { activity_events, task_custom_field_values, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addField, FIELDS } from "../support/custom-field.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { boards } from "@board/core/db/schema";
+import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -8,7 +8,7 @@ import {
   task_dependencies,
   task_transitions,
   tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { and, eq, inArray, isNull } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";

@@ -9,7 +9,7 @@ import {
   task_dependencies,
   task_transitions,
   tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listApprovalLinks } from "../support/approval.ts";

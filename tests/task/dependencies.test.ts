@@ -1,4 +1,4 @@
-import { task_dependencies, tasks } from "@board/core/db/schema";
+import { task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

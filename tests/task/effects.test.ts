@@ -1,5 +1,5 @@
-import type { Agent, User } from "@board/core/actor";
-import type { boards, tasks } from "@board/core/db/schema";
+import type { Agent, User } from "@board/core/context/actor";
+import type { boards, tasks } from "@board/core/schema/all-tables";
 import type { BoardAgent } from "@board/core/notification/board-agents";
 import type { Notification } from "@board/core/notification/notification";
 import { type TaskEffects, type TaskUpdate, toUpdateEffects } from "@board/core/task/effects";

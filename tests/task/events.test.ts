@@ -1,4 +1,4 @@
-import { agents, tags } from "@board/core/db/schema";
+import { agents, tags } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {

@@ -1,5 +1,5 @@
 /** The expected result of each move of a task, independent of the implementation: assignee, times and transition. */
-import type { task_transitions } from "@board/core/db/schema";
+import type { task_transitions } from "@board/core/schema/all-tables";
 import type { Answer } from "../support/http.ts";
 import type { Status, Team, Credential } from "../support/task-rules.ts";
 import type { TaskRow } from "../support/task.ts";

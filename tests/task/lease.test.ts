@@ -1,4 +1,4 @@
-import { activity_events } from "@board/core/db/schema";
+import { activity_events } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";

@@ -1,4 +1,4 @@
-import { task_dependencies } from "@board/core/db/schema";
+import { task_dependencies } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";

@@ -1,4 +1,4 @@
-import { board_memory, tasks } from "@board/core/db/schema";
+import { board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";

@@ -1,4 +1,4 @@
-import { activity_events, agents, gateways, jobs } from "@board/core/db/schema";
+import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { and, eq, like } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";

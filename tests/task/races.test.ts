@@ -1,4 +1,4 @@
-import { activity_events, task_dependencies } from "@board/core/db/schema";
+import { activity_events, task_dependencies } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";

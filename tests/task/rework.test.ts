@@ -1,4 +1,4 @@
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

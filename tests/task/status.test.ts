@@ -1,4 +1,4 @@
-import { approval_task_links, approvals, task_transitions, tasks } from "@board/core/db/schema";
+import { approval_task_links, approvals, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { inArray } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";

@@ -1,4 +1,4 @@
-import { activity_events, jobs } from "@board/core/db/schema";
+import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { asc, eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { activity_events, agents, tag_assignments, tags, task_dependencies, tasks } from "@board/core/db/schema";
+import { activity_events, agents, tag_assignments, tags, task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { TaskEvent } from "@board/core/task/stream";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { tag_assignments, tags } from "@board/core/db/schema";
+import { tag_assignments, tags } from "@board/core/schema/all-tables";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {

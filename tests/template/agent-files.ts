@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { gateways } from "@board/core/db/schema";
+import { gateways } from "@board/core/schema/all-tables";
 import { readSubjects } from "@board/core/template/subject";
 import type { AgentRole, FileName } from "@board/core/template/files";
 import { eq } from "drizzle-orm";

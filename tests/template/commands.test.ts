@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { endpoints } from "@board/api/groups";
-import { agents } from "@board/core/db/schema";
+import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shellBlocksOf, filesOnRestrictedHost, hasTools, runCommand, serve, createWorkspace } from "./shell-commands.ts";

@@ -1,7 +1,7 @@
-import type { BoardRow } from "@board/core/access";
-import { mainSessionKey } from "@board/core/actor";
+import type { BoardRow } from "@board/core/organization/access";
+import { mainSessionKey } from "@board/core/context/actor";
 import type { AgentRow } from "@board/core/agent/agent";
-import { leadSessionKey } from "@board/core/session-key";
+import { leadSessionKey } from "@board/core/values/session-key";
 import type { GatewayRow } from "@board/core/gateway/target";
 import type { Colleague, TemplateSubject, UserRow } from "@board/core/template/subject";
 import type { AgentRole, FileName } from "@board/core/template/files";

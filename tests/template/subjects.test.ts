@@ -1,5 +1,5 @@
-import { mainSessionKey } from "@board/core/actor";
-import { agents, gateways, organization_members, users } from "@board/core/db/schema";
+import { mainSessionKey } from "@board/core/context/actor";
+import { agents, gateways, organization_members, users } from "@board/core/schema/all-tables";
 import { readSubjects } from "@board/core/template/subject";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { isMentioned, parseMentions } from "@board/core/mention";
+import { isMentioned, parseMentions } from "@board/core/values/mention";
 import { toHandle } from "@board/core/template/blocks";
 import { type AgentRole, ROLE_FILES, type FileName, PRESERVED_FILES, toRole } from "@board/core/template/files";
 import { renderFiles } from "@board/core/template/render";

@@ -1,4 +1,4 @@
-import { BodyStorageError, toBodyKey } from "@board/core/body-storage";
+import { BodyStorageError, toBodyKey } from "@board/core/context/body-storage";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { createBodyBucket } from "@board/functions/body-bucket";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";

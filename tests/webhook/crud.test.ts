@@ -1,4 +1,4 @@
-import { board_webhooks } from "@board/core/db/schema";
+import { board_webhooks } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

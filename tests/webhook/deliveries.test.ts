@@ -1,4 +1,4 @@
-import { agents, board_webhook_payloads, jobs } from "@board/core/db/schema";
+import { agents, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { removeOldJobs } from "@board/core/job/retention";
 import { removeOldPayloads } from "@board/core/webhook/retention";
 import type { ListedPayload } from "@board/core/webhook/payload";

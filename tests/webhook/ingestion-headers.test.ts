@@ -1,4 +1,4 @@
-import { board_webhook_payloads } from "@board/core/db/schema";
+import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

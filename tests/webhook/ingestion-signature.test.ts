@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { board_webhook_payloads } from "@board/core/db/schema";
+import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWebhook, postPayload, post, readPayload } from "../support/webhook.ts";

@@ -1,4 +1,4 @@
-import { board_memory, board_webhook_payloads, jobs } from "@board/core/db/schema";
+import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { activity_events, jobs } from "@board/core/db/schema";
+import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import type { Webhook } from "@board/core/webhook/webhook";

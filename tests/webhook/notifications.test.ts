@@ -1,4 +1,4 @@
-import { agents, boards, jobs } from "@board/core/db/schema";
+import { agents, boards, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-import { board_webhook_payloads, jobs, webhook_payload_usage } from "@board/core/db/schema";
-import { scheduled } from "@board/core/schedule";
+import { board_webhook_payloads, jobs, webhook_payload_usage } from "@board/core/schema/all-tables";
+import { scheduled } from "@board/core/work/schedules";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,5 +1,5 @@
 import type { Webhook } from "@board/core/webhook/webhook";
-import { board_webhook_payloads } from "@board/core/db/schema";
+import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { ListedPayload, WebhookPayload } from "@board/core/webhook/payload";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWebhook, postPayload, post, sentHeaders } from "../support/webhook.ts";

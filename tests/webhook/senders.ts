@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { sign as signForGitHub } from "@octokit/webhooks-methods";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
-import { SOURCE_NAMES } from "@board/core/webhook/webhook.sql";
+import { SOURCE_NAMES } from "@board/core/schema/webhook.sql";
 
 export type SourceName = Exclude<(typeof SOURCE_NAMES)[number], "generic">;
 

@@ -1,4 +1,4 @@
-import { board_webhook_payloads, jobs } from "@board/core/db/schema";
+import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

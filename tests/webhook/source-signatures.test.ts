@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { board_webhook_payloads } from "@board/core/db/schema";
+import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Signature } from "@board/core/webhook/source/signature";
 import { SOURCES } from "@board/core/webhook/source/sources";
 import { afterAll, beforeAll, expect, test } from "vitest";

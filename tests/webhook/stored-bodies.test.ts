@@ -1,10 +1,10 @@
 import { stat, truncate, unlink } from "node:fs/promises";
 import path from "node:path";
-import { webhook_payload_usage } from "@board/core/db/schema";
+import { webhook_payload_usage } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { scheduled } from "@board/core/schedule";
+import { scheduled } from "@board/core/work/schedules";
 import { beforeEach, describe, expect, test } from "vitest";
-import { BodyStorageError } from "@board/core/body-storage";
+import { BodyStorageError } from "@board/core/context/body-storage";
 import { openPullBoard } from "../support/pull-board.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant } from "../support/world.ts";

@@ -1,5 +1,5 @@
-import { agents, jobs } from "@board/core/db/schema";
-import { hostLane } from "@board/core/session-key";
+import { agents, jobs } from "@board/core/schema/all-tables";
+import { hostLane } from "@board/core/values/session-key";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

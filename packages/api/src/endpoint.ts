@@ -1,12 +1,12 @@
-import type { Actor, Role } from "@board/core/actor";
-import type { Context } from "@board/core/context";
-import type { LockableTable } from "@board/core/lock-row";
+import type { Actor, Role } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import type { LockableTable } from "@board/core/db/lock-row";
 import type { Cursor } from "@board/core/stream/cursor";
-import { Id, lazyObject } from "@board/core/wire";
+import { Id, lazyObject } from "@board/core/values/wire";
 import * as z from "zod";
-import type { Answer } from "./answer.ts";
-import { placeholderNames } from "./path.ts";
-import type { PublicFiles } from "./public-file.ts";
+import type { Answer } from "./edge/answer.ts";
+import { placeholderNames } from "./edge/path.ts";
+import type { PublicFiles } from "./edge/public-file.ts";
 import type { BatchFollow, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";

@@ -1,13 +1,13 @@
-import type { Actor, Public, Role } from "@board/core/actor";
-import type { Context } from "@board/core/context";
-import type { Settings } from "@board/core/settings";
+import type { Actor, Public, Role } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import type { Settings } from "@board/core/config/settings";
 import type { Cursor } from "@board/core/stream/cursor";
 import type { GrantResult } from "@board/core/stream/follower";
 import type { Source } from "@board/core/stream/source";
 import type { Context as HonoContext, Hono } from "hono";
-import type { RequestBody } from "./body.ts";
-import type { PublicFiles } from "./public-file.ts";
-import type { RequestTurn } from "./request-turn.ts";
+import type { RequestBody } from "./edge/body.ts";
+import type { PublicFiles } from "./edge/public-file.ts";
+import type { RequestTurn } from "./edge/request-turn.ts";
 
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {

@@ -1,6 +1,6 @@
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { type BodyStorage, BodyStorageError } from "@board/core/body-storage";
-import { rejectAfter } from "@board/core/timeout";
+import { type BodyStorage, BodyStorageError } from "@board/core/context/body-storage";
+import { rejectAfter } from "@board/core/values/timeout";
 import { awsClientOptions } from "./aws-client.ts";
 
 /** A caller waits for a read, and API Gateway answers 503 by itself after 30 s. */

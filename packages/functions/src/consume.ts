@@ -1,5 +1,5 @@
-import { deliverMessage } from "@board/core/deliver-message";
-import { createScopedLog, errorText, type ScopedLog } from "@board/core/log";
+import { deliverMessage } from "@board/core/work/deliver-message";
+import { createScopedLog, errorText, type ScopedLog } from "@board/core/values/log";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import * as z from "zod";
 import { createSystemContext, meter, relayJobs } from "./runtime.ts";

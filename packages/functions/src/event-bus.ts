@@ -1,7 +1,7 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from "@aws-sdk/client-eventbridge";
-import type { BoardEvent } from "@board/core/event-bus/board-event";
-import { BusError, type EventBus } from "@board/core/event-bus/event-bus";
-import { errorText } from "@board/core/log";
+import type { BoardEvent } from "@board/core/context/event-body";
+import { BusError, type EventBus } from "@board/core/context/event-bus";
+import { errorText } from "@board/core/values/log";
 import { awsClientOptions } from "./aws-client.ts";
 
 /** The `source` that customers match in their rules, together with the type. */

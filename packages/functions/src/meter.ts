@@ -1,5 +1,5 @@
-import { errorText, type Log } from "@board/core/log";
-import { type Dimensions, type Meter, METRICS, type MetricName } from "@board/core/meter";
+import { errorText, type Log } from "@board/core/values/log";
+import { type Dimensions, type Meter, METRICS, type MetricName } from "@board/core/context/meter";
 
 const NAMESPACE = "BoardCoordination";
 const SERVICE = "board-coordination";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { createLog } from "@board/api/log";
+import { createLog } from "@board/api/edge/log";
 import { openNeon } from "@board/core/db/neon";
 import { MigrateEnvironment } from "./environment.ts";
 

@@ -1,7 +1,7 @@
 import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { WakeUp } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
-import { errorText, type Log } from "@board/core/log";
+import { errorText, type Log } from "@board/core/values/log";
 import { awsClientOptions } from "./aws-client.ts";
 
 /** Short, because a request waits for the relay: a queue that does not respond must not hold it up. */

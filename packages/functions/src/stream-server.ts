@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createApp } from "@board/api/app";
 import { health } from "@board/api/routes/health";
-import { streamRoutes } from "@board/api/stream-routes";
+import { streamRoutes } from "@board/api/stream/stream-routes";
 import { createAdaptorServer } from "@hono/node-server";
 import { createServerRuntime, log, settings, withMetricFlush } from "./runtime.ts";
 

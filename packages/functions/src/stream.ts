@@ -1,5 +1,5 @@
 import { createApp } from "@board/api/app";
-import { streamRoutes } from "@board/api/stream-routes";
+import { streamRoutes } from "@board/api/stream/stream-routes";
 import { StreamEnvironment } from "./environment.ts";
 import { createStreamingHandler } from "./lambda-http.ts";
 import { createStreamingRuntime, withMetricFlush } from "./runtime.ts";

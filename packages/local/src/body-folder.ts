@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { access, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { type BodyStorage, BodyStorageError } from "@board/core/body-storage";
+import { type BodyStorage, BodyStorageError } from "@board/core/context/body-storage";
 
 /** Files that are being written. A crash leaves them here. */
 const PARTS = "parts";

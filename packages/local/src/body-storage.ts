@@ -1,6 +1,6 @@
 import path from "node:path";
-import { type BodyStorage, createLazyBodyStorage } from "@board/core/body-storage";
-import type { Settings } from "@board/core/settings";
+import { type BodyStorage, createLazyBodyStorage } from "@board/core/context/body-storage";
+import type { Settings } from "@board/core/config/settings";
 import { createBodyFolder } from "./body-folder.ts";
 
 /** Opens the storage of WEBHOOK_BODY_STORAGE; null when bodies stay in the database. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { endpoints } from "@board/api/groups";
-import { buildOpenApiDocument } from "@board/api/openapi";
+import { buildOpenApiDocument } from "@board/api/openapi/openapi";
 import { renderModule } from "@board/client/generate";
 
 const CLIENT_TYPES_FILE = fileURLToPath(import.meta.resolve("@board/client/api"));

@@ -1,9 +1,9 @@
 import type { RequestListener, Server, ServerOptions } from "node:http";
 import type { Socket } from "node:net";
-import { createProxyMatcher, parseAddress } from "@board/api/client-address";
-import { type Log, silentLog } from "@board/core/log";
-import { toCounterKey } from "@board/core/rate-limit";
-import type { Settings } from "@board/core/settings";
+import { createProxyMatcher, parseAddress } from "@board/api/edge/client-address";
+import { type Log, silentLog } from "@board/core/values/log";
+import { toCounterKey } from "@board/core/db/rate-limit";
+import type { Settings } from "@board/core/config/settings";
 import { answerInOrder } from "./pipelining.ts";
 
 /** Time for the head of a request, which a connection without a request has too. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Log } from "@board/core/log";
+import type { Log } from "@board/core/values/log";
 
 const PACKAGE = path.dirname(fileURLToPath(import.meta.resolve("@board/console/package.json")));
 const BUILT = path.join(PACKAGE, "dist");

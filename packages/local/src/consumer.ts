@@ -1,10 +1,15 @@
-import type { System } from "@board/core/actor";
-import type { Context } from "@board/core/context";
-import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/core/deliver-message";
+import type { System } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/core/work/deliver-message";
 import { relayAll, type WakeUp } from "@board/core/job/job";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
-import { createScopedLog, errorText } from "@board/core/log";
-import { createPendingWakeups, hasPendingWakeups, mergePendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
+import { createScopedLog, errorText } from "@board/core/values/log";
+import {
+  createPendingWakeups,
+  hasPendingWakeups,
+  mergePendingWakeups,
+  type PendingWakeups,
+} from "@board/core/context/pending-wakeups";
 import { createFairPool, type PoolSize } from "./fair-pool.ts";
 
 /** As on AWS: a message whose job crashes is delivered this many times, then dropped. */

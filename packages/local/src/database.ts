@@ -1,8 +1,8 @@
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import type { Database } from "@board/core/db/database";
-import type { Log } from "@board/core/log";
-import type { DatabaseSettings } from "@board/core/settings";
+import type { Log } from "@board/core/values/log";
+import type { DatabaseSettings } from "@board/core/config/settings";
 
 /** The folder of the embedded database. */
 export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.resolve(data_dir, "database");

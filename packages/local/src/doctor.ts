@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { errorText } from "@board/core/log";
+import { errorText } from "@board/core/values/log";
 import { formatFindings } from "./doctor/finding.ts";
 import { exitWithError, printLine } from "./terminal.ts";
 

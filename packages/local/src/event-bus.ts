@@ -1,7 +1,7 @@
-import { type EventBus, createLazyBus } from "@board/core/event-bus/event-bus";
-import { createLocalBus } from "@board/core/event-bus/local-event-bus";
-import type { Log } from "@board/core/log";
-import type { Settings } from "@board/core/settings";
+import { type EventBus, createLazyBus } from "@board/core/context/event-bus";
+import { createLocalBus } from "@board/core/context/local-event-bus";
+import type { Log } from "@board/core/values/log";
+import type { Settings } from "@board/core/config/settings";
 
 /** Every AWS account has a bus with this name. */
 const DEFAULT_BUS_NAME = "default";

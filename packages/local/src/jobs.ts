@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import type { Context } from "@board/core/context";
+import type { Context } from "@board/core/context/context";
 import { isMigrated } from "@board/core/db/database";
 import { countJobs, type JobRow, listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
-import { errorText, silentLog } from "@board/core/log";
-import { createPendingWakeups } from "@board/core/pending-wakeups";
-import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/settings";
+import { errorText, silentLog } from "@board/core/values/log";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
+import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/config/settings";
 import { databaseFolder, openDatabase } from "./database.ts";
 import { FolderInUseError, lockFolder } from "./folder-lock.ts";
 import { findRunningService, type RunningService } from "./running-service.ts";

@@ -1,8 +1,8 @@
-import type { System } from "@board/core/actor";
-import type { Context } from "@board/core/context";
-import { errorText } from "@board/core/log";
-import { hasPendingWakeups, type PendingWakeups } from "@board/core/pending-wakeups";
-import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease-expiry";
+import type { System } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { errorText } from "@board/core/values/log";
+import { hasPendingWakeups, type PendingWakeups } from "@board/core/context/pending-wakeups";
+import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease/lease-expiry";
 
 /** No lease is shorter, so a look this often sees each lease before it ends, also those that other processes began. */
 const LOOK_MS = 60_000;

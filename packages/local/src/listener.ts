@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { App } from "@board/api/runtime";
-import type { Log } from "@board/core/log";
-import type { Settings } from "@board/core/settings";
+import type { Log } from "@board/core/values/log";
+import type { Settings } from "@board/core/config/settings";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { limitConnections, limitPipelining, serverOptions } from "./connections.ts";
 

@@ -1,7 +1,7 @@
-import { createLog } from "@board/api/log";
-import { errorText } from "@board/core/log";
-import { findMisspelt } from "@board/core/misspelt-settings";
-import { parseSettings } from "@board/core/settings";
+import { createLog } from "@board/api/edge/log";
+import { errorText } from "@board/core/values/log";
+import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { parseSettings } from "@board/core/config/settings";
 import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
 import { signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";

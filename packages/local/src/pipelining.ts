@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Budgets } from "@board/core/budgets";
+import type { Budgets } from "@board/core/config/budgets";
 
 interface Connection {
   isAnswering: boolean;

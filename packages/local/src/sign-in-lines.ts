@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Settings } from "@board/core/settings";
+import type { Settings } from "@board/core/config/settings";
 import { dataFolder } from "./secrets.ts";
 
 /** How to sign in, as a start prints it. */

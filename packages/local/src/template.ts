@@ -1,4 +1,4 @@
-import { errorText } from "@board/core/log";
+import { errorText } from "@board/core/values/log";
 import { makeTemplate } from "./template-database.ts";
 import { exitWithError } from "./terminal.ts";
 

@@ -2,8 +2,8 @@ import { statfsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { DiskFullError } from "@board/core/db/disk-guard";
 import { DatabaseConnectError } from "@board/core/db/pool";
-import { errorText } from "@board/core/log";
-import { SettingsError } from "@board/core/settings";
+import { errorText } from "@board/core/values/log";
+import { SettingsError } from "@board/core/config/settings";
 import { FolderInUseError } from "./folder-lock.ts";
 
 export const printLine = (line = ""): boolean => process.stdout.write(`${line}\n`);

@@ -1,6 +1,6 @@
 /** Each alarm must watch a metric that exists and point to a section of docs/operating.md. */
 import { isDeepStrictEqual } from "node:util";
-import { METRICS } from "@board/core/meter";
+import { METRICS } from "@board/core/context/meter";
 import { schedules, stream } from "@board/functions/manifest";
 import { expect, test } from "vitest";
 import { findResource, graphOf, sorted } from "./graph.ts";

@@ -1,8 +1,8 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
-import type { System } from "@board/core/actor";
+import type { System } from "@board/core/context/actor";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
-import type { Context } from "@board/core/context";
-import { toKey } from "@board/core/seal";
+import type { Context } from "@board/core/context/context";
+import { toKey } from "@board/core/values/seal";
 import type { Client } from "pg";
 import type { BenchEnvironment } from "../environment.ts";
 import { KEYS } from "../service.ts";

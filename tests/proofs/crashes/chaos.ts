@@ -1,7 +1,7 @@
 /** Sends many concurrent posts while hosts, the queue and the processes of the service fail at random. */
 import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
 import type { Postgres } from "../../support/postgres.ts";

@@ -1,7 +1,7 @@
 /** Agents that take all tasks of a board at the same time, from a board that is far larger than their number. */
 import { openPostgres } from "@board/core/db/postgres";
-import { task_transitions, tasks } from "@board/core/db/schema";
-import { silentLog } from "@board/core/log";
+import { task_transitions, tasks } from "@board/core/schema/all-tables";
+import { silentLog } from "@board/core/values/log";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Postgres } from "../../support/postgres.ts";

@@ -2,13 +2,13 @@
  * The environment that survives the processes of the service: the database, the host, the queue and the agents that wake
  * up on messages. Only one process runs at a time, so that its crash points are the same in every walk.
  */
-import type { Db } from "@board/core/context";
+import type { Db } from "@board/core/context/context";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { hostAgentId } from "@board/core/session-key";
+import { hostAgentId } from "@board/core/values/session-key";
 import type { JobRow, WakeUp } from "@board/core/job/job";
-import { silentLog } from "@board/core/log";
-import type { ScheduleName } from "@board/core/schedule";
+import { silentLog } from "@board/core/values/log";
+import type { ScheduleName } from "@board/core/work/schedules";
 import { parseToken } from "@board/core/template/token-line";
 import { sql } from "drizzle-orm";
 import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";

@@ -3,9 +3,9 @@
  * that arrive after its lease has expired, while others work on its tasks.
  */
 import { openPostgres } from "@board/core/db/postgres";
-import { task_transitions, tasks } from "@board/core/db/schema";
-import { silentLog } from "@board/core/log";
-import { runScheduled } from "@board/core/schedule";
+import { task_transitions, tasks } from "@board/core/schema/all-tables";
+import { silentLog } from "@board/core/values/log";
+import { runScheduled } from "@board/core/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer } from "../../support/http.ts";

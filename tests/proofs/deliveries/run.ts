@@ -1,7 +1,7 @@
 /** Makes many changes while the receivers of subscriptions, the queue and the processes of the service fail at random. */
 import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import type { Postgres } from "../../support/postgres.ts";
 import { createEnvironment } from "../crashes/environment.ts";

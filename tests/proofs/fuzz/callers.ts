@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { mainSessionKey } from "@board/core/actor";
-import { jobs } from "@board/core/db/schema";
+import { mainSessionKey } from "@board/core/context/actor";
+import { jobs } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../support/postgres.ts";
 import { neverSeen, neverWorked, tableOf } from "./report.ts";

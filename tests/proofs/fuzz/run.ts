@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { jobs } from "@board/core/db/schema";
+import { jobs } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "@board/local/fake-gateway/server";
 import { desc, eq, gt, inArray } from "drizzle-orm";
 import fc from "fast-check";

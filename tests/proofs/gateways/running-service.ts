@@ -1,5 +1,5 @@
-import { createPendingWakeups } from "@board/core/pending-wakeups";
-import { jobs } from "@board/core/db/schema";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
+import { jobs } from "@board/core/schema/all-tables";
 import { and, eq, inArray, notInArray } from "drizzle-orm";
 import { setTimeout as pause } from "node:timers/promises";
 import { startConsumer } from "../../../packages/local/src/consumer.ts";

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { endpoints } from "@board/api/groups";
-import { buildOpenApiDocument } from "@board/api/openapi";
-import { buildRoleDocument } from "@board/api/openapi-role";
+import { buildOpenApiDocument } from "@board/api/openapi/openapi";
+import { buildRoleDocument } from "@board/api/openapi/role-document";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { type Endpoint, isStream } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/log";
+import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { inputOf, canCall, type Verdict, verdictOf } from "./access-rules.ts";
 import type { Caller } from "./callers.ts";

@@ -1,4 +1,4 @@
-import { organization_board_access, organization_members } from "@board/core/db/schema";
+import { organization_board_access, organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import type { CallOptions } from "../../support/http.ts";
 import { actAsMainAgent } from "../../support/main-agent.ts";

@@ -1,5 +1,5 @@
 import type { Endpoint } from "@board/api/endpoint";
-import { SearchText } from "@board/core/text-search";
+import { SearchText } from "@board/core/lists/text-search";
 import type * as z from "zod";
 import type { AccessCase } from "./access-matrix.ts";
 import { BOARD_MARK, GROUP_BOARD_MARK, ORGANIZATION_MARK, OTHER_BOARD_MARK } from "./seed-tenant.ts";

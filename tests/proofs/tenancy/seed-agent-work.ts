@@ -7,7 +7,7 @@ import {
   tag_assignments,
   task_dependencies,
   type tasks,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";

@@ -6,7 +6,7 @@ import {
   subscriptions,
   webhook_payload_usage,
   organizations,
-} from "@board/core/db/schema";
+} from "@board/core/schema/all-tables";
 import { and, eq, inArray, ne, sql } from "drizzle-orm";
 import type { World } from "../../support/world.ts";
 import type { Ids } from "./seed-tenant.ts";

@@ -1,6 +1,6 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
-import { activity_events, approval_task_links, approvals, changes, task_transitions } from "@board/core/db/schema";
+import { activity_events, approval_task_links, approvals, changes, task_transitions } from "@board/core/schema/all-tables";
 import { type Ids, createSender } from "./seed-tenant.ts";
 import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";

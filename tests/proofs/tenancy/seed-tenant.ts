@@ -1,4 +1,4 @@
-import { agents, jobs } from "@board/core/db/schema";
+import { agents, jobs } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import type { Answer, CallOptions } from "../../support/http.ts";
 import { addTask } from "../../support/task.ts";

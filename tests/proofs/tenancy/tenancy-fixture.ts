@@ -1,8 +1,8 @@
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
-import type { Db } from "@board/core/context";
-import { agents, boards, gateway_installed_skills, organizations } from "@board/core/db/schema";
+import type { Db } from "@board/core/context/context";
+import { agents, boards, gateway_installed_skills, organizations } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
 import { withAgents } from "@board/local/fake-gateway/config";
 import { eq, inArray } from "drizzle-orm";

@@ -1,5 +1,5 @@
 import { Approval } from "@board/core/approval/approval";
-import { authorText } from "@board/core/author";
+import { authorText } from "@board/core/context/author";
 import * as z from "zod";
 import { fenced, labelled } from "./fenced.ts";
 import { type Beginning, beginningOf, inline } from "./limits.ts";

@@ -1,5 +1,5 @@
-import { authorText } from "@board/core/author";
-import { TaskComment } from "@board/core/task/comment";
+import { authorText } from "@board/core/context/author";
+import { TaskComment } from "@board/core/task/comment/comment";
 import * as z from "zod";
 import { fenced } from "./fenced.ts";
 import { type Beginning, beginningOf, inline } from "./limits.ts";

@@ -1,5 +1,5 @@
-import { fence, fenceMessage, toPlainText } from "@board/core/text";
-import { oneLine } from "@board/core/wire";
+import { fence, fenceMessage, toPlainText } from "@board/core/values/text";
+import { oneLine } from "@board/core/values/wire";
 import type { Beginning } from "./limits.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { truncate, truncateMessage } from "@board/core/text";
+import { truncate, truncateMessage } from "@board/core/values/text";
 
 /** The most characters of one text in a result. */
 export const MAX_CHARS = 4_000;

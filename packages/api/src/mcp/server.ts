@@ -1,5 +1,5 @@
-import type { Context } from "@board/core/context";
-import { errorText } from "@board/core/log";
+import type { Context } from "@board/core/context/context";
+import { errorText } from "@board/core/values/log";
 import {
   createMcpHandler,
   isLegacyRequest,

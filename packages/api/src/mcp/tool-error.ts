@@ -1,5 +1,5 @@
-import type { Log } from "@board/core/log";
-import { toErrorResponse } from "../errors.ts";
+import type { Log } from "@board/core/values/log";
+import { toErrorResponse } from "../edge/errors.ts";
 
 /** What an agent does after a refusal with one of these codes. People have no next_task. */
 const AGENT_NEXT: Readonly<Record<string, string>> = {

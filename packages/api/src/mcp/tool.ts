@@ -1,11 +1,11 @@
-import type { Actor, Agent, Role, User } from "@board/core/actor";
-import { as, type Context } from "@board/core/context";
-import { InvalidInput } from "@board/core/errors";
-import type { Settings } from "@board/core/settings";
+import type { Actor, Agent, Role, User } from "@board/core/context/actor";
+import { as, type Context } from "@board/core/context/context";
+import { InvalidInput } from "@board/core/values/errors";
+import type { Settings } from "@board/core/config/settings";
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { findUnstorable } from "../body.ts";
-import { toProblems } from "../problems.ts";
+import { findUnstorable } from "../edge/body.ts";
+import { toProblems } from "../edge/problems.ts";
 import { type JsonSchema, toInputSchema, toOutputSchema } from "./listed-schema.ts";
 
 export type Caller = User | Agent;

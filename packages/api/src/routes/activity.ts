@@ -1,6 +1,6 @@
-import { reader } from "@board/core/actor";
+import { reader } from "@board/core/context/actor";
 import { Activity, listActivity } from "@board/core/activity/list";
-import { pageOf, pageQuery } from "@board/core/page";
+import { pageOf, pageQuery } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 
 const listSpec = {

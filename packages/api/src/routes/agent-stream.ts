@@ -1,4 +1,4 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import { AgentEvent, AgentStreamQuery, followAgents } from "@board/core/agent/stream";
 import { endpoint } from "../endpoint.ts";
 

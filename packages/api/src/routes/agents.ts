@@ -1,12 +1,12 @@
-import { admin, adminOrAgent, adminOrLead } from "@board/core/actor";
+import { admin, adminOrAgent, adminOrLead } from "@board/core/context/actor";
 import { AgentCreated, AgentRead, CreateAgent, createAgent, getAgent, listAgents } from "@board/core/agent/agent";
 import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireSelfOrAdmin } from "@board/core/agent/check-in";
 import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
-import { longPageQuery, pageOf } from "@board/core/page";
-import { SearchText } from "@board/core/text-search";
-import { Id, Ok, ok, QueryBoolean, lazyObject } from "@board/core/wire";
+import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { SearchText } from "@board/core/lists/text-search";
+import { Id, Ok, ok, QueryBoolean, lazyObject } from "@board/core/values/wire";
 import { agentResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 

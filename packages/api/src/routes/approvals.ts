@@ -1,11 +1,11 @@
-import { boardFor } from "@board/core/access";
-import { user, userOrAgent } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { user, userOrAgent } from "@board/core/context/actor";
 import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { DecideApproval, decideApproval } from "@board/core/approval/decide";
 import { ApprovalQuery, getApproval, listApprovals } from "@board/core/approval/list";
 import { CreateApproval } from "@board/core/approval/input";
-import { pageOf } from "@board/core/page";
+import { pageOf } from "@board/core/lists/page";
 import { approvalResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 

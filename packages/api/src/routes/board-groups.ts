@@ -1,5 +1,5 @@
-import { groupFor } from "@board/core/access";
-import { admin, adminOrLead, member } from "@board/core/actor";
+import { groupFor } from "@board/core/organization/access";
+import { admin, adminOrLead, member } from "@board/core/context/actor";
 import { GroupHeartbeat, SetGroupHeartbeat, setGroupHeartbeat } from "@board/core/agent/group-heartbeat";
 import {
   BoardGroup,
@@ -12,8 +12,8 @@ import {
   updateBoardGroup,
 } from "@board/core/board/board-group";
 import { getGroupSnapshot, GroupSnapshot, GroupSnapshotQuery } from "@board/core/board/group-snapshot";
-import { longPageQuery, pageOf } from "@board/core/page";
-import { Ok, ok } from "@board/core/wire";
+import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 
 /** Groups of related boards. */

@@ -1,12 +1,12 @@
-import { boardFor } from "@board/core/access";
-import { admin, member, user, userOrAgent } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { admin, member, user, userOrAgent } from "@board/core/context/actor";
 import { Board, CreateBoard, createBoard, getBoard, listBoards, UpdateBoard, updateBoard } from "@board/core/board/board";
 import { getGroupSnapshotOfBoard, GroupSnapshot, BoardGroupSnapshotQuery } from "@board/core/board/group-snapshot";
 import { removeBoard } from "@board/core/board/remove";
 import { BoardSnapshot, getBoardSnapshot } from "@board/core/board/snapshot";
-import { pageOf, pageQuery } from "@board/core/page";
-import { SearchText } from "@board/core/text-search";
-import { Id, lazyObject, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/wire";
+import { pageOf, pageQuery } from "@board/core/lists/page";
+import { SearchText } from "@board/core/lists/text-search";
+import { Id, lazyObject, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/values/wire";
 import { boardResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";

@@ -1,4 +1,4 @@
-import { memberOrAgent } from "@board/core/actor";
+import { memberOrAgent } from "@board/core/context/actor";
 import { ChangesStreamQuery, followChanges, startOfStream } from "@board/core/change/feed";
 import { Change } from "@board/core/change/source";
 import { endpoint } from "../endpoint.ts";

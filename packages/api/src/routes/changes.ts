@@ -1,4 +1,4 @@
-import { memberOrAgent } from "@board/core/actor";
+import { memberOrAgent } from "@board/core/context/actor";
 import { Changes, ChangesQuery, listChanges } from "@board/core/change/feed";
 import { endpoint } from "../endpoint.ts";
 

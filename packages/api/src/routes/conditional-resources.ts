@@ -1,10 +1,10 @@
-import type { Actor, Admin, Agent, Lead, Member, User } from "@board/core/actor";
+import type { Actor, Admin, Agent, Lead, Member, User } from "@board/core/context/actor";
 import { AgentRead, getAgent, toAgent } from "@board/core/agent/agent";
 import { getAgentForLead } from "@board/core/agent/lookup";
 import { Approval } from "@board/core/approval/approval";
 import { getApproval } from "@board/core/approval/list";
 import { Board, getBoard } from "@board/core/board/board";
-import type { CallerContext, Context } from "@board/core/context";
+import type { CallerContext, Context } from "@board/core/context/context";
 import { Gateway, getGateway } from "@board/core/gateway/gateway";
 import { getTag, Tag } from "@board/core/tag/tag";
 import { getTask } from "@board/core/task/list";

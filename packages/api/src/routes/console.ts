@@ -1,11 +1,11 @@
-import { anyone } from "@board/core/actor";
-import { notFound } from "@board/core/errors";
-import type { Settings } from "@board/core/settings";
+import { anyone } from "@board/core/context/actor";
+import { notFound } from "@board/core/values/errors";
+import type { Settings } from "@board/core/config/settings";
 import * as z from "zod";
 import { endpoint, type HttpExchange } from "../endpoint.ts";
-import { json } from "../errors.ts";
-import { answerPublicFile, type EncodedFile, type PublicFile } from "../public-file.ts";
-import { lazyObject } from "@board/core/wire";
+import { json } from "../edge/errors.ts";
+import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/public-file.ts";
+import { lazyObject } from "@board/core/values/wire";
 
 /** While the page is not built, which takes seconds after an installation without scripts. */
 const NOT_BUILT_HTML = `<!doctype html>

@@ -1,4 +1,4 @@
-import { admin, member } from "@board/core/actor";
+import { admin, member } from "@board/core/context/actor";
 import {
   CreateCustomField,
   createCustomField,
@@ -8,11 +8,11 @@ import {
   removeCustomField,
   UpdateCustomField,
   updateCustomField,
-} from "@board/core/task/custom-field";
-import { arrayQuery } from "@board/core/page";
-import { Ok, ok } from "@board/core/wire";
+} from "@board/core/task/field/custom-field";
+import { arrayQuery } from "@board/core/lists/page";
+import { Ok, ok } from "@board/core/values/wire";
 import * as z from "zod";
-import { ARRAY_DESCRIPTION } from "../answer.ts";
+import { ARRAY_DESCRIPTION } from "../edge/answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const collectionPaths = ["/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"] as const;

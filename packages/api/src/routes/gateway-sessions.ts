@@ -1,4 +1,4 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import { GatewayCommands, getGatewayCommands } from "@board/core/gateway/commands";
 import { TargetQuery } from "@board/core/gateway/resolve-target";
 import {
@@ -13,7 +13,7 @@ import {
   sendSessionMessage,
 } from "@board/core/gateway/sessions";
 import { GatewayStatus, getGatewayStatus } from "@board/core/gateway/status";
-import { lazyObject, Ok, ok, valueError } from "@board/core/wire";
+import { lazyObject, Ok, ok, valueError } from "@board/core/values/wire";
 import * as z from "zod";
 import { type Endpoint, endpoint, withPrefixes } from "../endpoint.ts";
 

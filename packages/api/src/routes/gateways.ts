@@ -1,4 +1,4 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import {
   CreateGateway,
   createGateway,
@@ -9,8 +9,8 @@ import {
   UpdateGateway,
   updateGateway,
 } from "@board/core/gateway/gateway";
-import { longPageQuery, pageOf } from "@board/core/page";
-import { Ok, ok } from "@board/core/wire";
+import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { Ok, ok } from "@board/core/values/wire";
 import { gatewayResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 

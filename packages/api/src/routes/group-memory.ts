@@ -1,5 +1,5 @@
-import { boardFor, groupFor } from "@board/core/access";
-import { member, userOrAgent } from "@board/core/actor";
+import { boardFor, groupFor } from "@board/core/organization/access";
+import { member, userOrAgent } from "@board/core/context/actor";
 import {
   GroupMemoryEntry,
   GroupMemoryQuery,
@@ -9,7 +9,7 @@ import {
   createGroupMemoryEntry,
   createGroupMemoryEntryOfBoard,
 } from "@board/core/memory/group-memory";
-import { pageOf } from "@board/core/page";
+import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";
 

@@ -1,15 +1,15 @@
-import { anyone } from "@board/core/actor";
-import { memoPerApp } from "@board/core/app-memo";
-import { createCoalescer } from "@board/core/coalesce";
-import type { Context } from "@board/core/context";
+import { anyone } from "@board/core/context/actor";
+import { memoPerApp } from "@board/core/context/app-memo";
+import { createCoalescer } from "@board/core/values/coalesce";
+import type { Context } from "@board/core/context/context";
 import { isReadOnly, readSchemaState } from "@board/core/db/database";
 import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
-import { errorText } from "@board/core/log";
-import { rejectAfter } from "@board/core/timeout";
+import { errorText } from "@board/core/values/log";
+import { rejectAfter } from "@board/core/values/timeout";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
-import { json } from "../errors.ts";
-import { lazyObject } from "@board/core/wire";
+import { json } from "../edge/errors.ts";
+import { lazyObject } from "@board/core/values/wire";
 
 const Health = lazyObject(() => ({ ok: z.boolean().describe("Whether the service works.") })).meta({
   id: "Health",

@@ -1,6 +1,6 @@
-import { anyone } from "@board/core/actor";
+import { anyone } from "@board/core/context/actor";
 import { WebhookAccepted, WebhookChallenge, ingestWebhook as ingestPost } from "@board/core/webhook/ingest";
-import { Answer } from "../answer.ts";
+import { Answer } from "../edge/answer.ts";
 import { endpoint } from "../endpoint.ts";
 
 /** Webhook ingestion: public, without a credential, with any body. */

@@ -1,8 +1,8 @@
-import { admin, user } from "@board/core/actor";
+import { admin, user } from "@board/core/context/actor";
 import { AcceptInvite, acceptInvite } from "@board/core/organization/accept-invite";
 import { CreateInvite, createInvite, Invite, listInvites, removeInvite } from "@board/core/organization/invite";
 import { Member } from "@board/core/organization/member";
-import { pageOf, pageQuery } from "@board/core/page";
+import { pageOf, pageQuery } from "@board/core/lists/page";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const prefixes = ["/organizations", "/api/v1/organizations"] as const;

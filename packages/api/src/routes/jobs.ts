@@ -1,4 +1,4 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import {
   Job,
   jobListQuery,
@@ -10,7 +10,7 @@ import {
   redriveOwnJobs,
   removeJob,
 } from "@board/core/job/operate";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 
 /** The background jobs of the active organization. */

@@ -1,10 +1,10 @@
-import { anyone, userOrAgent } from "@board/core/actor";
-import { DomainError } from "@board/core/errors";
-import type { Settings } from "@board/core/settings";
+import { anyone, userOrAgent } from "@board/core/context/actor";
+import { DomainError } from "@board/core/values/errors";
+import type { Settings } from "@board/core/config/settings";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
-import { json } from "../errors.ts";
-import { lazyObject } from "@board/core/wire";
+import { json } from "../edge/errors.ts";
+import { lazyObject } from "@board/core/values/wire";
 
 const PATH = "/mcp";
 const METADATA_PATH = "/.well-known/oauth-protected-resource";

@@ -1,10 +1,10 @@
-import { admin, member } from "@board/core/actor";
+import { admin, member } from "@board/core/context/actor";
 import { ReplaceMemberAccess, replaceMemberAccess } from "@board/core/organization/member-access";
 import { getMember, getOwnMember, listMembers, Member } from "@board/core/organization/member";
 import { removeMember } from "@board/core/organization/remove-member";
 import { updateMember, UpdateMember } from "@board/core/organization/member-role";
-import { pageOf, pageQuery } from "@board/core/page";
-import { Ok, ok } from "@board/core/wire";
+import { pageOf, pageQuery } from "@board/core/lists/page";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const prefixes = ["/organizations/me", "/api/v1/organizations/me"] as const;

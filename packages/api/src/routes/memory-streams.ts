@@ -1,5 +1,5 @@
-import { boardFor, groupFor } from "@board/core/access";
-import { member, userOrAgent } from "@board/core/actor";
+import { boardFor, groupFor } from "@board/core/organization/access";
+import { member, userOrAgent } from "@board/core/context/actor";
 import { followGroupMemory, followGroupMemoryOfBoard, GroupMemoryEvent } from "@board/core/memory/group-memory";
 import { followMemory, MemoryEvent, MemoryStreamQuery } from "@board/core/memory/memory";
 import { endpoint } from "../endpoint.ts";

@@ -1,7 +1,7 @@
-import { boardFor } from "@board/core/access";
-import { userOrAgent } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { userOrAgent } from "@board/core/context/actor";
 import { listMemory, MemoryEntry, MemoryQuery, CreateMemoryEntry, createMemoryEntry } from "@board/core/memory/memory";
-import { pageOf } from "@board/core/page";
+import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 
 /** Board memory, for people and for the agents of the board. */

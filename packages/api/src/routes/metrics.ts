@@ -1,4 +1,4 @@
-import { member } from "@board/core/actor";
+import { member } from "@board/core/context/actor";
 import { Dashboard, DashboardQuery, getDashboard } from "@board/core/metrics/dashboard";
 import { endpoint } from "../endpoint.ts";
 

@@ -1,5 +1,5 @@
-import { boardFor } from "@board/core/access";
-import { main, user } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { main, user } from "@board/core/context/actor";
 import { Board } from "@board/core/board/board";
 import { ConfirmOnboarding, confirmOnboarding } from "@board/core/onboarding/confirm";
 import { Answer, answerOnboarding, boardForMainAgent, replyToOnboarding } from "@board/core/onboarding/dialogue";

@@ -1,5 +1,5 @@
-import { withActiveOrganization } from "@board/core/active-organization";
-import { admin, member, user } from "@board/core/actor";
+import { withActiveOrganization } from "@board/core/organization/active-organization";
+import { admin, member, user } from "@board/core/context/actor";
 import {
   ActivateOrganization,
   activateOrganization,
@@ -13,10 +13,10 @@ import {
   updateOrganization,
 } from "@board/core/organization/organization";
 import { removeActiveOrganization } from "@board/core/organization/remove";
-import { arrayQuery } from "@board/core/page";
-import { Ok, ok } from "@board/core/wire";
+import { arrayQuery } from "@board/core/lists/page";
+import { Ok, ok } from "@board/core/values/wire";
 import * as z from "zod";
-import { ARRAY_DESCRIPTION } from "../answer.ts";
+import { ARRAY_DESCRIPTION } from "../edge/answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 import { invites } from "./invites.ts";
 import { members } from "./members.ts";

@@ -1,10 +1,10 @@
-import { anyone } from "@board/core/actor";
-import { notFound } from "@board/core/errors";
+import { anyone } from "@board/core/context/actor";
+import { notFound } from "@board/core/values/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
-import type { DocumentRole } from "../openapi-role.ts";
-import { answerPublicFile } from "../public-file.ts";
-import { lazyObject } from "@board/core/wire";
+import type { DocumentRole } from "../openapi/role-document.ts";
+import { answerPublicFile } from "../edge/public-file.ts";
+import { lazyObject } from "@board/core/values/wire";
 
 const REFERENCE_HTML = `<!doctype html>
 <html lang="en">
@@ -62,8 +62,8 @@ export const reference = [
         await http.publicFile(`openapi:${role ?? "all"}`, async () => {
           // Loaded on the first request: the schema converter would slow down every cold start.
           const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
-            import("../openapi.ts"),
-            import("../openapi-role.ts"),
+            import("../openapi/openapi.ts"),
+            import("../openapi/role-document.ts"),
             import("../groups.ts"),
           ]);
           const { settings } = ctx;

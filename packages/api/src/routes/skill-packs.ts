@@ -1,4 +1,4 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import {
   CreatePack,
   createPack,
@@ -9,14 +9,14 @@ import {
   replacePack,
   SkillPack,
 } from "@board/core/skill/pack";
-import { arrayQuery } from "@board/core/page";
+import { arrayQuery } from "@board/core/lists/page";
 import { PackSynced, PackSyncRun } from "@board/core/skill/pack-sync-run";
 import { getPackSync, startPackSync, syncPack } from "@board/core/skill/sync";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import * as z from "zod";
-import { ARRAY_DESCRIPTION } from "../answer.ts";
+import { ARRAY_DESCRIPTION } from "../edge/answer.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";
-import { acceptedResponse, prefersAsync } from "../prefer.ts";
+import { acceptedResponse, prefersAsync } from "../edge/prefer.ts";
 
 const collectionPaths = ["/api/skills/packs", "/api/v1/skills/packs"] as const;
 const itemPaths = withPrefixes(collectionPaths, "/{pack_id}");

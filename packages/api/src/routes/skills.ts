@@ -1,11 +1,11 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import { InstallQuery, installSkill, SkillInstallation, uninstallSkill } from "@board/core/skill/install";
 import { listSkills, SkillsQuery } from "@board/core/skill/marketplace";
 import { getSkill, RegisterSkill, registerSkill, removeSkill, SkillCard } from "@board/core/skill/skill";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import * as z from "zod";
 import { endpoint, withPrefixes } from "../endpoint.ts";
-import { Answer } from "../answer.ts";
+import { Answer } from "../edge/answer.ts";
 
 const collectionPaths = ["/api/skills/marketplace", "/api/v1/skills/marketplace"] as const;
 const itemPaths = withPrefixes(collectionPaths, "/{skill_id}");

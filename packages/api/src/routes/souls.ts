@@ -1,4 +1,4 @@
-import { adminOrAgent } from "@board/core/actor";
+import { adminOrAgent } from "@board/core/context/actor";
 import { getSoul, searchSouls, Soul, SoulQuery, SoulsFound } from "@board/core/soul/soul";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 

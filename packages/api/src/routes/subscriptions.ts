@@ -1,6 +1,6 @@
-import { type Actor, admin, type Role, type User, user } from "@board/core/actor";
-import type { Context } from "@board/core/context";
-import { pageOf, pageQuery } from "@board/core/page";
+import { type Actor, admin, type Role, type User, user } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { pageOf, pageQuery } from "@board/core/lists/page";
 import {
   Delivery,
   DeliveryDetail,
@@ -27,7 +27,7 @@ import {
   updateSubscription,
 } from "@board/core/subscription/subscription";
 import { sendTestMessage, TestResult } from "@board/core/subscription/test-message";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 
 interface Ids {

@@ -1,7 +1,7 @@
-import { admin, member } from "@board/core/actor";
-import { longPageQuery, pageOf, pageQuery } from "@board/core/page";
+import { admin, member } from "@board/core/context/actor";
+import { longPageQuery, pageOf, pageQuery } from "@board/core/lists/page";
 import { CreateTag, createTag, getTag, listTags, removeTag, Tag, UpdateTag, updateTag } from "@board/core/tag/tag";
-import { lazyObject, Ok, ok } from "@board/core/wire";
+import { lazyObject, Ok, ok } from "@board/core/values/wire";
 import * as z from "zod";
 import { tagResource } from "./conditional-resources.ts";
 import { endpoint, withPrefixes } from "../endpoint.ts";

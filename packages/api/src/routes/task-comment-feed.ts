@@ -1,6 +1,6 @@
 import { FeedComment, FeedQuery, listFeed } from "@board/core/activity/feed";
-import { member } from "@board/core/actor";
-import { pageOf } from "@board/core/page";
+import { member } from "@board/core/context/actor";
+import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 
 const feedSpec = {

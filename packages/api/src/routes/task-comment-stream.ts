@@ -1,5 +1,5 @@
 import { FeedEvent, FeedStreamQuery, followFeed } from "@board/core/activity/feed-stream";
-import { member } from "@board/core/actor";
+import { member } from "@board/core/context/actor";
 import { endpoint } from "../endpoint.ts";
 
 /** The stream of task comments across boards. */

@@ -1,5 +1,5 @@
-import { boardFor } from "@board/core/access";
-import { userOrAgent } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { userOrAgent } from "@board/core/context/actor";
 import { followTasks, TaskEvent, TaskStreamQuery } from "@board/core/task/stream";
 import { endpoint } from "../endpoint.ts";
 

@@ -1,15 +1,15 @@
-import { boardFor } from "@board/core/access";
-import { user, userOrAgent } from "@board/core/actor";
-import { pageOf } from "@board/core/page";
+import { boardFor } from "@board/core/organization/access";
+import { user, userOrAgent } from "@board/core/context/actor";
+import { pageOf } from "@board/core/lists/page";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, CreateTaskOnBoard, UpdateTask } from "@board/core/task/input";
 import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
 import { removeTask } from "@board/core/task/remove";
 import { Task } from "@board/core/task/task";
 import { updateTask } from "@board/core/task/update";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import { taskResource } from "./conditional-resources.ts";
-import { fenceOf } from "../fence.ts";
+import { fenceOf } from "../edge/fence.ts";
 import { endpoint } from "../endpoint.ts";
 
 const collectionPath = "/api/v1/boards/{board_id}/tasks";

@@ -1,9 +1,9 @@
-import { admin } from "@board/core/actor";
+import { admin } from "@board/core/context/actor";
 import { getSyncRun, startSync, syncTemplates } from "@board/core/sync/sync";
 import { getGatewayRow } from "@board/core/gateway/target";
 import { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "@board/core/sync/result";
 import { endpoint } from "../endpoint.ts";
-import { acceptedResponse, prefersAsync } from "../prefer.ts";
+import { acceptedResponse, prefersAsync } from "../edge/prefer.ts";
 
 const syncPath = "/api/v1/gateways/{gateway_id}/templates/sync";
 

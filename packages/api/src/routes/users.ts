@@ -1,9 +1,9 @@
-import { user } from "@board/core/actor";
+import { user } from "@board/core/context/actor";
 import { UpdateUser, updateUser } from "@board/core/organization/profile";
 import { removeUser } from "@board/core/organization/remove-user";
 import { getUser, User } from "@board/core/organization/user";
-import { bootstrap } from "@board/core/active-organization";
-import { Ok, ok } from "@board/core/wire";
+import { bootstrap } from "@board/core/organization/active-organization";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 
 const SIGN_IN_DESCRIPTION = "Creates the user and a personal organization if they do not exist yet.";

@@ -1,6 +1,6 @@
-import { boardFor } from "@board/core/access";
-import { user, userOrAgent } from "@board/core/actor";
-import { pageOf, pageQuery } from "@board/core/page";
+import { boardFor } from "@board/core/organization/access";
+import { user, userOrAgent } from "@board/core/context/actor";
+import { pageOf, pageQuery } from "@board/core/lists/page";
 import { getPayload, ListedPayload, listPayloads, PayloadsQuery, WebhookPayload } from "@board/core/webhook/payload";
 import { Redelivered, RedeliverPayloads, redeliverPayload, redeliverPayloads } from "@board/core/webhook/redeliver";
 import {
@@ -13,7 +13,7 @@ import {
   updateWebhook,
   Webhook,
 } from "@board/core/webhook/webhook";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import { webhookResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 

@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context, Db } from "../context.ts";
-import { organizations, users } from "../organization/organization.sql.ts";
-import { tasks } from "../task/task.sql.ts";
-import { activity_events } from "./activity.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context, Db } from "../context/context.ts";
+import { organizations, users } from "../schema/organization.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
 import type { EventFields, EventType, NewActivityEvent } from "./event-type.ts";

@@ -1,11 +1,11 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { given, selectGiven } from "../db/given.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { dividedDays, dividedHours } from "../time.ts";
+import { dividedDays, dividedHours } from "../values/time.ts";
 import { boardEvents, eventHour, isFailed, isUncounted } from "./count.ts";
-import { activity_counts, activity_day_counts } from "./count.sql.ts";
+import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 
 export interface EventCount {
   events: number;

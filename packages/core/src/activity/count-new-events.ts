@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
-import type { System } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import type { System } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { activity_events } from "./activity.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import { eventDay, eventHour, isFailed, isUncounted } from "./count.ts";
-import { activity_counted, activity_counts, activity_day_counts } from "./count.sql.ts";
+import { activity_counted, activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 import { hasDays } from "./count-intervals.ts";
 import { lockCounts } from "./lock.ts";
 

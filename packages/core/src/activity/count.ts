@@ -1,12 +1,12 @@
 import { is, type Placeholder, SQL, sql } from "drizzle-orm";
-import { preparedReadableBoards } from "../access.ts";
-import type { Member } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { preparedReadableBoards } from "../organization/access.ts";
+import type { Member } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
-import { activity_events } from "./activity.sql.ts";
-import { activity_counted, activity_counts } from "./count.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
+import { activity_counted, activity_counts } from "../schema/activity-count.sql.ts";
 
 // Each number adds the counts in `activity_counts` and the events of the log that are not counted yet. It is read with one
 // statement, so that a concurrent count or removal is visible in both or in neither.

@@ -1,17 +1,17 @@
 import { hash } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import { readVisibleBoards, type VisibleBoards } from "../access.ts";
-import type { Member } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
+import { readVisibleBoards, type VisibleBoards } from "../organization/access.ts";
+import type { Member } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { activity_events } from "./activity.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import { FeedComment, FeedQuery, isFeedComment, selectFeed, toFeedComment } from "./feed.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const FeedStreamQuery = lazyObject(() => ({ since: Since, client_id: ClientId, board_id: FeedQuery().shape.board_id }));
 

@@ -11,11 +11,11 @@ import {
   sql,
 } from "drizzle-orm";
 import * as z from "zod";
-import { readableBoards } from "../access.ts";
-import type { Agent, Member } from "../actor.ts";
-import type { Context } from "../context.ts";
+import { readableBoards } from "../organization/access.ts";
+import type { Agent, Member } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { createStatement, createStatementCache } from "../db/prepared.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
 import {
   largeText,
   type PageColumns,
@@ -24,10 +24,10 @@ import {
   type ShortenedRow,
   toShortened,
   truncatable,
-} from "../large-fields.ts";
-import { type Page, type PageQuery, type PageWindow, readPageAndCount } from "../page.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { activity_events } from "./activity.sql.ts";
+} from "../lists/large-fields.ts";
+import { type Page, type PageQuery, type PageWindow, readPageAndCount } from "../lists/page.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 

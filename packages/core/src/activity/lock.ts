@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 
 /** The key of the advisory lock on the counts of events: an arbitrary fixed number. */
 const COUNTS_LOCK = 4_207_120;

@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import { boards } from "../board/board.sql.ts";
-import { activity_events } from "./activity.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 
 interface NewestByBoard {
   /** A condition on `boards`. */

@@ -1,13 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS, startOfHour } from "../time.ts";
-import { activity_events } from "./activity.sql.ts";
+import { addMs, DAY_MS, startOfHour } from "../values/time.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import { eventHour, isCounted, isFailed } from "./count.ts";
-import { activity_counts, activity_day_counts } from "./count.sql.ts";
+import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 import { lockCounts } from "./lock.ts";
 
 /** Events in one transaction: few enough that the removal of a task waits for it only briefly. */

@@ -1,19 +1,19 @@
 import { and, count, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards } from "../access.ts";
-import type { Admin, Lead } from "../actor.ts";
-import { storeBoardEvents } from "../board-event/board-event.ts";
-import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
+import type { Admin, Lead } from "../context/actor.ts";
+import { storeBoardEvents } from "../subscription/board-event.ts";
+import { boards } from "../schema/board.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
-import { type GatewayKind, gateways } from "../gateway/gateway.sql.ts";
+import { boardAccessDenied, DomainError, notFound } from "../values/errors.ts";
+import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { largeObject, largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { readSearchPage } from "../search-page.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { largeObject, largeText, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import { readSearchPage } from "../lists/search-page.ts";
 import {
   TextOrNull,
   Id,
@@ -26,11 +26,11 @@ import {
   NonEmpty,
   valueError,
   lazyObject,
-} from "../wire.ts";
+} from "../values/wire.ts";
 import { AgentStatus } from "./agent-status.ts";
-import { agents, agentWords } from "./agent.sql.ts";
+import { agents, agentWords } from "../schema/agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
-import { leadSessionKey, agentSessionKey } from "../session-key.ts";
+import { leadSessionKey, agentSessionKey } from "../values/session-key.ts";
 import { IdentityProfile } from "./identity-profile.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { displayStatus } from "./presence.ts";

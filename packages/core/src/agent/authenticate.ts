@@ -1,12 +1,12 @@
 import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, ne, or, sql } from "drizzle-orm";
-import type { Agent } from "../actor.ts";
-import { memoPerApp } from "../app-memo.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import type { Agent } from "../context/actor.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { notePathBoard } from "../path-board.ts";
-import { agents } from "./agent.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { notePathBoard } from "../organization/path-board.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";
 

@@ -1,5 +1,5 @@
-import type { NewBoardEvent } from "../event-bus/board-event.ts";
-import type { agents } from "./agent.sql.ts";
+import type { NewBoardEvent } from "../context/event-body.ts";
+import type { agents } from "../schema/agent.sql.ts";
 
 type AgentRow = typeof agents.$inferSelect;
 

@@ -1,18 +1,18 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import * as z from "zod";
-import { groupFor } from "../access.ts";
-import type { Admin, Lead } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import { groupFor } from "../organization/access.ts";
+import type { Admin, Lead } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { changedNow } from "../db/columns.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { changedNow } from "../schema/columns.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { isUsableGateway } from "../gateway/target.ts";
-import { Id, valueError, lazyObject } from "../wire.ts";
-import { agents } from "./agent.sql.ts";
+import { Id, valueError, lazyObject } from "../values/wire.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
 import { enqueueHeartbeatConfig } from "./jobs.ts";
-import { truncatable } from "../large-fields.ts";
+import { truncatable } from "../lists/large-fields.ts";
 
 export const SetGroupHeartbeat = lazyObject(() => ({
   every: z

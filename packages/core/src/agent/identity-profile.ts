@@ -1,4 +1,4 @@
-import { JsonObject } from "../wire.ts";
+import { JsonObject } from "../values/wire.ts";
 
 /** The profile of an agent as callers send it: keys such as role, communication_style and emoji. */
 export const IdentityProfile = JsonObject.nullable().transform((profile) => normalizeProfile(profile));

@@ -1,7 +1,7 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts";
 import { enqueue, enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
-import { hostLane } from "../session-key.ts";
+import { hostLane } from "../values/session-key.ts";
 
 /** An agent that a job is about. */
 interface AgentRef {

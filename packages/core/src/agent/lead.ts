@@ -1,12 +1,12 @@
 import { and, eq } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
-import { storeBoardEvents } from "../board-event/board-event.ts";
-import type { Context } from "../context.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { storeBoardEvents } from "../subscription/board-event.ts";
+import type { Context } from "../context/context.ts";
 import { gatewayKind } from "../gateway/target.ts";
 import { type AgentRow, agentNameTaken, initialPlace } from "./agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
-import { leadSessionKey } from "../session-key.ts";
+import { leadSessionKey } from "../values/session-key.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { mintToken, toStoredToken } from "./token.ts";
 

@@ -1,17 +1,17 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { recordLateEvent } from "../activity/activity.ts";
 import type { EventType } from "../activity/event-type.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, type Db, transaction } from "../context.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, type Db, transaction } from "../context/context.ts";
 import { actingAs, actingValue, preparedActingAs } from "../db/acting-as.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { changedNow } from "../db/columns.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { jobs } from "../job/job.sql.ts";
+import { changedNow } from "../schema/columns.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { JobKind } from "../job/kinds.ts";
-import { type AgentStatus, agents } from "./agent.sql.ts";
+import { type AgentStatus, agents } from "../schema/agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
-import { hostLane } from "../session-key.ts";
+import { hostLane } from "../values/session-key.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 
 /** The row of an agent with the organization that owns it. */

@@ -1,13 +1,13 @@
 import { and, eq, isNull, type SQL } from "drizzle-orm";
-import { type BoardRow, boardFor } from "../access.ts";
-import type { Admin, Agent, Lead } from "../actor.ts";
-import type { Context } from "../context.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import type { Admin, Agent, Lead } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import type { AgentRow } from "./agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 
 /** An agent with the gateway that runs it. */
 export interface HostedAgent {

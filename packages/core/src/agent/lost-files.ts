@@ -1,9 +1,9 @@
 import { and, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
-import { type Context, transaction } from "../context.ts";
-import { changedNow } from "../db/columns.ts";
-import { jobs } from "../job/job.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { changedNow } from "../schema/columns.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { AgentRow } from "./agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { enqueueProvision } from "./jobs.ts";
 import { isGeneration, lockAgent, recordAgentEvent, updateAgentFields } from "./lifecycle.ts";
 import { mintToken } from "./token.ts";

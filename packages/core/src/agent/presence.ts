@@ -1,9 +1,9 @@
 import { and, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, sql } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
-import { type Context, transaction } from "../context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { changedNow } from "../db/columns.ts";
-import { type AgentStatus, agents } from "./agent.sql.ts";
+import { changedNow } from "../schema/columns.ts";
+import { type AgentStatus, agents } from "../schema/agent.sql.ts";
 
 /** `last_seen_at` is updated at most this often. */
 export const PRESENCE_SECONDS = 30;

@@ -1,15 +1,15 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { type BoardRow, boardFor } from "../access.ts";
-import type { Admin, Lead } from "../actor.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import type { Admin, Lead } from "../context/actor.ts";
 import { insertEvents } from "../activity/activity.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { unassignAgent } from "../task/unassign-agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanup } from "./jobs.ts";
 import { findAgentFor, findBoardAgent, type HostedAgent, lockHostedAgent, hasAgent } from "./lookup.ts";
 

@@ -1,7 +1,7 @@
-import type { Agent } from "../actor.ts";
-import { memoPerApp } from "../app-memo.ts";
-import type { Context } from "../context.ts";
-import { incrementCounter, noteMinuteLimit, rateLimited, startOfMinute } from "../rate-limit.ts";
+import type { Agent } from "../context/actor.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Context } from "../context/context.ts";
+import { incrementCounter, noteMinuteLimit, rateLimited, startOfMinute } from "../db/rate-limit.ts";
 
 /** The requests of an agent in this clock minute, as far as this process knows. */
 interface Count {

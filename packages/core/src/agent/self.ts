@@ -1,18 +1,18 @@
 import { and, eq, or, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgent } from "../access.ts";
-import type { Agent as AgentActor } from "../actor.ts";
+import { boardFor, boardsOfAgent } from "../organization/access.ts";
+import type { Agent as AgentActor } from "../context/actor.ts";
 import { recordEvent } from "../activity/activity.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { unauthenticated } from "../errors.ts";
-import { toOrderBy } from "../keyset.ts";
-import { type Page, readShortenedPage } from "../page.ts";
-import { readSearchPage } from "../search-page.ts";
-import { Id, lazyObject } from "../wire.ts";
+import { unauthenticated } from "../values/errors.ts";
+import { toOrderBy } from "../lists/keyset.ts";
+import { type Page, readShortenedPage } from "../lists/page.ts";
+import { readSearchPage } from "../lists/search-page.ts";
+import { Id, lazyObject } from "../values/wire.ts";
 import { agentList, agentOrder, type AgentQuery, AgentRead, type AgentRow, searchedAgents, toAgent } from "./agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 
 export const AgentHealth = lazyObject(() => ({
   ok: z.literal(true).describe("The token is valid."),

@@ -1,24 +1,24 @@
 import { and, eq } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor } from "../access.ts";
-import type { Agent, Lead } from "../actor.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import type { Agent, Lead } from "../context/actor.ts";
 import { insertEvents } from "../activity/activity.ts";
-import { insertBoardEvents } from "../board-event/board-event.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
-import { changedNow } from "../db/columns.ts";
+import { insertBoardEvents } from "../subscription/board-event.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { changedNow } from "../schema/columns.ts";
 import { runBatch } from "../db/batch.ts";
-import { boardAccessDenied, DomainError, notFound } from "../errors.ts";
+import { boardAccessDenied, DomainError, notFound } from "../values/errors.ts";
 import { extractOwnContent, extractTools } from "../host/file-fallback.ts";
 import { catchGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { readFile, writeFiles } from "../host/workspace.ts";
-import { TextOrNull, MAX_TEXT, MAX_URL, NonEmpty, oneLine, lazyObject } from "../wire.ts";
-import { agents } from "./agent.sql.ts";
+import { TextOrNull, MAX_TEXT, MAX_URL, NonEmpty, oneLine, lazyObject } from "../values/wire.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { agentUpdatedEvents } from "./board-events.ts";
 import { findAgent, getAgentForLead, getBoardAgent, type HostedAgent, lockHostedAgent, requireSessionKey } from "./lookup.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 import { withInteractiveHost, toUnavailable } from "../gateway/interactive-call.ts";
-import { hostAgentId } from "../session-key.ts";
+import { hostAgentId } from "../values/session-key.ts";
 
 const SOUL = "SOUL.md";
 

@@ -1,18 +1,18 @@
 import { hash } from "node:crypto";
 import { and, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
-import { readVisibleBoards, type VisibleBoards } from "../access.ts";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { readVisibleBoards, type VisibleBoards } from "../organization/access.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id, lazyObject } from "../wire.ts";
+import { Id, lazyObject } from "../values/wire.ts";
 import { AgentRead, toAgent } from "./agent.ts";
-import { agents } from "./agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 
 export const AgentStreamQuery = lazyObject(() => ({
   since: Since.describe("Send changes after this time; defaults to now. A Last-Event-ID header takes precedence."),

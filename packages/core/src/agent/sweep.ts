@@ -1,10 +1,10 @@
 import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { insertEvents } from "../activity/activity.ts";
-import { type Context, transaction } from "../context.ts";
-import { changedNow } from "../db/columns.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { jobs } from "../job/job.sql.ts";
-import { agents } from "./agent.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { changedNow } from "../schema/columns.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 import { runWrite } from "../db/prepared-write.ts";
 

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, or, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { changedNow } from "../db/columns.ts";
-import { agents } from "./agent.sql.ts";
+import type { Context } from "../context/context.ts";
+import { changedNow } from "../schema/columns.ts";
+import { agents } from "../schema/agent.sql.ts";
 
 /**
  * Records that a sync wrote the files of these agents: a provisioning agent becomes ready, and the last error is cleared.

@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { changedNow } from "../db/columns.ts";
-import { agents } from "./agent.sql.ts";
+import type { Context } from "../context/context.ts";
+import { changedNow } from "../schema/columns.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { toStoredToken, tokenLookup } from "./token.ts";
 
 /** The work for an agent is obsolete: the agent was removed or moved meanwhile. */

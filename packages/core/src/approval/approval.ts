@@ -1,13 +1,13 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Context } from "../context.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { aggregatedList, largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
-import { notFound } from "../errors.ts";
-import { tasks } from "../task/task.sql.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
+import type { Context } from "../context/context.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { aggregatedList, largeObject, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
+import { notFound } from "../values/errors.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { ApprovalStatus } from "./approval-status.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { toNonBlankText } from "./input.ts";
 
 export const Approval = lazyObject(() => ({

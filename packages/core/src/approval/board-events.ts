@@ -1,5 +1,5 @@
-import type { BoardRow } from "../access.ts";
-import type { NewBoardEvent } from "../event-bus/board-event.ts";
+import type { BoardRow } from "../organization/access.ts";
+import type { NewBoardEvent } from "../context/event-body.ts";
 import type { Approval } from "./approval.ts";
 
 type ApprovalState = Pick<Approval, "id" | "status"> & { task_ids: readonly string[] };

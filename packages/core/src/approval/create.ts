@@ -1,17 +1,17 @@
 import { and, eq } from "drizzle-orm";
 import { insertEvents } from "../activity/activity.ts";
-import { type BoardRow, boardFor } from "../access.ts";
-import { actorColumns } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { insertBoardEvents } from "../board-event/board-event.ts";
-import type { CallerContext } from "../context.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import { actorColumns } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { insertBoardEvents } from "../subscription/board-event.ts";
+import type { CallerContext } from "../context/context.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { oneLine } from "../wire.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { oneLine } from "../values/wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { approvalBoardEvents } from "./board-events.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval } from "./pending.ts";
 import { type CreateApproval, toLinkedTaskIds, toStoredPayload } from "./input.ts";
 

@@ -12,7 +12,7 @@ import {
   valueError,
   lazyObject,
   areValid,
-} from "../wire.ts";
+} from "../values/wire.ts";
 
 const MAX_CONFIDENCE = 100;
 

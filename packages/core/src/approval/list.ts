@@ -1,11 +1,11 @@
 import { and, count, eq } from "drizzle-orm";
-import { boardFor } from "../access.ts";
-import type { CallerContext } from "../context.ts";
-import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../page.ts";
-import { lazyObject } from "../wire.ts";
+import { boardFor } from "../organization/access.ts";
+import type { CallerContext } from "../context/context.ts";
+import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../lists/page.ts";
+import { lazyObject } from "../values/wire.ts";
 import { type Approval, approvalOrder, readApproval, readApprovals } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
-import { approvals } from "./approval.sql.ts";
+import { approvals } from "../schema/approval.sql.ts";
 
 export const ApprovalQuery = lazyObject(() => ({
   ...longPageQuery().shape,

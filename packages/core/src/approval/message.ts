@@ -1,4 +1,4 @@
-import { oneLine } from "../wire.ts";
+import { oneLine } from "../values/wire.ts";
 import type { Approval } from "./approval.ts";
 
 /** The message about a decision (docs/reference/gateways.md#approval-messages). */

@@ -1,8 +1,8 @@
-import type { BoardRow } from "../access.ts";
-import type { Context } from "../context.ts";
+import type { BoardRow } from "../organization/access.ts";
+import type { Context } from "../context/context.ts";
 import { type Notification, insertNotifications, toNotifications } from "../notification/notification.ts";
 import { findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
-import { oneLine } from "../wire.ts";
+import { oneLine } from "../values/wire.ts";
 import type { Approval } from "./approval.ts";
 import { approvalResolvedText } from "./message.ts";
 

@@ -1,11 +1,11 @@
 import { and, asc, eq, inArray, type SQL, sql } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
-import { DomainError } from "../errors.ts";
-import { tasks } from "../task/task.sql.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import { DomainError } from "../values/errors.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /** Ids of tasks, or a subquery for them. */
 export type TaskIds = readonly string[] | SQL;

@@ -1,6 +1,6 @@
 import { asc, inArray, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import type { Context } from "../context/context.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /**
  * Prepares the removal of a task: where it is an approval's first task, the next linked task becomes the first. All

@@ -1,14 +1,14 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import type { CallerContext } from "../context.ts";
+import { boardFor } from "../organization/access.ts";
+import type { CallerContext } from "../context/context.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id, lazyObject } from "../wire.ts";
+import { Id, lazyObject } from "../values/wire.ts";
 import { Approval, approvalColumns, toApproval } from "./approval.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 export const ApprovalStreamQuery = lazyObject(() => ({
   since: Since.describe("Sends changes after this time; the default is now. A Last-Event-ID header wins."),

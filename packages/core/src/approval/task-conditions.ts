@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { tasks } from "../task/task.sql.ts";
-import { approval_task_links, approvals } from "./approval.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /** Whether an approval of a task is pending, as a condition on `tasks`. */
 export const hasPendingApproval = sql<boolean>`exists (

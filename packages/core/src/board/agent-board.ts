@@ -1,17 +1,17 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgentFilter } from "../access.ts";
-import type { Agent } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { newestFirst } from "../keyset.ts";
+import { type BoardRow, boardFor, boardsOfAgentFilter } from "../organization/access.ts";
+import type { Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { isPaused } from "../memory/paused.ts";
-import type { Page, PageQuery } from "../page.ts";
-import { where } from "../filter.ts";
-import { readPreparedPage } from "../prepared-page.ts";
-import { readSearchPage } from "../search-page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
+import { where } from "../lists/filter.ts";
+import { readPreparedPage } from "../lists/prepared-page.ts";
+import { readSearchPage } from "../lists/search-page.ts";
 import { Board, LARGE_BOARD_FIELDS, searchedBoards, selectBoards, toBoard } from "./board.ts";
-import { boards } from "./board.sql.ts";
-import { lazyObject } from "../wire.ts";
+import { boards } from "../schema/board.sql.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const AgentBoard = lazyObject(() => ({
   ...Board.shape,

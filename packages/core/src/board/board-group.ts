@@ -1,16 +1,16 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardGroupRow, groupFor, readableGroups } from "../access.ts";
-import type { Admin, Member } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import { type BoardGroupRow, groupFor, readableGroups } from "../organization/access.ts";
+import type { Admin, Member } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../keyset.ts";
-import { largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../lists/keyset.ts";
+import { largeText, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
 import { lockBoardGroup } from "./lock.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 

@@ -1,21 +1,21 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoardsFilter } from "../access.ts";
-import type { Admin, Agent, Member, User } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
-import { type Context, type Db, transaction } from "../context.ts";
+import { type BoardRow, boardFor, readableBoardsFilter } from "../organization/access.ts";
+import type { Admin, Agent, Member, User } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
+import { type Context, type Db, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../values/errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
-import { ensurePullGateway } from "../gateway/pull.ts";
+import { ensurePullGateway } from "../agent/pull-gateway.ts";
 import { grantBoardAccess } from "../organization/member.ts";
-import { filterBy, where } from "../filter.ts";
-import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../keyset.ts";
-import { largeObject, largeText, type PageColumns, truncatable } from "../large-fields.ts";
-import type { Page, PageQuery } from "../page.ts";
-import { readPreparedPage } from "../prepared-page.ts";
-import { readSearchPage } from "../search-page.ts";
+import { filterBy, where } from "../lists/filter.ts";
+import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../lists/keyset.ts";
+import { largeObject, largeText, type PageColumns, truncatable } from "../lists/large-fields.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
+import { readPreparedPage } from "../lists/prepared-page.ts";
+import { readSearchPage } from "../lists/search-page.ts";
 import {
   TextOrNull,
   Id,
@@ -31,9 +31,9 @@ import {
   objectCheck,
   valueError,
   lazyObject,
-} from "../wire.ts";
+} from "../values/wire.ts";
 import { BoardType } from "./board-type.ts";
-import { board_groups, boards, boardWords } from "./board.sql.ts";
+import { board_groups, boards, boardWords } from "../schema/board.sql.ts";
 import { requireCompleteGoal } from "./goal.ts";
 import { lockBoard } from "./lock.ts";
 import { notifyBoardUpdated } from "./notifications.ts";

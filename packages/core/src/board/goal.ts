@@ -1,12 +1,12 @@
 import { and, eq } from "drizzle-orm";
 import * as z from "zod";
-import type { BoardRow } from "../access.ts";
-import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, lazyObject } from "../wire.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, lazyObject } from "../values/wire.ts";
 import { BoardType } from "./board-type.ts";
-import { boards } from "./board.sql.ts";
+import { boards } from "../schema/board.sql.ts";
 
 /** A goal as a whole: a field that is left out is cleared on the board. */
 export const GoalFields = lazyObject(() => ({

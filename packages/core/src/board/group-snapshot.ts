@@ -1,18 +1,18 @@
 import { and, asc, count, desc, eq, getTableColumns, inArray, lte, ne, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardGroupRow, boardFor, readableBoardsOfUser, groupFor } from "../access.ts";
-import type { Agent, Member, User } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import type { Context } from "../context.ts";
-import { readShortened, toShortened, truncatable, withTruncatedFields } from "../large-fields.ts";
-import { arrayLimit } from "../page.ts";
-import { priorityRank, tasks } from "../task/task.sql.ts";
+import { type BoardGroupRow, boardFor, readableBoardsOfUser, groupFor } from "../organization/access.ts";
+import type { Agent, Member, User } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import type { Context } from "../context/context.ts";
+import { readShortened, toShortened, truncatable, withTruncatedFields } from "../lists/large-fields.ts";
+import { arrayLimit } from "../lists/page.ts";
+import { priorityRank, tasks } from "../schema/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Task } from "../task/task.ts";
-import { QueryBoolean, QueryInteger, lazyObject } from "../wire.ts";
+import { QueryBoolean, QueryInteger, lazyObject } from "../values/wire.ts";
 import { Board, LARGE_BOARD_FIELDS, toBoard } from "./board.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
 import { BoardGroup, toBoardGroup } from "./board-group.ts";
 
 const MAX_TASKS_PER_BOARD = 100;

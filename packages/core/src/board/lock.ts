@@ -1,9 +1,9 @@
 import { and, eq } from "drizzle-orm";
-import type { BoardGroupRow, BoardRow } from "../access.ts";
-import type { Context } from "../context.ts";
+import type { BoardGroupRow, BoardRow } from "../organization/access.ts";
+import type { Context } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { notFound } from "../errors.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import { notFound } from "../values/errors.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
 
 /** Locks a board until the transaction ends. Lock it before anything on it, as its removal does, or the two can deadlock. */
 export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow): Promise<BoardRow> {

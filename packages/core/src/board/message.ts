@@ -1,6 +1,6 @@
-import type { BoardGroupRow, BoardRow } from "../access.ts";
-import { snippet } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import type { BoardGroupRow, BoardRow } from "../organization/access.ts";
+import { snippet } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 /** The notification of a change for the lead (docs/reference/gateways.md#board-messages). `before` has the old values. */
 export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Partial<BoardRow>): string {

@@ -1,10 +1,10 @@
 import { and, eq, or } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
-import { agents } from "../agent/agent.sql.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { notify } from "../notification/notification.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
 import { boardUpdatedText, groupUpdatedText, type GroupChangeKind } from "./message.ts";
 
 /**

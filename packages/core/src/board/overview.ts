@@ -1,18 +1,18 @@
 import { and, asc, count, desc, eq, or, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../access.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../organization/access.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { toAgent } from "../agent/agent.ts";
-import { approvals } from "../approval/approval.sql.ts";
-import type { CallerContext, Context } from "../context.ts";
-import { organization_board_access } from "../organization/board-access.sql.ts";
-import { organization_members, users } from "../organization/organization.sql.ts";
-import { tasks } from "../task/task.sql.ts";
+import { approvals } from "../schema/approval.sql.ts";
+import type { CallerContext, Context } from "../context/context.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
 import { isPaused } from "../memory/paused.ts";
 import { Board, toBoard } from "./board.ts";
-import { boards } from "./board.sql.ts";
-import { lazyObject } from "../wire.ts";
+import { boards } from "../schema/board.sql.ts";
+import { lazyObject } from "../values/wire.ts";
 
 const MAX_AGENTS = 50;
 const MAX_PEOPLE = 20;

@@ -1,13 +1,13 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import { boardFor } from "../access.ts";
-import type { User } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { boardFor } from "../organization/access.ts";
+import type { User } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanup } from "../agent/jobs.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { removePayloads } from "../webhook/payload-usage.ts";
-import { boards } from "./board.sql.ts";
+import { boards } from "../schema/board.sql.ts";
 import { lockBoard } from "./lock.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { and, eq, like, ne } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { MAX_SLUG, slugify } from "../wire.ts";
-import { board_groups, boards } from "./board.sql.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { MAX_SLUG, slugify } from "../values/wire.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
 
 /** Tables with a slug that is unique in the organization. The key is the slug for names without any letter or digit. */
 const SLUG_TABLES = { board: boards, group: board_groups };

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import type { Agent, Member } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import type { Agent, Member } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { BEGINNING, type Cursor, formatEventId, isAfter, parseEventId, toCursor } from "../stream/cursor.ts";
 import type { GrantResult } from "../stream/follower.ts";
 import { type Horizon, readHorizon } from "../stream/horizon.ts";
-import { Id, QueryInteger, lazyObject } from "../wire.ts";
-import { changes_removed } from "./change.sql.ts";
+import { Id, QueryInteger, lazyObject } from "../values/wire.ts";
+import { changes_removed } from "../schema/change.sql.ts";
 import { readScopes } from "./scope.ts";
 import { Change, ChangeTypes, createChangeSource, toChangeTypes } from "./source.ts";
 

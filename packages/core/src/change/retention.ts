@@ -1,9 +1,9 @@
 import { eq, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { changes, changes_removed } from "./change.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { changes, changes_removed } from "../schema/change.sql.ts";
 
 const BATCH_SIZE = 5_000;
 /** Batches in one run. The next run removes the rest. */

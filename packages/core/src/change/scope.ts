@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import { boardFor, boardsOfAgent, readVisibleBoards, type VisibleBoards } from "../access.ts";
-import type { Agent, Member } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { boardFor, boardsOfAgent, readVisibleBoards, type VisibleBoards } from "../organization/access.ts";
+import type { Agent, Member } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { changes } from "./change.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { changes } from "../schema/change.sql.ts";
 
 /** Whose changes a caller may see. */
 export interface ChangeScope {

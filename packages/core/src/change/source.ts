@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { formatEventId, toCursor } from "../stream/cursor.ts";
 import { type ReadWindow, type Source, windowCondition, windowOrder } from "../stream/source.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { CHANGE_ACTIONS, CHANGE_ACTORS, CHANGE_TYPES, changes } from "./change.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { CHANGE_ACTIONS, CHANGE_ACTORS, CHANGE_TYPES, changes } from "../schema/change.sql.ts";
 import type { ChangeScope } from "./scope.ts";
 
 export type ChangeType = (typeof CHANGE_TYPES)[number];

@@ -1,11 +1,11 @@
 import { and, eq, isNull } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor } from "../access.ts";
-import { type Lead, mainSessionKey } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { TextOrNull, Id, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import { type Lead, mainSessionKey } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { TextOrNull, Id, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { dispatch } from "./dispatch.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 import { correlationId, replySource, replyTags } from "./reply-fields.ts";

@@ -1,22 +1,22 @@
 import { and, desc, eq, inArray } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardsOfAgent } from "../access.ts";
-import type { Main } from "../actor.ts";
+import { type BoardRow, boardsOfAgent } from "../organization/access.ts";
+import type { Main } from "../context/actor.ts";
 import { recordLateEvent } from "../activity/activity.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { catchGatewayError, type GatewayError } from "../openclaw/gateway-error.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
 import type { Host } from "../host/open.ts";
 import type { GatewayRow } from "../gateway/target.ts";
-import { Id, MAX_IDS, lazyObject } from "../wire.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { Id, MAX_IDS, lazyObject } from "../values/wire.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { requireSessionKey } from "../agent/lookup.ts";
 import { withInteractiveHost, sendOnHost } from "../gateway/interactive-call.ts";
 import { leadColumns, LeadMessageFields, type LeadRef, createLeadAndNotify, getOwnGateway } from "./lead-message.ts";
 import { leadMessageText } from "./message.ts";
-import { truncatable } from "../large-fields.ts";
+import { truncatable } from "../lists/large-fields.ts";
 
 export const Broadcast = lazyObject(() => ({
   ...LeadMessageFields.shape,

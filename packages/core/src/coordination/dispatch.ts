@@ -1,6 +1,6 @@
 import { recordLateEvent } from "../activity/activity.ts";
 import type { EventFields, EventType } from "../activity/event-type.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { sendOnHost, toUnavailable, withInteractiveHost } from "../gateway/interactive-call.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import type { UnkeyedMessage } from "../host/session.ts";

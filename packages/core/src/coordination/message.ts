@@ -1,7 +1,7 @@
-import type { Agent } from "../actor.ts";
-import { fromLine } from "../message-lines.ts";
-import { fenceMessage } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import type { Agent } from "../context/actor.ts";
+import { fromLine } from "../notification/message-lines.ts";
+import { fenceMessage } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 interface BoardRef {
   id: string;

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { Lead } from "../actor.ts";
+import type { Lead } from "../context/actor.ts";
 import { insertEvents } from "../activity/activity.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
-import { insertInboxMessages } from "../inbox/message.ts";
-import { NUDGE_KIND } from "../inbox/message-kind.ts";
-import { MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
+import { insertInboxMessages } from "../notification/inbox-message.ts";
+import { NUDGE_KIND } from "../notification/message-kind.ts";
+import { MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 import { dispatch } from "./dispatch.ts";
 import { getAgentForLead, requireSessionKey } from "../agent/lookup.ts";
 import { requireUsableGateway } from "../gateway/target.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { TextOrNull, MAX_NAME } from "../wire.ts";
+import { TextOrNull, MAX_NAME } from "../values/wire.ts";
 
 const MAX_TAGS = 50;
 

@@ -1,8 +1,8 @@
-import type { Agent } from "../actor.ts";
+import type { Agent } from "../context/actor.ts";
 import type { HostedAgent } from "../agent/lookup.ts";
 import { getSoulTarget, readHostSoul } from "../agent/soul.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
 import { renderFiles } from "../template/render.ts";
 import { readSubjects } from "../template/subject.ts";
 

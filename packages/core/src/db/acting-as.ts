@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { Agent, Public, System, User } from "../actor.ts";
-import { ACTOR_SETTING } from "./columns.ts";
+import type { Agent, Public, System, User } from "../context/actor.ts";
+import { ACTOR_SETTING } from "../schema/columns.ts";
 
 interface Acting {
   actor: Pick<User, "type" | "user_id"> | Pick<Agent, "type" | "agent_id"> | System | Public;

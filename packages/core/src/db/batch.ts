@@ -1,5 +1,5 @@
 import { type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { Context, Db } from "../context.ts";
+import type { Context, Db } from "../context/context.ts";
 import { actingValue, preparedActor } from "./acting-as.ts";
 import { rowsOf } from "./database.ts";
 import { createStatement, createStatementCache } from "./prepared.ts";

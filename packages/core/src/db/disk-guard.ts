@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { Log } from "../log.ts";
+import type { Log } from "../values/log.ts";
 import type { EmbeddedClient } from "./embedded-client.ts";
 
 /** The log is written in segments. PostgreSQL crashes when it cannot create one. */

@@ -1,6 +1,6 @@
 import { neonConfig, Pool, type PoolClient, type PoolConfig } from "@neondatabase/serverless";
 import { drizzle } from "drizzle-orm/neon-serverless";
-import type { Log } from "../log.ts";
+import type { Log } from "../values/log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { pipelineTransactions } from "./pipeline.ts";
 import {

@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import packageFile from "../../package.json" with { type: "json" };
-import { type Log, silentLog } from "../log.ts";
+import { type Log, silentLog } from "../values/log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { guardDisk, requireDiskSpace } from "./disk-guard.ts";
 import { EmbeddedClient } from "./embedded-client.ts";

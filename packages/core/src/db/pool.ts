@@ -1,4 +1,4 @@
-import { errorText, type Log } from "../log.ts";
+import { errorText, type Log } from "../values/log.ts";
 
 /** Milliseconds; 0 is no limit. */
 export interface DatabaseTimeouts {

@@ -1,6 +1,6 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
-import type { Log } from "../log.ts";
+import type { Log } from "../values/log.ts";
 import { type Database, migrationsFolder } from "./database.ts";
 import { pipelineTransactions } from "./pipeline.ts";
 import {

@@ -1,6 +1,6 @@
 import { getTableColumns, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { Context, Db } from "../context.ts";
+import type { Context, Db } from "../context/context.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
 /** A write whose text is built once: alone by `runWrite`, or as a part of a batch by `runBatch`. */

@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from "drizzle-orm";
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../values/errors.ts";
 import { DatabaseConnectError } from "./pool.ts";
 
 const UNIQUE_VIOLATION = "23505";

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { type Context, type FinalWrites, transaction } from "../context.ts";
+import { type Context, type FinalWrites, transaction } from "../context/context.ts";
 import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./acting-as.ts";
 

@@ -1,4 +1,4 @@
-import { createLimiter, type Limiter } from "../concurrency.ts";
+import { createLimiter, type Limiter } from "../values/concurrency.ts";
 
 export type OrganizationLimiter = <T>(organization_id: string | undefined, work: () => Promise<T>) => Promise<T>;
 

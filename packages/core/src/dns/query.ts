@@ -1,5 +1,5 @@
 import { Resolver } from "node:dns/promises";
-import type { Address } from "../address.ts";
+import type { Address } from "./address.ts";
 
 /** Longest time for a look-up. A host whose name servers are slower is reached by a later attempt, from a cache. */
 export const LOOKUP_TIMEOUT_MS = 3_000;

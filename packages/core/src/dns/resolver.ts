@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises";
-import { LookupLimitError, type ResolveName } from "../address.ts";
-import { BUDGETS } from "../budgets.ts";
-import { createLimiter } from "../concurrency.ts";
-import { rejectAfter } from "../timeout.ts";
+import { LookupLimitError, type ResolveName } from "./address.ts";
+import { BUDGETS } from "../config/budgets.ts";
+import { createLimiter } from "../values/concurrency.ts";
+import { rejectAfter } from "../values/timeout.ts";
 import { createExpiringSet, createOrganizationLimiter } from "./limits.ts";
 import { LOOKUP_TIMEOUT_MS, queryNameServers } from "./query.ts";
 import { createHostsFile, createSearchList, SYSTEM_FILES, type SystemFiles } from "./system-files.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
-import { type Address, normalizeHost } from "../address.ts";
+import { type Address, normalizeHost } from "./address.ts";
 
 /** Paths of the files that configure name resolution on a machine; one that does not exist is like an empty one. */
 export interface SystemFiles {

@@ -1,5 +1,5 @@
 import type { AddressRules } from "../openclaw/address.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../config/settings.ts";
 
 /** Converts the settings to the rules that decide which gateway addresses may be dialled. */
 export const toAddressRules = (settings: Pick<Settings, "gateway_allowed_hosts" | "private_gateways_allowed">): AddressRules => ({

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { asGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
-import { noHost } from "./pull.ts";
+import { noHost } from "../agent/pull-gateway.ts";
 import { findTarget, type TargetQuery } from "./resolve-target.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const GatewayCommands = lazyObject(() => ({
   protocol_version: z.int().describe("Version of the wire protocol."),

@@ -1,16 +1,16 @@
 import { and, eq, getTableColumns, or, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type Admin, mainSessionKey } from "../actor.ts";
-import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../agent/main-agent.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { resumeOwedWork } from "../agent/owed.ts";
-import { boards } from "../board/board.sql.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
+import { type Admin, mainSessionKey } from "../context/actor.ts";
+import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../provisioning/main-agent.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { resumeOwedWork } from "../provisioning/owed.ts";
+import { boards } from "../schema/board.sql.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { actingAs } from "../db/acting-as.ts";
-import { type Context, transaction } from "../context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { type Page, type PageQuery, readPage } from "../lists/page.ts";
 import {
   TextOrNull,
   Id,
@@ -23,17 +23,17 @@ import {
   isValidSoFar,
   valueError,
   lazyObject,
-} from "../wire.ts";
-import { GATEWAY_KINDS, gateways } from "./gateway.sql.ts";
+} from "../values/wire.ts";
+import { GATEWAY_KINDS, gateways } from "../schema/gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
-import { hasSeenAgent, insertPullGateway, updatePullGateway } from "./pull.ts";
+import { hasSeenAgent, insertPullGateway, updatePullGateway } from "../agent/pull-gateway.ts";
 import { closeCircuit } from "../job/circuit.ts";
-import { probeGateway, type Connectivity, recordConnectivityChange } from "./connectivity.ts";
+import { probeGateway, type Connectivity, recordConnectivityChange } from "../provisioning/connectivity.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
 import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { truncatable } from "../large-fields.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { truncatable } from "../lists/large-fields.ts";
 
 const GatewayKind = z.enum(GATEWAY_KINDS);
 

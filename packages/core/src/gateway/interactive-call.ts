@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { createDeadline } from "../host/deadline.ts";
 import { type Host, openHost } from "../host/open.ts";
 import { sendMessage, type UnkeyedMessage } from "../host/session.ts";
@@ -8,7 +8,7 @@ import { toGatewayMessage } from "../openclaw/failure.ts";
 import { asGatewayError, type GatewayError } from "../openclaw/gateway-error.ts";
 import { INTERACTIVE_RETRY, withRetry } from "../openclaw/retry.ts";
 import { withTimeout } from "../openclaw/timeout.ts";
-import { trackConnectivity } from "./connectivity.ts";
+import { trackConnectivity } from "../provisioning/connectivity.ts";
 import type { ResolvedHost } from "./resolve-target.ts";
 import { type GatewayRow, toTarget } from "./target.ts";
 

@@ -1,8 +1,8 @@
 import { and, asc, eq, gt } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { runWrite } from "../db/prepared-write.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
-import { gateways } from "./gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 
 /** The probes of one run are spread over this time, so that the service does not connect to all hosts at once. */
 const PROBE_SPREAD_MS = 60_000;

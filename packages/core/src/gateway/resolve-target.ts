@@ -1,14 +1,14 @@
 import { and, desc, eq } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import { type Admin, mainSessionKey } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { Id, MAX_SECRET, MAX_URL, QueryBoolean, valueError, lazyObject } from "../wire.ts";
+import { boardFor } from "../organization/access.ts";
+import { type Admin, mainSessionKey } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { Id, MAX_SECRET, MAX_URL, QueryBoolean, valueError, lazyObject } from "../values/wire.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
-import { gateways } from "./gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { maskToken } from "./mask.ts";
-import { noHost } from "./pull.ts";
+import { noHost } from "../agent/pull-gateway.ts";
 import { type GatewayRow, unsealToken, toTarget } from "./target.ts";
 import { isGatewayUrl } from "../openclaw/url.ts";
 

@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
-import type { System } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { System } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { contactHost } from "../host/open.ts";
-import { gateways } from "./gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { type GatewayRow, isUsableGateway, toTarget } from "./target.ts";
-import { trackConnectivity } from "./connectivity.ts";
+import { trackConnectivity } from "../provisioning/connectivity.ts";
 import { type SessionMessage, sendMessage } from "../host/session.ts";
 
 /** Sends a job's message to a session of a stored gateway and records its connectivity. Rejects with a GatewayError. */

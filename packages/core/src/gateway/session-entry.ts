@@ -1,12 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import type { Context } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import type { Context } from "../context/context.ts";
 import type { HostSession } from "../host/session.ts";
-import { truncatable } from "../large-fields.ts";
-import { Id, Instant, lazyObject, toInstant } from "../wire.ts";
-import { gateways } from "./gateway.sql.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { Id, Instant, lazyObject, toInstant } from "../values/wire.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 
 export const GatewaySession = lazyObject(() => ({
   key: z.string().describe("Session key, such as `agent:<agent>:main`."),

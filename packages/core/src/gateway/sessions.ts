@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { truncatable } from "../large-fields.ts";
-import { MAX_TEXT, NonEmpty, QueryInteger, lazyObject } from "../wire.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { MAX_TEXT, NonEmpty, QueryInteger, lazyObject } from "../values/wire.ts";
 import { asRecord } from "../openclaw/frame.ts";
 import { type ResolvedHost, resolveTarget, TargetQuery } from "./resolve-target.ts";
 import {

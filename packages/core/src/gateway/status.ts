@@ -1,18 +1,18 @@
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { asGatewayError, catchGatewayError, GatewayError } from "../openclaw/gateway-error.ts";
 import { type HostSession, toHostSessions } from "../host/session.ts";
 import { withTimeout } from "../openclaw/timeout.ts";
 import { cleanText, toGatewayMessage } from "../openclaw/failure.ts";
-import { recordConnectivity, storeConnectivity } from "./connectivity.ts";
+import { recordConnectivity, storeConnectivity } from "../provisioning/connectivity.ts";
 import { type ResolvedHost, resolveGateway, type TargetQuery } from "./resolve-target.ts";
-import { isPullGatewayConnected } from "./pull.ts";
+import { isPullGatewayConnected } from "../agent/pull-gateway.ts";
 import { createSessionMapper, GatewaySession } from "./session-entry.ts";
 import { ensureMainSession } from "./sessions.ts";
 import { checkVersion, fetchVersion, type VersionVerdict } from "../openclaw/version.ts";
-import { truncatable } from "../large-fields.ts";
-import { lazyObject } from "../wire.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const GatewayStatus = lazyObject(() => ({
   connected: z.boolean().describe("Whether the host answers and its version is supported."),

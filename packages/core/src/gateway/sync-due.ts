@@ -1,6 +1,6 @@
 import { and, asc, inArray, isNotNull, lte, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { gateways } from "./gateway.sql.ts";
+import type { Context } from "../context/context.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "./target.ts";
 
 /** Random deviation of each interval in both directions, so that gateways set up at the same time drift apart. */

@@ -1,10 +1,10 @@
 import { and, asc, eq } from "drizzle-orm";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
-import { seal, unseal } from "../seal.ts";
-import { type GatewayKind, gateways } from "./gateway.sql.ts";
+import { seal, unseal } from "../values/seal.ts";
+import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
 

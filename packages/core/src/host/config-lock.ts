@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
-import { type Context, isInTransaction } from "../context.ts";
-import { errorText } from "../log.ts";
+import { type Context, isInTransaction } from "../context/context.ts";
+import { errorText } from "../values/log.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { host_turns } from "./config-lock.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { host_turns } from "../schema/config-lock.sql.ts";
 
 /** A holder that does not renew its lease within this time loses the lock. It renews three times in this time. */
 const LEASE_MS = 60_000;

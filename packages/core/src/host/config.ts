@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { trimEndOf } from "../text.ts";
+import { trimEndOf } from "../values/text.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 /** The only settings that this service writes for its agents in a host's configuration. */
 export interface EntrySettings {

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { seal, unseal } from "../seal.ts";
+import type { Context } from "../context/context.ts";
+import { seal, unseal } from "../values/seal.ts";
 import { createDeviceKey, type Device, loadDevice } from "../openclaw/device.ts";
-import { service_keys } from "./service-key.sql.ts";
+import { service_keys } from "../schema/service-key.sql.ts";
 
 const KEY_NAME = "gateway-device";
 

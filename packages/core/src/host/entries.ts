@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { hostAgentId } from "../session-key.ts";
+import { hostAgentId } from "../values/session-key.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { readConfiguredWorkspaces, isSamePath, toHostConfig } from "./config.ts";
 import { isExistingEntry, isMissingAgent, isMissingSession } from "../openclaw/failure.ts";

@@ -1,4 +1,4 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { CallOptions, GatewayHello, GatewayTarget } from "../openclaw/client.ts";
 import { selectDialect, type HostDialect } from "../openclaw/dialect.ts";
 import { type RetryPolicy, withRetry } from "../openclaw/retry.ts";

@@ -8,9 +8,9 @@ import {
   isPublicAddress,
   normalizeHost,
   type ResolveName,
-} from "../address.ts";
+} from "../dns/address.ts";
 import { resolveName } from "../dns/resolver.ts";
-import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "./client.ts";
+import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "../context/http-client.ts";
 
 /** Resolves a URL to addresses and a port. Tests replace it, since their servers are on loopback. */
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;

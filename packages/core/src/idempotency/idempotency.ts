@@ -1,11 +1,11 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { DomainError } from "../errors.ts";
-import { seal, unseal } from "../seal.ts";
-import { addMs } from "../time.ts";
-import { idempotency_keys as keys, idempotency_usage as usage } from "./idempotency.sql.ts";
+import { DomainError } from "../values/errors.ts";
+import { seal, unseal } from "../values/seal.ts";
+import { addMs } from "../values/time.ts";
+import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/idempotency.sql.ts";
 
 /** A request that a client may repeat, as docs/reference/conventions.md#repeated-requests describes it. */
 export interface RepeatableRequest {

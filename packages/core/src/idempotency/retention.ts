@@ -1,10 +1,10 @@
 import { eq, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { idempotency_keys as keys, idempotency_usage as usage } from "./idempotency.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/idempotency.sql.ts";
 
 const BATCH_SIZE = 2_000;
 

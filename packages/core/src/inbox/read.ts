@@ -1,18 +1,18 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import type { AgentStatus } from "../agent/agent-status.ts";
-import { approvals } from "../approval/approval.sql.ts";
+import { approvals } from "../schema/approval.sql.ts";
 import { isPaused } from "../memory/paused.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context, Db } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context, Db } from "../context/context.ts";
 import { preparedQuery, type Values } from "../db/prepared.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { readHorizon } from "../stream/horizon.ts";
-import { hasOpenDependency } from "../task/dependency-columns.ts";
-import { priorityRank, tasks } from "../task/task.sql.ts";
+import { hasOpenDependency } from "../task/dependency/dependency-columns.ts";
+import { priorityRank, tasks } from "../schema/task.sql.ts";
 import type { TaskStatus } from "../task/task-status.ts";
-import { inbox_acknowledgements, inbox_messages } from "./inbox.sql.ts";
+import { inbox_acknowledgements, inbox_messages } from "../schema/inbox.sql.ts";
 
 interface InboxMessageRow {
   id: string;

@@ -1,7 +1,7 @@
-import type { Author } from "../author.ts";
-import { withTruncatedFields } from "../large-fields.ts";
-import { closeFence } from "../text.ts";
-import { NUDGE_KIND } from "./message-kind.ts";
+import type { Author } from "../context/author.ts";
+import { withTruncatedFields } from "../lists/large-fields.ts";
+import { closeFence } from "../values/text.ts";
+import { NUDGE_KIND } from "../notification/message-kind.ts";
 import type { InboxRow } from "./read.ts";
 
 type MessageRow = InboxRow["messages"][number];

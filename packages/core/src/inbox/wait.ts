@@ -1,10 +1,10 @@
-import { memoPerApp } from "../app-memo.ts";
-import type { Agent } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { createLimiter } from "../concurrency.ts";
-import { DomainError } from "../errors.ts";
-import { usedUp } from "../noted-limits.ts";
-import { errorText } from "../log.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { createLimiter } from "../values/concurrency.ts";
+import { DomainError } from "../values/errors.ts";
+import { usedUp } from "../values/request-limits.ts";
+import { errorText } from "../values/log.ts";
 import { POLL_MS } from "../stream/hub.ts";
 import { hasWork, type InboxRow, readInboxes } from "./read.ts";
 

@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { laneHead } from "./lane.ts";
-import { jobs } from "./job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 
 /** The relay runs every five minutes. A due job that has waited for more than three runs is a sign of a fault. */
 export const OVERDUE_SECONDS = 15 * 60;

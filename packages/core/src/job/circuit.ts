@@ -1,8 +1,8 @@
 import { and, eq, inArray, isNotNull, lte, or, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { gateway_circuits } from "./circuit.sql.ts";
-import { jobs } from "./job.sql.ts";
+import type { Context } from "../context/context.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 
 export type CircuitRow = typeof gateway_circuits.$inferSelect;
 

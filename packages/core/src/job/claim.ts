@@ -1,10 +1,10 @@
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
-import { type Context, isInTransaction } from "../context.ts";
+import { type Context, isInTransaction } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { seal } from "../seal.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { seal } from "../values/seal.ts";
 import { LEASE_MS } from "./job.ts";
-import { jobs } from "./job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus } from "./lane.ts";
 import { freedSlots } from "./slots.ts";

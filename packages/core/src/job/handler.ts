@@ -1,6 +1,6 @@
-import type { System } from "../actor.ts";
-import type { Context } from "../context.ts";
-import type { JobResult } from "./job.sql.ts";
+import type { System } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import type { JobResult } from "../schema/job.sql.ts";
 import type { JobKind, JobPayloads } from "./kinds.ts";
 
 /** What a handler gets to know about its job, in addition to the payload. */

@@ -1,10 +1,10 @@
 import { and, eq, lte, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { type CircuitRow, endTrial, startTrial } from "./circuit.ts";
-import { gateway_circuits } from "./circuit.sql.ts";
-import { type HeldBy, jobs } from "./job.sql.ts";
+import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
+import { type HeldBy, jobs } from "../schema/job.sql.ts";
 import { type JobRow, markUnsent } from "./job.ts";
 import { CIRCUIT_FREE_KINDS, type JobKind, type JobRetryPolicy, remainingRetryMs, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus, isLaneHead } from "./lane.ts";

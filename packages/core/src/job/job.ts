@@ -1,14 +1,14 @@
 import { and, count, desc, eq, inArray, ne, or, type SQL, sql } from "drizzle-orm";
-import { type Context, isInTransaction } from "../context.ts";
+import { type Context, isInTransaction } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
-import { errorText } from "../log.ts";
-import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../pending-wakeups.ts";
+import { errorText } from "../values/log.ts";
+import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../context/pending-wakeups.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
-import { seal } from "../seal.ts";
+import { seal } from "../values/seal.ts";
 import { type JobKind, type JobPayloads, RETRY_POLICIES, type QueueName, queueOf } from "./kinds.ts";
-import { jobs } from "./job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { hasStatus } from "./lane.ts";
 import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } from "./relay-scope.ts";
 

@@ -1,5 +1,5 @@
 import type { NewActivityEvent } from "../activity/event-type.ts";
-import type { BoardEventPayload } from "../event-bus/board-event.ts";
+import type { BoardEventPayload } from "../context/event-body.ts";
 import type { ChatContent } from "../openclaw/chat-text.ts";
 
 /** An activity event to record when a job ends. */

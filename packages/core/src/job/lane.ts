@@ -1,5 +1,5 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
-import { type JOB_STATUSES, jobs } from "./job.sql.ts";
+import { type JOB_STATUSES, jobs } from "../schema/job.sql.ts";
 
 /**
  * The head of a lane: its running job, else the queued job with the lowest `seq`. A queued job can have a lower `seq` than

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
 import { type Prepared, preparedQuery, type Values } from "../db/prepared.ts";
-import { errorText } from "../log.ts";
-import { gateway_circuits } from "./circuit.sql.ts";
+import { errorText } from "../values/log.ts";
+import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
 import { type JobRow, LEASE_MS } from "./job.ts";
-import { jobs } from "./job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { CIRCUIT_FREE_KINDS, QUEUE_BY_KIND } from "./kinds.ts";
 import { hasStatus, isLaneHead, laneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, type SlotLimits, slotLimits, takenSlots } from "./slots.ts";

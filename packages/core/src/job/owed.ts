@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNull, lt, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { jobs } from "./job.sql.ts";
+import type { Context } from "../context/context.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, OWED_KINDS } from "./kinds.ts";
 import { redriveJobs, reviveJobs } from "./redrive.ts";
 import { MAX_CRASHES } from "./runner.ts";

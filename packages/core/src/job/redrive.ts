@@ -1,9 +1,9 @@
 import { and, asc, eq, gt, inArray, isNull, notInArray, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { gateway_circuits } from "./circuit.sql.ts";
-import { jobs } from "./job.sql.ts";
+import type { Context } from "../context/context.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
 
 /** Jobs that one call queues again at most. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { inlineLimit } from "../db/statement-cache.ts";
-import type { PendingWakeups } from "../pending-wakeups.ts";
-import { jobs } from "./job.sql.ts";
+import type { PendingWakeups } from "../context/pending-wakeups.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { isLaneHead, laneHead } from "./lane.ts";
 
 /** Wake-ups of one relay batch: the maximum of an SQS batch. */

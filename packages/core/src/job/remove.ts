@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { board_webhook_payloads } from "../webhook/webhook.sql.ts";
-import { jobs } from "./job.sql.ts";
+import { board_webhook_payloads } from "../schema/webhook.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 
 /**
  * Removes finished jobs. What the payload of a webhook shows about its delivery outlives the job: it is stored with the

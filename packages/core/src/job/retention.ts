@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { jobs } from "./job.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { removeJobs } from "./remove.ts";
 
 /** Days for which a job is kept after its end. */

@@ -1,8 +1,8 @@
 import { and, eq, inArray, isNull, notInArray, or, type Placeholder, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { subscriptions } from "../subscription/subscription.sql.ts";
-import { jobs } from "./job.sql.ts";
+import type { Context } from "../context/context.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { subscriptions } from "../schema/subscription.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { JobRow } from "./job.ts";
 import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
 

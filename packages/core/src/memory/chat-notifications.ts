@@ -1,12 +1,12 @@
 import { eq } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
-import { agentIdOf } from "../actor.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { agentIdOf } from "../context/actor.ts";
 import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
-import { boards } from "../board/board.sql.ts";
-import type { CallerContext } from "../context.ts";
-import { isMentioned, parseMentions } from "../mention.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { CallerContext } from "../context/context.ts";
+import { isMentioned, parseMentions } from "../values/mention.ts";
 import { notify } from "../notification/notification.ts";
-import { PAUSE_COMMANDS } from "./memory.sql.ts";
+import { PAUSE_COMMANDS } from "../schema/memory.sql.ts";
 import { boardChatText, groupChatText } from "./message.ts";
 
 /**

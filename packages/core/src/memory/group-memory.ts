@@ -1,19 +1,19 @@
 import { and, eq } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, groupFor } from "../access.ts";
-import { actorName, type Member } from "../actor.ts";
-import { board_groups } from "../board/board.sql.ts";
-import type { CallerContext, Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { parseMentions } from "../mention.ts";
-import { largeText, largeTexts, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import { boardFor, groupFor } from "../organization/access.ts";
+import { actorName, type Member } from "../context/actor.ts";
+import { board_groups } from "../schema/board.sql.ts";
+import type { CallerContext, Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { parseMentions } from "../values/mention.ts";
+import { largeText, largeTexts, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, pageQuery } from "../lists/page.ts";
 import type { Source } from "../stream/source.ts";
-import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull, lazyObject } from "../wire.ts";
+import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { notifyGroupChat } from "./chat-notifications.ts";
-import { board_group_memory, groupMemoryWords } from "./group-memory.sql.ts";
-import { toSearchWords } from "../search-words.ts";
-import { SearchText } from "../text-search.ts";
+import { board_group_memory, groupMemoryWords } from "../schema/group-memory.sql.ts";
+import { toSearchWords } from "../lists/search-words.ts";
+import { SearchText } from "../lists/text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 
 export const GroupMemoryEntry = lazyObject(() => ({

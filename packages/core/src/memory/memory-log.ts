@@ -1,17 +1,17 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import * as z from "zod";
-import { type Context, transaction } from "../context.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
 import { actingActor } from "../db/acting-as.ts";
-import type { LargeFields } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { readSearchPage } from "../search-page.ts";
+import type { LargeFields } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import { readSearchPage } from "../lists/search-page.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
-import { MAX_NAME, QueryBoolean } from "../wire.ts";
-import type { board_group_memory } from "./group-memory.sql.ts";
-import type { board_memory } from "./memory.sql.ts";
+import { MAX_NAME, QueryBoolean } from "../values/wire.ts";
+import type { board_group_memory } from "../schema/group-memory.sql.ts";
+import type { board_memory } from "../schema/memory.sql.ts";
 
 const MAX_TAGS = 50;
 

@@ -1,21 +1,31 @@
 import { and, arrayOverlaps, eq } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import { actorName, type Agent, type User } from "../actor.ts";
-import { type Author, authorOf } from "../author.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { largeJson, largeText, largeTexts, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, pageQuery } from "../page.ts";
+import { boardFor } from "../organization/access.ts";
+import { actorName, type Agent, type User } from "../context/actor.ts";
+import { type Author, authorOf } from "../context/author.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { largeJson, largeText, largeTexts, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, pageQuery } from "../lists/page.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
-import { Id, Instant, MAX_NAME, MAX_OBJECT_BYTES, MAX_TEXT, TextOrNull, areValid, valueError, lazyObject } from "../wire.ts";
+import {
+  Id,
+  Instant,
+  MAX_NAME,
+  MAX_OBJECT_BYTES,
+  MAX_TEXT,
+  TextOrNull,
+  areValid,
+  valueError,
+  lazyObject,
+} from "../values/wire.ts";
 import { notifyBoardChat } from "./chat-notifications.ts";
-import { toSearchWords } from "../search-words.ts";
-import { SearchText } from "../text-search.ts";
+import { toSearchWords } from "../lists/search-words.ts";
+import { SearchText } from "../lists/text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
-import { board_memory, memoryWords } from "./memory.sql.ts";
+import { board_memory, memoryWords } from "../schema/memory.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
 
 const MAX_KEY = 200;

@@ -1,7 +1,7 @@
-import type { Agent, User } from "../actor.ts";
-import { fromLine } from "../message-lines.ts";
-import { ellipsize, fenceMessage } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import type { Agent, User } from "../context/actor.ts";
+import { fromLine } from "../notification/message-lines.ts";
+import { ellipsize, fenceMessage } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 const SNIPPET_CHARS = 800;
 const REPLY_BODY = 'Body: {"content":"...","tags":["chat"]}';

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { boards } from "../board/board.sql.ts";
-import { board_memory, pauseCommandList } from "./memory.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { board_memory, pauseCommandList } from "../schema/memory.sql.ts";
 
 /** A board is paused when the newest pause command in its chat is `/pause`. The index `board_memory_commands` finds it. */
 export const isPaused = sql<boolean>`coalesce((

@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
-import type { System } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import type { System } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { tasks } from "../task/task.sql.ts";
-import { task_transitions } from "../task/transition.sql.ts";
-import { task_counts, transition_counts, transitions_counted } from "./count.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
+import { task_counts, transition_counts, transitions_counted } from "../schema/metrics-count.sql.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
 /** Moves in one transaction: few enough that a removal waits for it only briefly. */

@@ -1,9 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { preparedQuery } from "../db/prepared.ts";
 import { given, selectGiven } from "../db/given.ts";
-import { tasks } from "../task/task.sql.ts";
-import { task_transitions } from "../task/transition.sql.ts";
-import { task_counts, transition_counts } from "./count.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
+import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 

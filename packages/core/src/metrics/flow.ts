@@ -1,6 +1,6 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { addMs, DAY_MS, dividedDays, dividedHours, HOUR_MS } from "../time.ts";
+import { addMs, DAY_MS, dividedDays, dividedHours, HOUR_MS } from "../values/time.ts";
 import { type FlowRow, selectFlow } from "./flow-query.ts";
 import { type Bucket, type Timeline, toEdges } from "./range.ts";
 

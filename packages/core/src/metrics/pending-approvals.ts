@@ -1,12 +1,12 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { approvals } from "../approval/approval.sql.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { approvals } from "../schema/approval.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { inlineLimit } from "../db/statement-cache.ts";
-import { tasks } from "../task/task.sql.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { anyOf } from "./scope.ts";
 
 const MAX_ITEMS = 10;

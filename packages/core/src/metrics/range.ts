@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { addMs, DAY_MS, HOUR_MS, startOfHour } from "../time.ts";
+import { addMs, DAY_MS, HOUR_MS, startOfHour } from "../values/time.ts";
 
 export const RangeKey = z.enum(["24h", "3d", "7d", "14d", "1m", "3m", "6m", "1y"]);
 export type RangeKey = z.infer<typeof RangeKey>;

@@ -1,11 +1,11 @@
 import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { preparedReadableBoards } from "../access.ts";
-import type { Member } from "../actor.ts";
-import { board_groups, boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { preparedReadableBoards } from "../organization/access.ts";
+import type { Member } from "../context/actor.ts";
+import { board_groups, boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
-import { notFound } from "../errors.ts";
+import { notFound } from "../values/errors.ts";
 
 export interface Scope {
   board_id?: string | undefined;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Instant, lazyObject } from "../wire.ts";
+import { Instant, lazyObject } from "../values/wire.ts";
 import { type Bucket, BucketSize, RangeKey, type Timeline } from "./range.ts";
 
 const period = Instant.describe("Start of the whole bucket (UTC), even when the window starts later.");

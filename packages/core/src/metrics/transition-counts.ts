@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
-import { task_transitions } from "../task/transition.sql.ts";
-import { transitions_counted } from "./count.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
+import { transitions_counted } from "../schema/metrics-count.sql.ts";
 
 // Each figure adds what is in `transition_counts` and the moves that are not counted yet, as the counts of events do; see
 // `../activity/count.ts`. A move never changes what it counts for, and it is removed only with its board.

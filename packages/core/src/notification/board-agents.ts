@@ -1,9 +1,9 @@
 import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
-import { agents } from "../agent/agent.sql.ts";
-import type { Context } from "../context.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { agents } from "../schema/agent.sql.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { type Recipient, recipientColumns } from "./recipient.ts";
 
 /** An agent that may work on a board's tasks and is notified about them. */

@@ -1,11 +1,11 @@
 import { insertEvents, recordLateEvent } from "../activity/activity.ts";
-import { hostLane } from "../session-key.ts";
-import { type Context, isInTransaction } from "../context.ts";
+import { hostLane } from "../values/session-key.ts";
+import { type Context, isInTransaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { findUsableGateway, sendToSession } from "../gateway/send.ts";
-import { insertInboxMessages, type NewInboxMessage, storeUndelivered } from "../inbox/message.ts";
-import { messageKind } from "../inbox/message-kind.ts";
+import { insertInboxMessages, type NewInboxMessage, storeUndelivered } from "./inbox-message.ts";
+import { messageKind } from "./message-kind.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 import type { JobEvent, NotificationPayload } from "../job/kinds.ts";
 import type { ChatContent } from "../openclaw/chat-text.ts";

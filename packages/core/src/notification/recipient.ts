@@ -1,8 +1,8 @@
 import { and, asc, eq, isNotNull, or, type SQL } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
-import { type GatewayKind, gateways } from "../gateway/gateway.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
+import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
 /** An agent that a notification is for. It receives it in its inbox, or in its session when its gateway has a host. */
 export interface Recipient {

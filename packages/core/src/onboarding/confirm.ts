@@ -1,16 +1,16 @@
 import { eq } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import type { User } from "../actor.ts";
+import { boardFor } from "../organization/access.ts";
+import type { User } from "../context/actor.ts";
 import { ensureLead } from "../agent/lead.ts";
 import { type Board, toBoard } from "../board/board.ts";
 import { confirmGoal, GoalFields, completeGoalRule } from "../board/goal.ts";
 import { lockBoard } from "../board/lock.ts";
-import { isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import { isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { updateUser } from "../organization/profile.ts";
 import { Completion, isFullyAutonomous, toLeadOptions, toUserUpdate } from "./draft.ts";
-import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
+import { board_onboarding_sessions as sessions } from "../schema/onboarding.sql.ts";
 import { lockLatestSession } from "./session.ts";
 
 export const ConfirmOnboarding = GoalFields.refine(...completeGoalRule).meta({ id: "OnboardingConfirm" });

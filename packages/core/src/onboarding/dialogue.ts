@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { type BoardRow, boardFor } from "../access.ts";
-import type { Main, User } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { TextOrNull, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import type { Main, User } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { TextOrNull, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 import type { AgentReply } from "./draft.ts";
 import { appendMessage, lockLatestSession, toMessage, type OnboardingSession, notifyMainAgent, toSession } from "./session.ts";
 

@@ -3,7 +3,7 @@ import { IdentityProfile } from "../agent/identity-profile.ts";
 import type { LeadOptions } from "../agent/lead.ts";
 import { GoalFields, completeGoalRule } from "../board/goal.ts";
 import { UpdateUser } from "../organization/profile.ts";
-import { TextOrNull, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
+import { TextOrNull, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 
 export const AutonomyLevel = z.enum(["ask_first", "balanced", "autonomous"]);
 export const Verbosity = z.enum(["concise", "balanced", "detailed"]);

@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import type { BoardRow } from "../access.ts";
+import type { BoardRow } from "../organization/access.ts";
 import { BoardType } from "../board/board-type.ts";
-import { fence } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import { fence } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 import { AutonomyLevel, type Completion, OutputFormat, type Question, UpdateCadence, Verbosity } from "./draft.ts";
 
 const EXAMPLE_QUESTION: z.input<typeof Question> = {

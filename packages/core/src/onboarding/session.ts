@@ -1,13 +1,13 @@
 import { desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor } from "../access.ts";
-import { mainSessionKey, type User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { largeObject, readShortened, toShortened, truncatable } from "../large-fields.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import { mainSessionKey, type User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { largeObject, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
 import { notify } from "../notification/notification.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { board_onboarding_sessions as sessions, type OnboardingMessage } from "./onboarding.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { board_onboarding_sessions as sessions, type OnboardingMessage } from "../schema/onboarding.sql.ts";
 
 export const OnboardingSession = lazyObject(() => ({
   id: Id.describe("Id of the session."),

@@ -1,13 +1,13 @@
 import { and, eq } from "drizzle-orm";
-import { type BoardRow, boardFor } from "../access.ts";
-import { mainSessionKey, type User } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import { mainSessionKey, type User } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { findUsableGateway } from "../gateway/send.ts";
-import { board_onboarding_sessions as sessions } from "./onboarding.sql.ts";
+import { board_onboarding_sessions as sessions } from "../schema/onboarding.sql.ts";
 import { onboardingPrompt } from "./prompt.ts";
 import { toMessage, type OnboardingSession, type SessionRow, notifyMainAgent, toSession } from "./session.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const StartOnboarding = lazyObject(() => ({})).meta({ id: "OnboardingStart" });
 

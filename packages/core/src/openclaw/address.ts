@@ -7,7 +7,7 @@ import {
   isPublicAddress,
   normalizeHost,
   type ResolveName,
-} from "../address.ts";
+} from "../dns/address.ts";
 import { resolveName } from "../dns/resolver.ts";
 import { GatewayError } from "./gateway-error.ts";
 import { toDialUrl } from "./handshake.ts";

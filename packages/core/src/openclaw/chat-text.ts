@@ -1,4 +1,4 @@
-import { withoutBrackets } from "../text.ts";
+import { withoutBrackets } from "../values/text.ts";
 
 /** Commands that this service sends to hosts as such. `/pause` and `/resume` mean something to agents, `/new` to hosts. */
 const HOST_COMMANDS = ["/new", "/pause", "/resume"] as const;

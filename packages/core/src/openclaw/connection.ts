@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import { type ClientOptions, WebSocket } from "ws";
-import { type Address, LookupLimitError, type ResolveName } from "../address.ts";
+import { type Address, LookupLimitError, type ResolveName } from "../dns/address.ts";
 import { type AddressRules, resolveHost } from "./address.ts";
 import type { GatewayHello, GatewayTarget } from "./client.ts";
 import { toConnectMessage } from "./failure.ts";

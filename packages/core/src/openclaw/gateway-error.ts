@@ -1,4 +1,4 @@
-import { ExpectedFailure } from "../errors.ts";
+import { ExpectedFailure } from "../values/errors.ts";
 
 export interface GatewayFailure {
   /** Host error code such as INVALID_REQUEST or UNAVAILABLE, or null when the transport failed. */

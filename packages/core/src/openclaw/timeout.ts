@@ -1,4 +1,4 @@
-import { rejectAfter } from "../timeout.ts";
+import { rejectAfter } from "../values/timeout.ts";
 import { GatewayError } from "./gateway-error.ts";
 
 /** Rejects if `work` takes longer than `timeout_ms`. The work itself is not cancelled; other callers may still wait for it. */

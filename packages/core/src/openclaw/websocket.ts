@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import type { ResolveName } from "../address.ts";
+import type { ResolveName } from "../dns/address.ts";
 import type { AddressRules } from "./address.ts";
 import type { Gateways, GatewayTarget } from "./client.ts";
 import { GatewayError } from "./gateway-error.ts";

@@ -1,16 +1,16 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { MemberRole, User } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { MAX_SECRET, NonEmpty, lazyObject } from "../wire.ts";
+import type { MemberRole, User } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { MAX_SECRET, NonEmpty, lazyObject } from "../values/wire.ts";
 import { digestInviteToken } from "./invite.ts";
-import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
+import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
-import { organization_members, users } from "./organization.sql.ts";
-import { organization_board_access } from "./board-access.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
 import { recordRoleChange } from "./role-event.ts";
 import { setActiveOrganization } from "./user.ts";
 

@@ -1,6 +1,6 @@
 import { and, eq, inArray, not, notInArray, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { users } from "./organization.sql.ts";
+import type { Context } from "../context/context.ts";
+import { users } from "../schema/organization.sql.ts";
 
 /**
  * The person that a verified credential names. `email` and `name` are null when the credential has no such claim. Subjects

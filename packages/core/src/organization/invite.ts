@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
-import { seal, unseal } from "../seal.ts";
-import { Id, Instant, NonEmpty, valueError, lazyObject } from "../wire.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { type Page, type PageQuery, readPage } from "../lists/page.ts";
+import { seal, unseal } from "../values/seal.ts";
+import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { AccessFields, requireBoards } from "./member-access.ts";
-import { organization_invite_board_access, organization_invites } from "./invite.sql.ts";
+import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { lockOrganization } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
-import { organization_members, users } from "./organization.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
 
 export const Invite = lazyObject(() => ({
   id: Id.describe("Id of the invite."),

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { notFound, unauthenticated } from "../errors.ts";
-import { organizations, users } from "./organization.sql.ts";
+import type { Context } from "../context/context.ts";
+import { notFound, unauthenticated } from "../values/errors.ts";
+import { organizations, users } from "../schema/organization.sql.ts";
 
 /**
  * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { and, eq, inArray, notInArray, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
-import { DomainError } from "../errors.ts";
-import { Id, MAX_IDS, lazyObject } from "../wire.ts";
+import { DomainError } from "../values/errors.ts";
+import { Id, MAX_IDS, lazyObject } from "../values/wire.ts";
 import { lockOrganization } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
-import { organization_members } from "./organization.sql.ts";
-import { organization_board_access } from "./board-access.sql.ts";
+import { organization_members } from "../schema/organization.sql.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
 
 export const BoardGrant = lazyObject(() => ({
   board_id: Id.describe("Board of the organization."),

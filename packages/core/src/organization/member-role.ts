@@ -1,14 +1,14 @@
 import { and, eq, ne } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
-import { DomainError } from "../errors.ts";
+import type { Admin } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
 import { lockOrganization } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { MemberRole } from "./organization.ts";
 import { recordRoleChange } from "./role-event.ts";
-import { organization_members } from "./organization.sql.ts";
-import { lazyObject } from "../wire.ts";
+import { organization_members } from "../schema/organization.sql.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const UpdateMember = lazyObject(() => ({
   role: MemberRole.describe("The member's new role. It does not change the board rights."),

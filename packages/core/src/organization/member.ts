@@ -1,15 +1,15 @@
 import { and, asc, count, eq, getTableColumns, inArray, lte, or, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Member as MemberActor } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey, toOrderBy } from "../keyset.ts";
-import { truncatable, withTruncatedFields } from "../large-fields.ts";
-import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../page.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
+import type { Member as MemberActor } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey, toOrderBy } from "../lists/keyset.ts";
+import { truncatable, withTruncatedFields } from "../lists/large-fields.ts";
+import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../lists/page.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { MemberRole } from "./organization.ts";
-import { organization_members, users } from "./organization.sql.ts";
-import { organization_board_access } from "./board-access.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
 
 const BoardAccess = lazyObject(() => ({
   id: Id.describe("Id of the access row."),

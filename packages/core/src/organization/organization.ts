@@ -1,12 +1,12 @@
 import { and, asc, eq, getTableColumns, ne, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin, Member as MemberActor, User } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { type ArrayQuery, arrayLimit } from "../page.ts";
-import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../wire.ts";
+import type { Admin, Member as MemberActor, User } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
+import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../values/wire.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
-import { organization_members, organizations } from "./organization.sql.ts";
+import { organization_members, organizations } from "../schema/organization.sql.ts";
 import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
 
 export const Organization = lazyObject(() => ({

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import * as z from "zod";
-import type { User as UserActor } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import type { Context } from "../context.ts";
-import { unauthenticated } from "../errors.ts";
-import { TextOrNull, MAX_NAME, MAX_TEXT, valueError, lazyObject } from "../wire.ts";
-import { users } from "./organization.sql.ts";
+import type { User as UserActor } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import type { Context } from "../context/context.ts";
+import { unauthenticated } from "../values/errors.ts";
+import { TextOrNull, MAX_NAME, MAX_TEXT, valueError, lazyObject } from "../values/wire.ts";
+import { users } from "../schema/organization.sql.ts";
 import { toUser, type User } from "./user.ts";
 
 const MAX_PRONOUNS = 100;

@@ -1,10 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Admin } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
-import { DomainError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../values/errors.ts";
 import { lockOrganization } from "./lock.ts";
-import { organization_members, users } from "./organization.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
 import { requireAnotherOwner } from "./member-role.ts";
 
 /**

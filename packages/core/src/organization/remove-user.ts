@@ -1,11 +1,11 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
-import type { User } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../values/errors.ts";
 import { removeAnswersOfUser } from "../idempotency/retention.ts";
 import { lockUser } from "./lock.ts";
-import { organization_members, organizations, users } from "./organization.sql.ts";
+import { organization_members, organizations, users } from "../schema/organization.sql.ts";
 import { removeOrganization } from "./remove.ts";
 import { ownerRequiredError } from "./member-role.ts";
 

@@ -1,20 +1,20 @@
 import { asc, eq, type SQL, sql } from "drizzle-orm";
-import type { Admin } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
+import type { Admin } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanups } from "../agent/jobs.ts";
-import { boards } from "../board/board.sql.ts";
+import { boards } from "../schema/board.sql.ts";
 import { removeChangesOf } from "../change/retention.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { DomainError } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { DomainError } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { removeAnswersOfOrganization } from "../idempotency/retention.ts";
 import { removeOrganizationJobs } from "../job/job.ts";
-import { tasks } from "../task/task.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { removePayloadsOfOrganization } from "../webhook/payload-usage.ts";
 import { lockOrganization } from "./lock.ts";
 import { reassignActiveOrganization } from "./remove-member.ts";
-import { organizations } from "./organization.sql.ts";
+import { organizations } from "../schema/organization.sql.ts";
 
 /** Removes the active organization with everything in it. Only owners may do this. */
 export async function removeActiveOrganization(ctx: Context<Admin>): Promise<void> {

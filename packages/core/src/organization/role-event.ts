@@ -1,6 +1,6 @@
 import { insertEvents } from "../activity/activity.ts";
-import type { MemberRole, User } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { MemberRole, User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import type { Member } from "./member.ts";
 import { runWrite } from "../db/prepared-write.ts";
 

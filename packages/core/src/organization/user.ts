@@ -1,16 +1,16 @@
 import { and, asc, desc, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import * as z from "zod";
-import type { Membership, User as UserActor } from "../actor.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context, Db } from "../context.ts";
+import type { Membership, User as UserActor } from "../context/actor.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context, Db } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { unauthenticated } from "../errors.ts";
-import { notePathBoard } from "../path-board.ts";
-import { Id, lazyObject } from "../wire.ts";
-import { organization_board_access } from "./board-access.sql.ts";
+import { unauthenticated } from "../values/errors.ts";
+import { notePathBoard } from "./path-board.ts";
+import { Id, lazyObject } from "../values/wire.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
-import { organization_members, organizations, users } from "./organization.sql.ts";
+import { organization_members, organizations, users } from "../schema/organization.sql.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
 

@@ -1,16 +1,16 @@
 import { eq } from "drizzle-orm";
 import { recordLateEvent } from "../activity/activity.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import type { GatewayTarget } from "../openclaw/client.ts";
 import { removeEntry } from "../host/entries.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { openReachableHost } from "../host/open.ts";
-import { trackConnectivity } from "../gateway/connectivity.ts";
+import { trackConnectivity } from "./connectivity.ts";
 import { type RetryPolicy, SYNC_RETRY } from "../openclaw/retry.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { toTarget } from "../gateway/target.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 
 /** Covers a restart of the host and concurrent config writes. When the host is unreachable, the next attempt of the job retries. */
 const CLEANUP_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 30_000, max_ms: 5_000 };

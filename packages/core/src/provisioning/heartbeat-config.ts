@@ -1,19 +1,19 @@
 import { and, asc, eq, inArray, isNotNull, ne, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import type { DesiredEntry } from "../host/config.ts";
 import { configureEntries } from "../host/configure.ts";
 import { openHost } from "../host/open.ts";
-import { trackConnectivity } from "../gateway/connectivity.ts";
+import { trackConnectivity } from "./connectivity.ts";
 import { type RetryPolicy, SYNC_RETRY } from "../openclaw/retry.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import type { AgentRow } from "../agent/agent.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { DEFAULT_HEARTBEAT } from "../agent/heartbeat-config.ts";
-import { jobs } from "../job/job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { JobKind } from "../job/kinds.ts";
-import { toEntryId, workspacePath } from "../session-key.ts";
+import { toEntryId, workspacePath } from "../values/session-key.ts";
 
 /** Covers a restart of the host. Longer outages are left to the next attempt of the job. */
 const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };

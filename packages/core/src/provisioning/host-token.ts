@@ -1,9 +1,9 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { Host } from "../host/open.ts";
 import { readHostToken } from "../host/workspace.ts";
 import { parseToken } from "../template/token-line.ts";
 import type { AgentRow } from "../agent/agent.ts";
-import { toEntryId } from "../session-key.ts";
+import { toEntryId } from "../values/session-key.ts";
 import { tokenLookup, verifyToken } from "../agent/token.ts";
 
 /** An agent's token as its host has it, or why it cannot be used. */

@@ -1,15 +1,15 @@
-import type { System } from "../actor.ts";
+import type { System } from "../context/actor.ts";
 import type { AgentRow } from "../agent/agent.ts";
 import { listPlacedAgents, recordFilesFound, recordFilesLost } from "../agent/lost-files.ts";
-import { forEachConcurrent } from "../concurrency.ts";
-import type { Context } from "../context.ts";
+import { forEachConcurrent } from "../values/concurrency.ts";
+import type { Context } from "../context/context.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import { createDeadline } from "../host/deadline.ts";
 import { type Host, openHost } from "../host/open.ts";
 import { readHostToken } from "../host/workspace.ts";
 import { isMissingAgent } from "../openclaw/failure.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
-import { toEntryId } from "../session-key.ts";
+import { toEntryId } from "../values/session-key.ts";
 import { parseToken } from "../template/token-line.ts";
 
 const BUDGET_MS = 10_000;

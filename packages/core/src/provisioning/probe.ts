@@ -1,5 +1,5 @@
 import type { JobHandler } from "../job/handler.ts";
-import { probeVersion, recordConnectivity, storeConnectivity } from "../gateway/connectivity.ts";
+import { probeVersion, recordConnectivity, storeConnectivity } from "./connectivity.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { toTarget } from "../gateway/target.ts";
 import { FIRST_CONTACT_MS } from "../host/open.ts";

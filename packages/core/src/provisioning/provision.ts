@@ -1,5 +1,5 @@
-import type { System } from "../actor.ts";
-import type { Context } from "../context.ts";
+import type { System } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import type { CompletionWrite, JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import type { DesiredEntry } from "../host/config.ts";
@@ -8,7 +8,7 @@ import { findEntry, HOST_DEFAULT_AGENT, type HostEntry, listEntries } from "../h
 import { isMissingSession, toGatewayMessage } from "../openclaw/failure.ts";
 import { createDeadline } from "../host/deadline.ts";
 import { type Host, openReachableHost } from "../host/open.ts";
-import { trackConnectivity } from "../gateway/connectivity.ts";
+import { trackConnectivity } from "./connectivity.ts";
 import { findUsableGateway } from "../gateway/send.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import type { ProvisionPayload } from "../job/kinds.ts";

@@ -1,6 +1,6 @@
 import { and, gt, isNull, lt, ne, or } from "drizzle-orm";
-import type { System } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
+import type { System } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
@@ -10,8 +10,8 @@ import { type SessionMessage, sendMessage } from "../host/session.ts";
 import { findOpenCircuit } from "../job/circuit.ts";
 import { enqueue } from "../job/job.ts";
 import type { WakeCheckPayload } from "../job/kinds.ts";
-import { oneLine } from "../wire.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { oneLine } from "../values/wire.ts";
+import { agents } from "../schema/agent.sql.ts";
 import {
   type AgentWithOrganization,
   isGeneration,

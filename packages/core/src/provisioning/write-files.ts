@@ -1,7 +1,7 @@
-import { toEntryId, workspacePath } from "../session-key.ts";
+import { toEntryId, workspacePath } from "../values/session-key.ts";
 import { ensureEntry, type HostEntry } from "../host/entries.ts";
 import { replaceToken } from "../agent/token-rotation.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { Host } from "../host/open.ts";
 import { checkVersion, parseVersion } from "../openclaw/version.ts";
 import { listFiles, writeFiles } from "../host/workspace.ts";

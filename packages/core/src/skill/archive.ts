@@ -2,8 +2,8 @@ import { pipeline, Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
-import { DomainError } from "../errors.ts";
-import { FetchError } from "../http/client.ts";
+import { DomainError } from "../values/errors.ts";
+import { FetchError } from "../context/http-client.ts";
 
 /** Size and time limits for reading an archive. */
 export interface ArchiveLimits {

@@ -1,6 +1,6 @@
-import { DomainError } from "../errors.ts";
-import { readBody, type HttpClient, type HttpResponse, FetchError } from "../http/client.ts";
-import { MAX_URL } from "../wire.ts";
+import { DomainError } from "../values/errors.ts";
+import { readBody, type HttpClient, type HttpResponse, FetchError } from "../context/http-client.ts";
+import { MAX_URL } from "../values/wire.ts";
 import { type DiscoveredSkill, INDEX_FILE, type PackSource, Warnings } from "./discovered-skill.ts";
 
 /** Limits for reading a pack (docs/reference/skills.md#sync-of-a-pack). `max_bytes` applies to the download and to its unpacked size. */

@@ -1,5 +1,5 @@
-import { truncate } from "../text.ts";
-import { MAX_NAME, oneLine } from "../wire.ts";
+import { truncate } from "../values/text.ts";
+import { MAX_NAME, oneLine } from "../values/wire.ts";
 
 /** The file in the root of a repository that lists its skills. */
 export const INDEX_FILE = "skills_index.json";

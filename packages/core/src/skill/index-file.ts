@@ -1,5 +1,5 @@
-import { trimEndOf } from "../text.ts";
-import { MAX_URL } from "../wire.ts";
+import { trimEndOf } from "../values/text.ts";
+import { MAX_URL } from "../values/wire.ts";
 import {
   type DiscoveredSkill,
   folderName,

@@ -1,15 +1,15 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type Admin, mainSessionKey } from "../actor.ts";
+import { type Admin, mainSessionKey } from "../context/actor.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
 import { catchGatewayError } from "../openclaw/gateway-error.ts";
 import { INTERACTIVE_TIMEOUT_MS, withInteractiveHost, sendOnHost, toUnavailable } from "../gateway/interactive-call.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { Id, lazyObject } from "../wire.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { Id, lazyObject } from "../values/wire.ts";
 import { type SkillAction, skillActionText } from "./message.ts";
-import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
+import { gateway_installed_skills, marketplace_skills } from "../schema/skill.sql.ts";
 
 export const InstallQuery = lazyObject(() => ({
   gateway_id: Id.describe("Gateway whose main agent installs or removes the skill."),

@@ -1,15 +1,15 @@
 import { and, asc, count, desc, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { largeObject, largeText, readShortened, toShortened } from "../large-fields.ts";
-import { countUnlessLast } from "../page.ts";
-import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError, lazyObject } from "../wire.ts";
-import { skill_packs } from "./pack.sql.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { largeObject, largeText, readShortened, toShortened } from "../lists/large-fields.ts";
+import { countUnlessLast } from "../lists/page.ts";
+import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError, lazyObject } from "../values/wire.ts";
+import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
-import { marketplace_skills } from "./skill.sql.ts";
+import { marketplace_skills } from "../schema/skill.sql.ts";
 
 /** Maximum number of skills in a list without a limit. */
 const MAX_CARDS = 5_000;

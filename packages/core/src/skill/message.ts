@@ -1,5 +1,5 @@
-import { fenceStructured, trimEndOf } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import { fenceStructured, trimEndOf } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 export type SkillAction = "install" | "uninstall";
 

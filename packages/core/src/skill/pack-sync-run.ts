@@ -1,9 +1,9 @@
 import { and, eq, getTableColumns, lt } from "drizzle-orm";
 import * as z from "zod";
-import type { Context } from "../context.ts";
-import { truncatable } from "../large-fields.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { skill_pack_syncs, skill_packs } from "./pack.sql.ts";
+import type { Context } from "../context/context.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { skill_pack_syncs, skill_packs } from "../schema/skill-pack.sql.ts";
 
 const counts = {
   synced: z.int().describe("Number of skills in the pack."),

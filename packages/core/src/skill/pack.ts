@@ -1,15 +1,15 @@
 import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import { changedFields, isEmpty, isSameInOrder } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Admin } from "../context/actor.ts";
+import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { largeObject, largeText, readShortened, toShortened, truncatable } from "../large-fields.ts";
-import { type ArrayQuery, arrayLimit } from "../page.ts";
-import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, lazyObject } from "../wire.ts";
-import { skill_packs } from "./pack.sql.ts";
-import { marketplace_skills } from "./skill.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { largeObject, largeText, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
+import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
+import { TextOrNull, Id, Instant, JsonObject, MAX_NAME, MAX_TEXT, lazyObject } from "../values/wire.ts";
+import { skill_packs } from "../schema/skill-pack.sql.ts";
+import { marketplace_skills } from "../schema/skill.sql.ts";
 import { upsertSet } from "./upsert.ts";
 import { nameFromUrl, PackUrl, toBranch } from "./url.ts";
 

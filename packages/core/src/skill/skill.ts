@@ -1,12 +1,12 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { truncatable } from "../large-fields.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT, lazyObject } from "../wire.ts";
-import { gateway_installed_skills, marketplace_skills } from "./skill.sql.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_TEXT, lazyObject } from "../values/wire.ts";
+import { gateway_installed_skills, marketplace_skills } from "../schema/skill.sql.ts";
 import { upsertSet } from "./upsert.ts";
 import { nameFromUrl, SkillUrl } from "./url.ts";
 

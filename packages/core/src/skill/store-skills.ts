@@ -1,11 +1,11 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { DiscoveredSkills } from "./discover.ts";
 import type { DiscoveredSkill } from "./discovered-skill.ts";
 import { isInPack } from "./marketplace.ts";
-import { skill_packs } from "./pack.sql.ts";
+import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { endPackSync, failPackSync, type PackRow, type PackSynced } from "./pack-sync-run.ts";
-import { marketplace_skills } from "./skill.sql.ts";
+import { marketplace_skills } from "../schema/skill.sql.ts";
 import { isDistinctFromExcluded, excludedColumns } from "./upsert.ts";
 
 /** Rows per statement, well below the limit of parameters. */

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { and, eq } from "drizzle-orm";
-import type { Admin } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
-import { notFound } from "../errors.ts";
+import type { Admin } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
 import { endJobs, releaseJobs, createJobs, claimJobs } from "../job/claim.ts";
-import { FetchError } from "../http/client.ts";
+import { FetchError } from "../context/http-client.ts";
 import { type DiscoveredSkills, discoverSkills, PACK_LIMITS, toSyncFailure } from "./discover.ts";
-import { skill_pack_syncs, skill_packs } from "./pack.sql.ts";
+import { skill_pack_syncs, skill_packs } from "../schema/skill-pack.sql.ts";
 import {
   failPackSync,
   type PackRow,

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import { normalizeHost } from "../address.ts";
-import { trimEndOf, truncate } from "../text.ts";
-import { MAX_NAME, MAX_URL, NonEmpty, oneLine, isValidSoFar, valueError } from "../wire.ts";
+import { normalizeHost } from "../dns/address.ts";
+import { trimEndOf, truncate } from "../values/text.ts";
+import { MAX_NAME, MAX_URL, NonEmpty, oneLine, isValidSoFar, valueError } from "../values/wire.ts";
 
 const CODE_HOST = "github.com";
 const DEFAULT_BRANCH = "main";

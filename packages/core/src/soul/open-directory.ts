@@ -1,4 +1,4 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { SoulDirectory } from "./directory.ts";
 
 /** The directory at SOULS_DIRECTORY_URL, else the built-in one. Each module is loaded on first use only. */

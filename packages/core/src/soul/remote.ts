@@ -1,7 +1,7 @@
-import { memoPerApp } from "../app-memo.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { type FetchLimits, readBody, FetchError } from "../http/client.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { type FetchLimits, readBody, FetchError } from "../context/http-client.ts";
 import { type Cache, createCache } from "./cache.ts";
 import type { SoulDirectory } from "./directory.ts";
 import type { SoulName } from "./soul-name.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { Admin, Agent } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { MAX_NAME, QueryInteger, lazyObject } from "../wire.ts";
+import type { Admin, Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { MAX_NAME, QueryInteger, lazyObject } from "../values/wire.ts";
 import { openSoulDirectory } from "./open-directory.ts";
 import { isSoulName, type SoulName } from "./soul-name.ts";
-import { truncatable } from "../large-fields.ts";
+import { truncatable } from "../lists/large-fields.ts";
 
 const name = {
   handle: z.string().describe("Handle of the author."),

@@ -1,6 +1,6 @@
-import type { Budgets } from "../budgets.ts";
-import { DomainError } from "../errors.ts";
-import { usedUp } from "../noted-limits.ts";
+import type { Budgets } from "../config/budgets.ts";
+import { DomainError } from "../values/errors.ts";
+import { usedUp } from "../values/request-limits.ts";
 
 /** Whose budgets a stream uses. */
 export interface StreamOwner {

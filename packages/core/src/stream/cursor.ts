@@ -1,4 +1,4 @@
-/** A position in commit order, after the row that has it. See `commitOrder` in db/columns.ts. */
+/** A position in commit order, after the row that has it. See `commitOrder` in schema/columns.ts. */
 export interface Cursor {
   readonly tx: bigint;
   readonly seq: bigint;

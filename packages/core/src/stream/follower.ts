@@ -1,5 +1,5 @@
-import type { Context } from "../context.ts";
-import type { DomainError } from "../errors.ts";
+import type { Context } from "../context/context.ts";
+import type { DomainError } from "../values/errors.ts";
 import { BEGINNING, type Cursor, isAfter, parseEventId } from "./cursor.ts";
 import { readHorizon } from "./horizon.ts";
 import type { Batch, Source, StreamEvent } from "./source.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { memoPerApp } from "../app-memo.ts";
-import type { Context } from "../context.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 
 /** How long a transaction may hold the horizon back before its database is looked up, which costs more. */

@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { errorText } from "../log.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { errorText } from "../values/log.ts";
 import { type Cursor, isAfter } from "./cursor.ts";
 import { catchUp, type Follower, type GrantResult, sendBatch, type ReadBatch } from "./follower.ts";
 import { readHorizon } from "./horizon.ts";
 import { readBatch, type Source } from "./source.ts";
-import { createLimiter } from "../concurrency.ts";
+import { createLimiter } from "../values/concurrency.ts";
 
 export const POLL_MS = 2_000;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { and, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
-import { type Context, transaction } from "../context.ts";
-import { errorText } from "../log.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { errorText } from "../values/log.ts";
 import { type AddedStream, admitStream } from "./admission.ts";
-import { stream_leases } from "./lease.sql.ts";
+import { stream_leases } from "../schema/stream-lease.sql.ts";
 import type { StreamRegistry } from "./registry.ts";
 
 /** How often a process looks whether its streams were replaced: rarely, because each stream on AWS asks for itself alone. */

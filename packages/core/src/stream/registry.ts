@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { type AddedStream, admitStream, type OpenStream } from "./admission.ts";
 
 /** The place of an open stream within the budgets of its owner. */

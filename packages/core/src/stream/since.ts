@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toInstant } from "../wire.ts";
+import { toInstant } from "../values/wire.ts";
 
 /** A time whose `+` before the zone was decoded as a space, because the query string did not escape it. */
 const LOST_PLUS = /^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*) (\d{2}(?::?\d{2})?)$/;

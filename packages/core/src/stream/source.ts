@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { and, asc, gt, gte, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import type { Context } from "../context.ts";
-import { toJson } from "../json.ts";
+import type { Context } from "../context/context.ts";
+import { toJson } from "../values/json.ts";
 import { BEGINNING, type Cursor, isAfter } from "./cursor.ts";
 
 /** The rows of a stream, in commit order. */

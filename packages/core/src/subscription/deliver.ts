@@ -1,17 +1,17 @@
 import { and, eq, sql } from "drizzle-orm";
 import { recordLateEvent } from "../activity/activity.ts";
-import { type Context, transaction } from "../context.ts";
-import { ExpectedFailure } from "../errors.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { ExpectedFailure } from "../values/errors.ts";
 import type { JobHandler } from "../job/handler.ts";
-import { jobs } from "../job/job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { JobPayloads } from "../job/kinds.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { DAY_MS } from "../time.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { DAY_MS } from "../values/time.ts";
 import type { DeliveryRow } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import { type Attempt, sendMessage } from "./send.ts";
 import type { SubscriptionRow } from "./subscription.ts";
-import { subscription_deliveries, subscriptions } from "./subscription.sql.ts";
+import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
 /** A subscription whose receiver only failed for this long is switched off. */
 const MAX_FAILING_MS = 5 * DAY_MS;

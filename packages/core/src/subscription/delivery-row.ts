@@ -1,4 +1,4 @@
-import type { subscription_deliveries } from "./subscription.sql.ts";
+import type { subscription_deliveries } from "../schema/subscription.sql.ts";
 
 export type DeliveryRow = typeof subscription_deliveries.$inferSelect;
 

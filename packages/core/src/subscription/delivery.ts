@@ -1,23 +1,23 @@
 import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { User } from "../actor.ts";
-import { type Context, transaction } from "../context.ts";
+import type { User } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { DomainError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../values/errors.ts";
 import { enqueue } from "../job/job.ts";
-import { jobs } from "../job/job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
-import { isAfterPosition, newestFirst, positionOf, toOrderBy } from "../keyset.ts";
-import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../page-cursor.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../wire.ts";
+import { isAfterPosition, newestFirst, positionOf, toOrderBy } from "../lists/keyset.ts";
+import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../lists/page-cursor.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../values/wire.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import type { Owner } from "./owner.ts";
 import { dedupeKey } from "./store.ts";
 import { getSubscriptionRow, type SubscriptionRow } from "./subscription.ts";
-import { DELIVERY_STATUSES, subscription_deliveries } from "./subscription.sql.ts";
+import { DELIVERY_STATUSES, subscription_deliveries } from "../schema/subscription.sql.ts";
 
 export const Delivery = lazyObject(() => ({
   id: Id.describe("Id of the delivery."),

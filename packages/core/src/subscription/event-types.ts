@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { BOARD_EVENT_TYPES } from "../event-bus/board-event.ts";
-import { valueError } from "../wire.ts";
+import { BOARD_EVENT_TYPES } from "../context/event-body.ts";
+import { valueError } from "../values/wire.ts";
 
 const MAX_PATTERN = 50;
 /** Enough for `*.x.*`. With more of them, the time of a match would grow fast. */

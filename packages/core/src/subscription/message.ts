@@ -1,4 +1,4 @@
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../config/settings.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
 import type { SubscriptionRow } from "./subscription.ts";
 

@@ -1,8 +1,8 @@
 import { and, eq, type SQL } from "drizzle-orm";
-import { boardFor } from "../access.ts";
-import type { Admin, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { subscriptions } from "./subscription.sql.ts";
+import { boardFor } from "../organization/access.ts";
+import type { Admin, User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { subscriptions } from "../schema/subscription.sql.ts";
 
 /** Where subscriptions are managed: in an organization, those of its boards too, or on one board. */
 export interface Owner {

@@ -1,5 +1,5 @@
-import type { AddressRules } from "../address.ts";
-import type { Settings } from "../settings.ts";
+import type { AddressRules } from "../dns/address.ts";
+import type { Settings } from "../config/settings.ts";
 
 const LOOPBACK = ["localhost", "127.0.0.0/8", "::1"];
 

@@ -1,6 +1,6 @@
 import { desc, eq } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { subscriptions } from "./subscription.sql.ts";
+import type { Context } from "../context/context.ts";
+import { subscriptions } from "../schema/subscription.sql.ts";
 
 export interface Receiver {
   url: string;

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../time.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
 import { eraseOldSecrets } from "./secret.ts";
-import { subscription_deliveries, subscriptions } from "./subscription.sql.ts";
+import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
 /** Days for which a delivery is kept. Its last attempt is made after 28 hours. */
 const RETENTION_DAYS = 30;

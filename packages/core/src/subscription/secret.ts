@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { lte } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { unseal } from "../seal.ts";
-import { HOUR_MS } from "../time.ts";
-import { subscriptions } from "./subscription.sql.ts";
+import type { Context } from "../context/context.ts";
+import { unseal } from "../values/seal.ts";
+import { HOUR_MS } from "../values/time.ts";
+import { subscriptions } from "../schema/subscription.sql.ts";
 import type { SubscriptionRow } from "./subscription.ts";
 
 const PREFIX = "whsec_";

@@ -1,6 +1,6 @@
-import type { Context } from "../context.ts";
-import { FetchError, type FetchLimits, type HttpResponse } from "../http/client.ts";
-import { truncate } from "../text.ts";
+import type { Context } from "../context/context.ts";
+import { FetchError, type FetchLimits, type HttpResponse } from "../context/http-client.ts";
+import { truncate } from "../values/text.ts";
 import type { Message } from "./message.ts";
 import { signingSecrets, signMessage } from "./secret.ts";
 import type { SubscriptionRow } from "./subscription.ts";

@@ -1,13 +1,13 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { NamedWrite } from "../db/batch.ts";
 import { runBatch } from "../db/batch.ts";
 import type { PreparedWrite } from "../db/prepared-write.ts";
-import type { BoardEvent } from "../event-bus/board-event.ts";
-import { jobs } from "../job/job.sql.ts";
+import type { BoardEvent } from "../context/event-body.ts";
+import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
-import { addPendingWakeup } from "../pending-wakeups.ts";
-import { subscription_deliveries, subscriptions } from "./subscription.sql.ts";
+import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
 const DELIVER: JobKind = "subscription.deliver";
 

@@ -1,21 +1,21 @@
 import { and, count, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import type { User } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import type { User } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { FetchError } from "../http/client.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { FetchError } from "../context/http-client.ts";
 import { lockOrganization } from "../organization/lock.ts";
-import { type Page, type PageQuery, readPage } from "../page.ts";
-import { seal } from "../seal.ts";
-import { addMs } from "../time.ts";
-import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../wire.ts";
+import { type Page, type PageQuery, readPage } from "../lists/page.ts";
+import { seal } from "../values/seal.ts";
+import { addMs } from "../values/time.ts";
+import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
 import { isOwnedBy, type Owner } from "./owner.ts";
 import { createSecret, ROTATION_MS } from "./secret.ts";
-import { SUBSCRIPTION_FORMATS, subscriptions } from "./subscription.sql.ts";
+import { SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 

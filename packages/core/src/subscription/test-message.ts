@@ -1,12 +1,12 @@
 import * as z from "zod";
-import type { User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { countRequest } from "../rate-limit.ts";
+import type { User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { countRequest } from "../db/rate-limit.ts";
 import { toBody } from "./message.ts";
 import type { Owner } from "./owner.ts";
 import { sendMessage } from "./send.ts";
 import { getSubscriptionRow } from "./subscription.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 export const TestResult = lazyObject(() => ({
   ok: z.boolean().describe("Whether the receiver accepted the message."),

@@ -1,12 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
 import { markSynced } from "../agent/sync-state.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createJobs } from "../job/claim.ts";
 import { enqueue } from "../job/job.ts";
 import type { TemplateSubject } from "../template/subject.ts";
 import { endRun, type RunAgentRow } from "./run.ts";
-import { sync_run_agents, sync_runs } from "./sync.sql.ts";
+import { sync_run_agents, sync_runs } from "../schema/sync.sql.ts";
 
 /** The outcome of a sync for one agent. */
 export interface AgentSyncOutcome {

@@ -1,7 +1,7 @@
-import { hostLane } from "../session-key.ts";
+import { hostLane } from "../values/session-key.ts";
 import { readAgentToken, type HostToken, unreadableTokenMessage } from "../provisioning/host-token.ts";
 import { Superseded } from "../agent/token-rotation.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import type { HostEntry } from "../host/entries.ts";
 import type { Host } from "../host/open.ts";

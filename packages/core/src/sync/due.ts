@@ -1,9 +1,9 @@
 import { and, eq, inArray } from "drizzle-orm";
-import { type Context, transaction } from "../context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { claimGatewaysDueForSync } from "../gateway/sync-due.ts";
 import { startRun } from "./run.ts";
 import { syncDefaults } from "./result.ts";
-import { sync_runs } from "./sync.sql.ts";
+import { sync_runs } from "../schema/sync.sql.ts";
 
 /** Gateways per transaction. */
 const BATCH = 50;

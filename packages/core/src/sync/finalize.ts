@@ -1,17 +1,17 @@
 import { and, asc, eq } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { toDesiredEntry } from "../provisioning/heartbeat-config.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { configureEntries } from "../host/configure.ts";
 import { isMissingSession, toGatewayMessage } from "../openclaw/failure.ts";
 import type { Host } from "../host/open.ts";
 import type { GatewayRow } from "../gateway/target.ts";
-import { forEachConcurrent } from "../concurrency.ts";
+import { forEachConcurrent } from "../values/concurrency.ts";
 import type { Findings, RunRow } from "./run.ts";
 import { NOT_PROCESSED_ERROR } from "./agent-results.ts";
 import { toSyncError } from "./result.ts";
-import { sync_run_agents } from "./sync.sql.ts";
+import { sync_run_agents } from "../schema/sync.sql.ts";
 
 /** An agent whose files were written in a run, and that is still on its gateway. */
 export interface SyncedAgent {

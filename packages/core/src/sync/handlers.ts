@@ -1,10 +1,10 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { listEntries } from "../host/entries.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
 import { type Host, openReachableHost } from "../host/open.ts";
-import { trackConnectivity } from "../gateway/connectivity.ts";
+import { trackConnectivity } from "../provisioning/connectivity.ts";
 import { type GatewayRow, toTarget } from "../gateway/target.ts";
 import { readSubjects } from "../template/subject.ts";
 import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finalize.ts";

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Context, transaction } from "../context.ts";
-import { notFound } from "../errors.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
-import { recordConnectivity } from "../gateway/connectivity.ts";
+import { recordConnectivity } from "../provisioning/connectivity.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { abandonJobs, endJobs, addWaitingLanes, releaseJobs, claimJobs } from "../job/claim.ts";
 import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finalize.ts";
 import { createDeadline } from "../host/deadline.ts";
-import { untilAborted } from "../concurrency.ts";
+import { untilAborted } from "../values/concurrency.ts";
 import { type PreparedSync, prepareSync } from "./prepare.ts";
 import { addRunAgents, endRun, type Findings, findRun, createRun, listRunAgents, type RunOptions, type RunRow } from "./run.ts";
 import { type AgentResult, recordAgentResults, abortRun } from "./agent-results.ts";

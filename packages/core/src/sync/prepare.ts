@@ -1,10 +1,10 @@
-import { toEntryId, workspacePath } from "../session-key.ts";
-import type { Context } from "../context.ts";
+import { toEntryId, workspacePath } from "../values/session-key.ts";
+import type { Context } from "../context/context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { ensureEntry, type HostEntry, listEntries } from "../host/entries.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
 import { type Host, openHost } from "../host/open.ts";
-import { recordConnectivity, storeConnectivity } from "../gateway/connectivity.ts";
+import { recordConnectivity, storeConnectivity } from "../provisioning/connectivity.ts";
 import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts";
 import { checkVersion, fetchVersion } from "../openclaw/version.ts";
 import type { Deadline } from "../host/deadline.ts";

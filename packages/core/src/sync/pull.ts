@@ -1,4 +1,4 @@
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { toSyncError, type SyncQuery, type TemplateSyncResult } from "./result.ts";
 import { toResult } from "./run-result.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { truncatable } from "../large-fields.ts";
-import { Id, Instant, QueryBoolean, lazyObject } from "../wire.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { Id, Instant, QueryBoolean, lazyObject } from "../values/wire.ts";
 
 /** The options of a template sync. */
 export const SyncQuery = lazyObject(() => ({

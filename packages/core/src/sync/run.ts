@@ -1,14 +1,14 @@
 import { and, asc, eq, getTableColumns, inArray, lt, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
-import { agents } from "../agent/agent.sql.ts";
-import { type Context, transaction } from "../context.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { createJobs } from "../job/claim.ts";
 import { enqueue } from "../job/job.ts";
 import type { SyncTarget } from "./selection.ts";
 import { toSyncError, type SyncError, type SyncQuery, type SyncWarning } from "./result.ts";
-import { sync_run_agents, sync_runs } from "./sync.sql.ts";
+import { sync_run_agents, sync_runs } from "../schema/sync.sql.ts";
 
 /** The options of a run, and the user whose profile appears in the files; null for the oldest owner. */
 export type RunOptions = SyncQuery & { user_id: string | null };

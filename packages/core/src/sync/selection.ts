@@ -1,12 +1,12 @@
 import { and, asc, eq, isNull, or, sql } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
-import { hostLane, toEntryId } from "../session-key.ts";
-import { createMainAgentIfMissing } from "../agent/main-agent.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { hostLane, toEntryId } from "../values/session-key.ts";
+import { createMainAgentIfMissing } from "../provisioning/main-agent.ts";
 import { mintToken } from "../agent/token.ts";
-import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { findEntry, type HostEntry } from "../host/entries.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import type { SyncQuery } from "./result.ts";
 

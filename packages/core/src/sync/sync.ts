@@ -1,6 +1,6 @@
-import type { Admin } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
+import type { Admin } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
 import { getGatewayRow } from "../gateway/target.ts";
 import { LIMITS, syncInline } from "./inline.ts";
 import { skipSync } from "./pull.ts";

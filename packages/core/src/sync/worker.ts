@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import { type HostEntry, listEntries } from "../host/entries.ts";
 import { toGatewayMessage } from "../openclaw/failure.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import { claimJobs } from "../job/claim.ts";
 import { readSubjects, type TemplateSubject } from "../template/subject.ts";
-import { forEachConcurrent, untilAborted } from "../concurrency.ts";
+import { forEachConcurrent, untilAborted } from "../values/concurrency.ts";
 import type { PreparedSync } from "./prepare.ts";
 import type { RunRow } from "./run.ts";
 import type { SyncTarget } from "./selection.ts";

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { tag_assignments, tags } from "./tag.sql.ts";
+import type { Context } from "../context/context.ts";
+import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 /**
  * The ids that are not tags of the organization, in the order given. The tags that exist stay locked until the caller's

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
-import { boardFor } from "../access.ts";
-import type { CallerContext } from "../context.ts";
-import { type ArrayQuery, arrayLimit } from "../page.ts";
+import { boardFor } from "../organization/access.ts";
+import type { CallerContext } from "../context/context.ts";
+import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
 import { byName, type TagLabel } from "./tag.ts";
-import { tags } from "./tag.sql.ts";
+import { tags } from "../schema/tag.sql.ts";
 
 const MIN_LABEL_BYTES = 100;
 

@@ -1,16 +1,27 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin, Member } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import type { Admin, Member } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { actingAs } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
-import { largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, valueError, slugify, lazyObject } from "../wire.ts";
-import { tag_assignments, tags } from "./tag.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../lists/keyset.ts";
+import { largeText, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import {
+  TextOrNull,
+  Id,
+  Instant,
+  MAX_NAME,
+  MAX_SLUG,
+  MAX_TEXT,
+  NonEmpty,
+  valueError,
+  slugify,
+  lazyObject,
+} from "../values/wire.ts";
+import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 export const Tag = lazyObject(() => ({
   id: Id.describe("Id of the tag."),

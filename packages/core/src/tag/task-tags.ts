@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
-import { aggregatedList, type LargeField } from "../large-fields.ts";
-import { tasks } from "../task/task.sql.ts";
+import { aggregatedList, type LargeField } from "../lists/large-fields.ts";
+import { tasks } from "../schema/task.sql.ts";
 import type { TagLabel } from "./tag.ts";
-import { tag_assignments, tags } from "./tag.sql.ts";
+import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 const ofTask = sql`where assignment.task_id = ${tasks}.id`;
 const inOrder = sql`order by assignment.position, assignment.id`;

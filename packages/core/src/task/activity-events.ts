@@ -1,5 +1,5 @@
-import type { BoardRow } from "../access.ts";
-import { type Agent, actorColumns, type System, type User } from "../actor.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { type Agent, actorColumns, type System, type User } from "../context/actor.ts";
 import type { EventType, NewActivityEvent } from "../activity/event-type.ts";
 import type { BoardAgent } from "../notification/board-agents.ts";
 import type { TaskRow } from "./status-rules.ts";

@@ -1,6 +1,6 @@
-import type { BoardRow } from "../access.ts";
-import type { NewBoardEvent } from "../event-bus/board-event.ts";
-import type { ReturnedTask } from "./return-dependents.ts";
+import type { BoardRow } from "../organization/access.ts";
+import type { NewBoardEvent } from "../context/event-body.ts";
+import type { ReturnedTask } from "./dependency/return-dependents.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { TaskRow } from "./status-rules.ts";
 

@@ -1,14 +1,14 @@
-import type { BoardRow } from "../access.ts";
-import { type Agent, agentIdOf, type User } from "../actor.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { type Agent, agentIdOf, type User } from "../context/actor.ts";
 import type { NewActivityEvent } from "../activity/event-type.ts";
-import type { NewBoardEvent } from "../event-bus/board-event.ts";
+import type { NewBoardEvent } from "../context/event-body.ts";
 import type { BoardAgent } from "../notification/board-agents.ts";
 import type { Notification } from "../notification/notification.ts";
 import { changeEvents, commentEvent, taskEvent } from "./activity-events.ts";
 import { returnedBoardEvents, taskBoardEvents, unblockedBoardEvents, unlinkedBoardEvents } from "./board-events.ts";
 import type { TaskFacts } from "./facts.ts";
 import { changeNotifications, commentNotifications, creationNotifications, returnNotifications } from "./notifications.ts";
-import type { ReturnedTask } from "./return-dependents.ts";
+import type { ReturnedTask } from "./dependency/return-dependents.ts";
 import type { TaskRow } from "./status-rules.ts";
 import type { TaskStatus } from "./task-status.ts";
 import type { NewTransition } from "./transition.ts";

@@ -1,4 +1,4 @@
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../values/errors.ts";
 
 export const missingTagsError = (missing_tag_ids: string[]) =>
   new DomainError("not_found", "One or more tags do not exist in this organization.", { fields: { missing_tag_ids } });

@@ -1,21 +1,21 @@
 import { asc, eq, and, getTableColumns, inArray, type Placeholder, sql } from "drizzle-orm";
-import { activity_events } from "../activity/activity.sql.ts";
-import type { BoardRow } from "../access.ts";
-import { agents } from "../agent/agent.sql.ts";
+import { activity_events } from "../schema/activity.sql.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import { actingValue, preparedActingAs } from "../db/acting-as.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { RetryTransaction } from "../db/retry-transaction.ts";
-import { notFound } from "../errors.ts";
+import { notFound } from "../values/errors.ts";
 import { taskTagIds } from "../tag/task-tags.ts";
-import { task_dependencies } from "./dependency.sql.ts";
-import { dependencies, dependentIds, dependents } from "./dependency-columns.ts";
+import { task_dependencies } from "../schema/task-dependency.sql.ts";
+import { dependencies, dependentIds, dependents } from "./dependency/dependency-columns.ts";
 import type { TaskRow } from "./status-rules.ts";
 import { isTask } from "./task.ts";
-import { tasks } from "./task.sql.ts";
-import { task_transitions } from "./transition.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** What is locked together with a task. */
 interface LockOptions {

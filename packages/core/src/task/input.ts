@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty, lazyObject } from "../wire.ts";
+import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 import { TaskStatus } from "./task-status.ts";
 
 const MAX_TITLE = 500;

@@ -1,6 +1,6 @@
-import { textLines } from "../message-lines.ts";
-import { ellipsize, fenceMessage } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import { textLines } from "../notification/message-lines.ts";
+import { ellipsize, fenceMessage } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 export type TaskHeader =
   | "NEW TASK ADDED"

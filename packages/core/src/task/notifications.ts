@@ -1,10 +1,10 @@
-import type { BoardRow } from "../access.ts";
-import { type Agent, agentIdOf, type User } from "../actor.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { type Agent, agentIdOf, type User } from "../context/actor.ts";
 import type { EventType } from "../activity/event-type.ts";
 import { type Notification, toNotifications } from "../notification/notification.ts";
-import { commentText } from "./comment-message.ts";
+import { commentText } from "./comment/comment-message.ts";
 import { type TaskHeader, taskText } from "./message.ts";
-import { isMentioned, parseMentions } from "../mention.ts";
+import { isMentioned, parseMentions } from "../values/mention.ts";
 import { type BoardAgent, canWorkOn, findBoardLead } from "../notification/board-agents.ts";
 import type { TaskRow } from "./status-rules.ts";
 

@@ -1,17 +1,17 @@
-import { boardFor } from "../access.ts";
-import type { Lead, User } from "../actor.ts";
+import { boardFor } from "../organization/access.ts";
+import type { Lead, User } from "../context/actor.ts";
 import { sharedCountsLock } from "../activity/lock.ts";
 import { removeComments } from "../activity/retention.ts";
 import { replacePrimaryTask } from "../approval/primary-task.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
-import { lockDependencies } from "./dependency.ts";
+import { lockDependencies } from "./dependency/dependency.ts";
 import { toRemovalEffects } from "./effects.ts";
 import { lockTask, readTaskFacts } from "./facts.ts";
-import { requireFence } from "./lease-state.ts";
+import { requireFence } from "./lease/lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { taskCondition } from "./task.ts";
-import { tasks } from "./task.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 
 /** Removes a task with its comments and links. Other events about it stay, without its id. */
 export async function removeTask(

@@ -1,8 +1,8 @@
-import type { BoardRow } from "../access.ts";
-import type { Agent, User } from "../actor.ts";
-import { DomainError } from "../errors.ts";
+import type { BoardRow } from "../organization/access.ts";
+import type { Agent, User } from "../context/actor.ts";
+import { DomainError } from "../values/errors.ts";
 import type { TaskStatus } from "./task-status.ts";
-import type { tasks } from "./task.sql.ts";
+import type { tasks } from "../schema/task.sql.ts";
 
 // The rules of moving a task, as tables and pure functions (docs/reference/tasks.md#moving-a-task).
 

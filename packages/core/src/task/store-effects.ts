@@ -1,5 +1,5 @@
 import { insertEvents } from "../activity/activity.ts";
-import { insertBoardEvents } from "../board-event/board-event.ts";
+import { insertBoardEvents } from "../subscription/board-event.ts";
 import { runBatch } from "../db/batch.ts";
 import { insertNotifications } from "../notification/notification.ts";
 import type { TaskEffects } from "./effects.ts";

@@ -1,16 +1,16 @@
 import { and, eq, inArray, isNotNull, ne, or } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import { activity_events } from "../activity/activity.sql.ts";
+import { boardFor } from "../organization/access.ts";
+import { activity_events } from "../schema/activity.sql.ts";
 import type { EventRow } from "../activity/activity.ts";
-import type { CallerContext } from "../context.ts";
+import type { CallerContext } from "../context/context.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { Since } from "../stream/since.ts";
 import { windowOrder, type Source, windowCondition } from "../stream/source.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { TaskComment, toComment } from "./comment.ts";
-import { tasks } from "./task.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { TaskComment, toComment } from "./comment/comment.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { Task, taskColumns, toTask } from "./task.ts";
 
 const ChangeType = z.enum(["task.created", "task.updated", "task.status_changed"]);

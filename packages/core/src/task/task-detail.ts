@@ -1,14 +1,14 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type CallerContext, readAll } from "../context.ts";
+import { type CallerContext, readAll } from "../context/context.ts";
 import { Approval, readApprovals } from "../approval/approval.ts";
-import { approval_task_links, approvals } from "../approval/approval.sql.ts";
-import { readLatestComments, TaskComment } from "./comment.ts";
-import { task_dependencies } from "./dependency.sql.ts";
+import { approval_task_links, approvals } from "../schema/approval.sql.ts";
+import { readLatestComments, TaskComment } from "./comment/comment.ts";
+import { task_dependencies } from "../schema/task-dependency.sql.ts";
 import { getTask } from "./list.ts";
-import { tasks } from "./task.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { Task } from "./task.ts";
-import { lazyObject } from "../wire.ts";
+import { lazyObject } from "../values/wire.ts";
 
 const COMMENTS = 20;
 const MAX_APPROVALS = 200;

@@ -1,8 +1,8 @@
 import { type Placeholder, sql } from "drizzle-orm";
 import * as z from "zod";
-import { descending, idKey, newestFirst, type SortOrder, timeKey } from "../keyset.ts";
-import { valueError } from "../wire.ts";
-import { dueOrNever, priorityRank, tasks } from "./task.sql.ts";
+import { descending, idKey, newestFirst, type SortOrder, timeKey } from "../lists/keyset.ts";
+import { valueError } from "../values/wire.ts";
+import { dueOrNever, priorityRank, tasks } from "../schema/task.sql.ts";
 
 interface TaskKeys {
   id: string;

@@ -1,15 +1,19 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { aggregatedObject, largeText, truncatable } from "../large-fields.ts";
+import { aggregatedObject, largeText, truncatable } from "../lists/large-fields.ts";
 import { TagLabel } from "../tag/tag.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { TaskLease, toLease } from "./lease-state.ts";
-import { board_task_custom_fields, task_custom_field_definitions, task_custom_field_values } from "./custom-field.sql.ts";
-import { dependencies, type Dependency, largeDependencies } from "./dependency-columns.ts";
-import { tasks } from "./task.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { TaskLease, toLease } from "./lease/lease-state.ts";
+import {
+  board_task_custom_fields,
+  task_custom_field_definitions,
+  task_custom_field_values,
+} from "../schema/task-custom-field.sql.ts";
+import { dependencies, type Dependency, largeDependencies } from "./dependency/dependency-columns.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { TaskStatus } from "./task-status.ts";
 
 export const Task = lazyObject(() => ({

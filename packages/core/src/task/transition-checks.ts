@@ -1,5 +1,5 @@
-import type { BoardRow } from "../access.ts";
-import { DomainError } from "../errors.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { DomainError } from "../values/errors.ts";
 import { type BoardAgent, canWorkOn } from "../notification/board-agents.ts";
 import { alreadyClaimedError, blockedError, missingTagsError } from "./errors.ts";
 import type { TaskPatch } from "./input.ts";

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import { type Agent, actorColumns, type System, type User } from "../actor.ts";
-import type { Context } from "../context.ts";
+import { type Agent, actorColumns, type System, type User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { prepareRowsInsert } from "../db/prepared-write.ts";
 import type { TaskStatus } from "./task-status.ts";
-import { task_transitions } from "./transition.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** The context of a change of tasks: by a person, an agent, or the service itself. */
 export type TaskContext = Context<User | Agent | System>;

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import { boards } from "../board/board.sql.ts";
-import type { CallerContext } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { CallerContext } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toUnassignEffects, type UnassignedTask } from "./effects.ts";
-import { lostLease } from "./lease-state.ts";
+import { lostLease } from "./lease/lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
-import { tasks } from "./task.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 
 /** Where an agent keeps its tasks: on a board, or on all boards of a gateway. */
 export type AgentScope = { board_id: string } | { gateway_id: string };

@@ -1,26 +1,26 @@
 import { sql } from "drizzle-orm";
-import { type BoardRow, boardFor } from "../access.ts";
-import { type Agent, agentIdOf } from "../actor.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type CallerContext, type Context, FinalWrites, isInTransaction, transaction } from "../context.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import { type Agent, agentIdOf } from "../context/actor.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type CallerContext, type Context, FinalWrites, isInTransaction, transaction } from "../context/context.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { findMissingTagIds, replaceTags } from "../tag/assignment.ts";
 import { type LinkChanges, toChangedFields } from "./board-events.ts";
-import { storeFieldValues, validateFieldValues } from "./custom-field-value.ts";
-import { lockDependencies, readRequestedDependencies, replaceDependencies } from "./dependency.ts";
+import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
+import { lockDependencies, readRequestedDependencies, replaceDependencies } from "./dependency/dependency.ts";
 import { type TaskUpdate, toUpdateEffects } from "./effects.ts";
 import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./facts.ts";
-import { type MatchResults, matchSentValues, withMatchResults } from "./match-before.ts";
+import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
 import { type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
-import { decideLease } from "./lease-checks.ts";
-import { type LeaseAction, nextLease, requireFence } from "./lease-state.ts";
-import { type ReturnedTask, returnDependentsToInbox } from "./return-dependents.ts";
+import { decideLease } from "./lease/lease-checks.ts";
+import { type LeaseAction, nextLease, requireFence } from "./lease/lease-state.ts";
+import { type ReturnedTask, returnDependentsToInbox } from "./dependency/return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
 import { isTask, readTask, type Task, taskColumns, toTask } from "./task.ts";
-import { tasks } from "./task.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type TransitionResult } from "./transition-checks.ts";
 
 /**

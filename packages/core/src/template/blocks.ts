@@ -1,5 +1,5 @@
-import { ellipsize } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import { ellipsize } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 import type { Colleague, TemplateSubject } from "./subject.ts";
 import { ROLE_FILES, toRole } from "./files.ts";
 import { TOOLS_KEYS, type ToolsKey, LINE_BREAK } from "./token-line.ts";

@@ -1,4 +1,4 @@
-import type { Budgets } from "../budgets.ts";
+import type { Budgets } from "../config/budgets.ts";
 
 export type RenderLimits = Pick<Budgets, "agent_file_max_chars" | "agent_files_max_chars">;
 

@@ -1,8 +1,8 @@
 import { and, eq } from "drizzle-orm";
-import type { Agent } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { unauthenticated } from "../errors.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
+import type { Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { unauthenticated } from "../values/errors.ts";
+import { gateways } from "../schema/gateway.sql.ts";
 import { renderInstructions } from "./render.ts";
 import { readSubjects } from "./subject.ts";
 

@@ -1,6 +1,6 @@
 import type { TemplateSubject } from "./subject.ts";
 import { createTextValues } from "./blocks.ts";
-import { DEFAULT_BUDGETS } from "../budgets.ts";
+import { DEFAULT_BUDGETS } from "../config/budgets.ts";
 import { type CountChars, createRenderBudget } from "./budget.ts";
 import { type AgentRole, ROLE_FILES, type FileName, toRole } from "./files.ts";
 import { fillTemplate, substitute, type Template } from "./substitute.ts";
@@ -14,7 +14,7 @@ import { ROLES } from "./texts/roles.ts";
 import { LEAD_SOUL, MAIN_SOUL, ROLE_SOUL, WORKER_SOUL } from "./texts/soul.ts";
 import { TOOLS } from "./texts/tools.ts";
 import { USER } from "./texts/user.ts";
-import { ellipsize } from "../text.ts";
+import { ellipsize } from "../values/text.ts";
 import { quoteKeyLines } from "./token-line.ts";
 import { type RenderOptions, type VariableValues, createValues } from "./values.ts";
 

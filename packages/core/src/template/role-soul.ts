@@ -1,13 +1,13 @@
-import { memoPerApp } from "../app-memo.ts";
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { errorText } from "../log.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { errorText } from "../values/log.ts";
 import { type SoulDirectory } from "../soul/directory.ts";
 import { openSoulDirectory } from "../soul/open-directory.ts";
 import type { SoulName } from "../soul/soul-name.ts";
-import { truncate } from "../text.ts";
-import { slugify } from "../wire.ts";
-import { untilAborted } from "../concurrency.ts";
+import { truncate } from "../values/text.ts";
+import { slugify } from "../values/wire.ts";
+import { untilAborted } from "../values/concurrency.ts";
 import type { RoleSoul } from "./values.ts";
 
 const MAX_CHARS = 24_000;

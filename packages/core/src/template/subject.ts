@@ -1,11 +1,11 @@
 import { and, asc, desc, eq, getTableColumns, inArray, or } from "drizzle-orm";
-import type { BoardRow } from "../access.ts";
+import type { BoardRow } from "../organization/access.ts";
 import type { AgentRow } from "../agent/agent.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import type { GatewayRow } from "../gateway/target.ts";
-import { organization_members, users } from "../organization/organization.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
 
 export const DEFAULT_ROLE = "Generalist";
 

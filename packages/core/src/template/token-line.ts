@@ -1,4 +1,4 @@
-import { trimEndOf, trimStartOf } from "../text.ts";
+import { trimEndOf, trimStartOf } from "../values/text.ts";
 
 /** The keys of the `KEY=value` lines of TOOLS.md, in their order. */
 export const TOOLS_KEYS = [

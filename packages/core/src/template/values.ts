@@ -1,5 +1,5 @@
-import { mainSessionKey } from "../actor.ts";
-import { hostAgentId, workspacePath } from "../session-key.ts";
+import { mainSessionKey } from "../context/actor.ts";
+import { hostAgentId, workspacePath } from "../values/session-key.ts";
 import type { RenderLimits } from "./budget.ts";
 import { DEFAULT_ROLE, type TemplateSubject } from "./subject.ts";
 import { toRole } from "./files.ts";

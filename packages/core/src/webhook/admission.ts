@@ -1,8 +1,8 @@
-import type { Context } from "../context.ts";
-import { DomainError } from "../errors.ts";
-import { countRequest, incrementCounters, noteMinuteLimit, rateLimited } from "../rate-limit.ts";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { countRequest, incrementCounters, noteMinuteLimit, rateLimited } from "../db/rate-limit.ts";
 import { verifySignature } from "./signature.ts";
-import type { SourceName } from "./webhook.sql.ts";
+import type { SourceName } from "../schema/webhook.sql.ts";
 import type { Signature } from "./source/signature.ts";
 import { SOURCES } from "./source/sources.ts";
 

@@ -1,12 +1,12 @@
 import { and, eq, lte, sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { type PreparedWrite, prepareRowInsert } from "../db/prepared-write.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "./webhook.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "../schema/webhook.sql.ts";
 
 /** For how long a repeated delivery is recognized. */
 const REMEMBERED_DAYS = 7;

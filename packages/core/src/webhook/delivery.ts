@@ -1,8 +1,8 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { jobs } from "../job/job.sql.ts";
-import { Id, Instant, lazyObject } from "../wire.ts";
-import { board_webhook_payloads, type StoredDelivery } from "./webhook.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { board_webhook_payloads, type StoredDelivery } from "../schema/webhook.sql.ts";
 
 export const DELIVERY_STATUSES = ["queued", "retrying", "delivered", "failed", "filtered", "no_target"] as const;
 export const DeliveryStatus = z.enum(DELIVERY_STATUSES);

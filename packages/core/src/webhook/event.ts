@@ -1,5 +1,5 @@
-import { ellipsize } from "../text.ts";
-import type { SourceName } from "./webhook.sql.ts";
+import { ellipsize } from "../values/text.ts";
+import type { SourceName } from "../schema/webhook.sql.ts";
 import { SOURCES } from "./source/sources.ts";
 
 const MAX_ID = 200;

@@ -1,5 +1,5 @@
 import { SOURCES } from "./source/sources.ts";
-import type { board_webhooks } from "./webhook.sql.ts";
+import type { board_webhooks } from "../schema/webhook.sql.ts";
 
 type Signing = Pick<typeof board_webhooks.$inferSelect, "source" | "secret_sealed" | "signature_header">;
 

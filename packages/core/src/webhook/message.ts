@@ -1,5 +1,5 @@
-import { fence, snippet } from "../text.ts";
-import { oneLine } from "../wire.ts";
+import { fence, snippet } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
 
 const PREVIEW_CHARS = 4_000;
 

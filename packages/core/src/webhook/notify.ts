@@ -1,20 +1,20 @@
 import { and, eq, sql } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { boards } from "../board/board.sql.ts";
-import type { Context } from "../context.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
-import { gateways } from "../gateway/gateway.sql.ts";
-import { insertInboxMessages, type NewInboxMessage } from "../inbox/message.ts";
-import { messageKind } from "../inbox/message-kind.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { insertInboxMessages, type NewInboxMessage } from "../notification/inbox-message.ts";
+import { messageKind } from "../notification/message-kind.ts";
 import { sendToSession } from "../gateway/send.ts";
 import type { JobPayloads } from "../job/kinds.ts";
-import { readBody } from "./body.ts";
+import { readBody } from "../body-storage/body.ts";
 import { readableText } from "./event.ts";
 import { notificationText } from "./message.ts";
 import { bodyText } from "./payload.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
-import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { runWrite } from "../db/prepared-write.ts";
 

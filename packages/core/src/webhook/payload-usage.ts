@@ -1,14 +1,14 @@
 import { type SQL, sql } from "drizzle-orm";
-import { boards } from "../board/board.sql.ts";
-import { type Context, transaction } from "../context.ts";
+import { boards } from "../schema/board.sql.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import type { PreparedWrite } from "../db/prepared-write.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { DomainError } from "../errors.ts";
-import { usedUp } from "../noted-limits.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { webhook_body_orphans } from "./body.sql.ts";
-import { board_webhook_payloads, webhook_payload_usage } from "./webhook.sql.ts";
+import { DomainError } from "../values/errors.ts";
+import { usedUp } from "../values/request-limits.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { webhook_body_orphans } from "../schema/webhook-body.sql.ts";
+import { board_webhook_payloads, webhook_payload_usage } from "../schema/webhook.sql.ts";
 
 /** Posts of one organization that are stored at the same time rarely add to the same row. */
 const SHARDS = 16;

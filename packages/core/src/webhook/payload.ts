@@ -1,19 +1,19 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import type { Agent, User } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { notFound } from "../errors.ts";
-import { RawJson } from "../json.ts";
-import { jobs } from "../job/job.sql.ts";
-import { descending, idKey, type SortOrder, timeKey, toOrderBy } from "../keyset.ts";
-import { truncatable } from "../large-fields.ts";
-import { type Page, pageQuery, readPage } from "../page.ts";
-import { createSearchQuery } from "../search-page.ts";
-import { SearchText } from "../text-search.ts";
-import { truncate, snippet } from "../text.ts";
-import { Id, Instant, MAX_NAME, lazyObject } from "../wire.ts";
-import { readBody, readListedBodies } from "./body.ts";
+import { boardFor } from "../organization/access.ts";
+import type { Agent, User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { notFound } from "../values/errors.ts";
+import { RawJson } from "../values/json.ts";
+import { jobs } from "../schema/job.sql.ts";
+import { descending, idKey, type SortOrder, timeKey, toOrderBy } from "../lists/keyset.ts";
+import { truncatable } from "../lists/large-fields.ts";
+import { type Page, pageQuery, readPage } from "../lists/page.ts";
+import { createSearchQuery } from "../lists/search-page.ts";
+import { SearchText } from "../lists/text-search.ts";
+import { truncate, snippet } from "../values/text.ts";
+import { Id, Instant, MAX_NAME, lazyObject } from "../values/wire.ts";
+import { readBody, readListedBodies } from "../body-storage/body.ts";
 import {
   Delivery,
   deliveryColumns,
@@ -25,7 +25,7 @@ import {
 } from "./delivery.ts";
 import { shownHeaders } from "./headers.ts";
 import { getWebhookRow } from "./webhook.ts";
-import { board_webhook_payloads, payloadWords } from "./webhook.sql.ts";
+import { board_webhook_payloads, payloadWords } from "../schema/webhook.sql.ts";
 
 const payloadColumns = {
   id: board_webhook_payloads.id,

@@ -1,18 +1,18 @@
 import { and, asc, eq, gte, inArray, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor } from "../access.ts";
-import type { User } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import type { Context } from "../context.ts";
+import { boardFor } from "../organization/access.ts";
+import type { User } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import type { Context } from "../context/context.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
-import { notFound } from "../errors.ts";
+import { notFound } from "../values/errors.ts";
 import { enqueueAll } from "../job/job.ts";
-import { jobs } from "../job/job.sql.ts";
-import { hostLane } from "../session-key.ts";
-import { InstantInput, lazyObject } from "../wire.ts";
+import { jobs } from "../schema/job.sql.ts";
+import { hostLane } from "../values/session-key.ts";
+import { InstantInput, lazyObject } from "../values/wire.ts";
 import { deliveryStatus, isNotifyJob } from "./delivery.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
-import { board_webhook_payloads, board_webhooks } from "./webhook.sql.ts";
+import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 
 /** Payloads that one request redelivers at most. */
 const MAX_PAYLOADS = 10_000;

@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { jobs } from "../job/job.sql.ts";
+import { jobs } from "../schema/job.sql.ts";
 import type { JobKind } from "../job/kinds.ts";
-import { addMs, DAY_MS } from "../time.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
 import { removeOldDeliveryIds } from "./delivery-id.ts";
 import { recountPayloadBytes, removePayloads } from "./payload-usage.ts";
 import { eraseOldSecrets } from "./secret.ts";
-import { board_webhook_payloads } from "./webhook.sql.ts";
+import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
 /** Small, since a payload may have megabytes. */
 const BATCH_SIZE = 200;

@@ -1,5 +1,5 @@
-import { MAX_SEARCHED_CHARS } from "../db/search-vector.ts";
-import { truncate } from "../text.ts";
+import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
+import { truncate } from "../values/text.ts";
 
 /**
  * The part of a body that searches read: the texts and numbers of JSON, because its escapes and punctuation would become

@@ -1,8 +1,8 @@
 import { lte } from "drizzle-orm";
-import type { Context } from "../context.ts";
-import { seal, unseal } from "../seal.ts";
-import { addMs, DAY_MS } from "../time.ts";
-import { board_webhooks } from "./webhook.sql.ts";
+import type { Context } from "../context/context.ts";
+import { seal, unseal } from "../values/seal.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { board_webhooks } from "../schema/webhook.sql.ts";
 
 type SecretColumns = Pick<
   typeof board_webhooks.$inferSelect,

@@ -1,4 +1,4 @@
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../values/errors.ts";
 import type { Signature } from "./source/signature.ts";
 
 const MAX_AGE_MS = 5 * 60_000;

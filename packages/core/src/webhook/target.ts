@@ -1,6 +1,6 @@
 import { and, eq, or, type SQL, sql } from "drizzle-orm";
-import { agents } from "../agent/agent.sql.ts";
-import { board_webhooks } from "./webhook.sql.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { board_webhooks } from "../schema/webhook.sql.ts";
 
 /*
  * The target of a webhook is the agent that it names while that agent is on its board, else the lead of the board. Ingestion

@@ -1,21 +1,21 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor } from "../access.ts";
-import type { Agent, User } from "../actor.ts";
-import { agents } from "../agent/agent.sql.ts";
-import { changedFields, isEmpty } from "../changed-fields.ts";
-import { type Context, transaction } from "../context.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
+import type { Agent, User } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { newestFirst, toOrderBy } from "../keyset.ts";
-import { largeText, truncatable } from "../large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../page.ts";
-import type { Settings } from "../settings.ts";
-import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError, lazyObject } from "../wire.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { largeText, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import type { Settings } from "../config/settings.ts";
+import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { removePayloads } from "./payload-usage.ts";
 import { changeSecret, endOverlap, sealSecret } from "./secret.ts";
 import { SOURCES } from "./source/sources.ts";
-import { board_webhooks, SOURCE_NAMES } from "./webhook.sql.ts";
+import { board_webhooks, SOURCE_NAMES } from "../schema/webhook.sql.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
 

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { Db } from "@board/core/context";
+import type { Db } from "@board/core/context/context";
 import { type Database, readSchemaState, type SchemaState } from "@board/core/db/database";
 import { readServerInfo, type ServerInfo } from "@board/core/db/server-info";
 import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
 import { countJobs } from "@board/core/job/job";
-import { errorText, silentLog } from "@board/core/log";
-import type { DatabaseSettings } from "@board/core/settings";
+import { errorText, silentLog } from "@board/core/values/log";
+import type { DatabaseSettings } from "@board/core/config/settings";
 import { databaseFolder, openDatabase } from "../database.ts";
 import { FolderInUseError, lockFolder } from "../folder-lock.ts";
 import { type Finding, checkClock, ok, warning, wrong } from "./finding.ts";

@@ -1,7 +1,7 @@
-import { errorText } from "@board/core/log";
-import { acceptsAnyAudience, type OidcAuth, type Settings } from "@board/core/settings";
+import { errorText } from "@board/core/values/log";
+import { acceptsAnyAudience, type OidcAuth, type Settings } from "@board/core/config/settings";
 import { parseSitemap } from "@board/core/soul/sitemap";
-import { readBody, type HttpClient } from "@board/core/http/client";
+import { readBody, type HttpClient } from "@board/core/context/http-client";
 import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./finding.ts";
 
 const TIMEOUT_MS = 5_000;

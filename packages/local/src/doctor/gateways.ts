@@ -1,4 +1,4 @@
-import type { Context } from "@board/core/context";
+import type { Context } from "@board/core/context/context";
 import { toAddressRules } from "@board/core/gateway/address-rules";
 import { isAllowedHost } from "@board/core/openclaw/address";
 import { type GatewayHello } from "@board/core/openclaw/client";
@@ -9,8 +9,8 @@ import { toDialUrl, SCOPES } from "@board/core/openclaw/handshake";
 import { type GatewayRow, listAllGateways, toTarget } from "@board/core/gateway/target";
 import { checkVersion } from "@board/core/openclaw/version";
 import { createGateways } from "@board/core/openclaw/websocket";
-import { errorText } from "@board/core/log";
-import type { Settings } from "@board/core/settings";
+import { errorText } from "@board/core/values/log";
+import type { Settings } from "@board/core/config/settings";
 import { type Finding, checkClock, ok, warning, wrong } from "./finding.ts";
 
 type CheckContext = Pick<Context, "db" | "settings">;

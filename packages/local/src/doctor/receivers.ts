@@ -1,6 +1,6 @@
-import type { Context } from "@board/core/context";
+import type { Context } from "@board/core/context/context";
 import { createNameResolver } from "@board/core/dns/resolver";
-import { FetchError } from "@board/core/http/client";
+import { FetchError } from "@board/core/context/http-client";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
 import { listActiveReceivers, type Receiver } from "@board/core/subscription/receiver";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";

@@ -1,6 +1,6 @@
-import { parseDatabaseSettings, SettingsError, type DatabaseSettings } from "@board/core/settings";
+import { parseDatabaseSettings, SettingsError, type DatabaseSettings } from "@board/core/config/settings";
 import { createHttpClient } from "@board/core/http/https-client";
-import type { HttpClient } from "@board/core/http/client";
+import type { HttpClient } from "@board/core/context/http-client";
 import { checkDatabase, openForInspection } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { checkGateways } from "./gateways.ts";

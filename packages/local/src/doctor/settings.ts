@@ -3,10 +3,10 @@ import {
   createProxyMatcher,
   describeUntrustedProxy,
   UNTRUSTED_PROXY_REMEDY,
-} from "@board/api/client-address";
-import { silentLog } from "@board/core/log";
-import { findMisspelt } from "@board/core/misspelt-settings";
-import { listProblems, parseSettings, type Settings } from "@board/core/settings";
+} from "@board/api/edge/client-address";
+import { silentLog } from "@board/core/values/log";
+import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { listProblems, parseSettings, type Settings } from "@board/core/config/settings";
 import { listNotedProxies } from "../noted-proxies.ts";
 import { findSecrets } from "../secrets.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";

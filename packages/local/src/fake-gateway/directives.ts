@@ -1,4 +1,4 @@
-import { withoutBrackets } from "@board/core/text";
+import { withoutBrackets } from "@board/core/values/text";
 import type { Dialect } from "./dialect.ts";
 import type { Host } from "./host.ts";
 

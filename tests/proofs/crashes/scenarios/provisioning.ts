@@ -1,4 +1,4 @@
-import { hostAgentId } from "@board/core/session-key";
+import { hostAgentId } from "@board/core/values/session-key";
 import { expect } from "vitest";
 import { agentsOf } from "../../../../packages/local/src/fake-gateway/config.ts";
 import type { ServiceEnvironment } from "../environment.ts";

@@ -1,9 +1,9 @@
-import { agent, user } from "@board/core/actor";
+import { agent, user } from "@board/core/context/actor";
 import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { decideApproval } from "@board/core/approval/decide";
 import { CreateApproval } from "@board/core/approval/input";
-import { Id } from "@board/core/wire";
+import { Id } from "@board/core/values/wire";
 import * as z from "zod";
 import { approvalText } from "../approval-view.ts";
 import { boardIdOf, parseInput, tool } from "../tool.ts";

@@ -1,12 +1,12 @@
-import { agent, userOrAgent } from "@board/core/actor";
+import { agent, userOrAgent } from "@board/core/context/actor";
 import { BoardLabel, BoardOverview, getBoardOverview, listReadableBoards } from "@board/core/board/overview";
 import { getPayloadText } from "@board/core/webhook/payload";
-import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/wire";
+import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/values/wire";
 import * as z from "zod";
 import { fenced, fencedData, fencedRows } from "../fenced.ts";
 import { beginningOf, cut, MAX_CHARS, MAX_ROWS } from "../limits.ts";
 import { boardIdOf, type Caller, tool, type ToolResult } from "../tool.ts";
-import type { Context } from "@board/core/context";
+import type { Context } from "@board/core/context/context";
 
 const board_id = Id.optional();
 const BoardResult = z.object({ ...BoardOverview.shape, boards: z.array(BoardLabel) }).partial();

@@ -1,9 +1,9 @@
-import { type Agent, agent } from "@board/core/actor";
-import { authorText } from "@board/core/author";
+import { type Agent, agent } from "@board/core/context/actor";
+import { authorText } from "@board/core/context/author";
 import { acknowledge, getInbox, Inbox, InboxQuery } from "@board/core/inbox/inbox";
-import { TakeNextTask, takeNextTask } from "@board/core/task/next";
-import { HeldLease } from "@board/core/task/lease";
-import { Id } from "@board/core/wire";
+import { TakeNextTask, takeNextTask } from "@board/core/task/lease/next";
+import { HeldLease } from "@board/core/task/lease/lease";
+import { Id } from "@board/core/values/wire";
 import * as z from "zod";
 import { AuthorView } from "../author-view.ts";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";

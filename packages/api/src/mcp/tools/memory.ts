@@ -1,5 +1,5 @@
-import { userOrAgent } from "@board/core/actor";
-import { authorOf, authorText } from "@board/core/author";
+import { userOrAgent } from "@board/core/context/actor";
+import { authorOf, authorText } from "@board/core/context/author";
 import {
   type AuthoredEntry,
   CreateMemoryEntry,
@@ -8,7 +8,7 @@ import {
   MemoryEntry,
   MemoryQuery,
 } from "@board/core/memory/memory";
-import { Id, MAX_NAME } from "@board/core/wire";
+import { Id, MAX_NAME } from "@board/core/values/wire";
 import * as z from "zod";
 import { AuthorView } from "../author-view.ts";
 import { fenced, labelled } from "../fenced.ts";

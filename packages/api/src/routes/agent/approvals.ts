@@ -1,10 +1,10 @@
-import { boardFor } from "@board/core/access";
-import { agent } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { agent } from "@board/core/context/actor";
 import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { ApprovalQuery, listApprovals } from "@board/core/approval/list";
 import { CreateApproval } from "@board/core/approval/input";
-import { pageOf } from "@board/core/page";
+import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

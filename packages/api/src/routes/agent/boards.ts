@@ -1,8 +1,8 @@
-import { agent } from "@board/core/actor";
+import { agent } from "@board/core/context/actor";
 import { AgentBoard, getAgentBoard, listAgentBoards } from "@board/core/board/agent-board";
-import { pageOf, pageQuery } from "@board/core/page";
-import { SearchText } from "@board/core/text-search";
-import { lazyObject } from "@board/core/wire";
+import { pageOf, pageQuery } from "@board/core/lists/page";
+import { SearchText } from "@board/core/lists/text-search";
+import { lazyObject } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,5 +1,5 @@
-import { boardFor } from "@board/core/access";
-import { lead, main } from "@board/core/actor";
+import { boardFor } from "@board/core/organization/access";
+import { lead, main } from "@board/core/context/actor";
 import { AskUserResponse, AskUser, askUser } from "@board/core/coordination/ask-user";
 import { Broadcast, BroadcastResponse, broadcastToLeads } from "@board/core/coordination/broadcast";
 import { LeadMessage, LeadMessageResponse, messageLead } from "@board/core/coordination/lead-message";

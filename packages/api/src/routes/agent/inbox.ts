@@ -1,8 +1,8 @@
-import { agent } from "@board/core/actor";
+import { agent } from "@board/core/context/actor";
 import { Acknowledge, acknowledge, Acknowledged, getInbox, Inbox, InboxQuery } from "@board/core/inbox/inbox";
 import { getInstructions } from "@board/core/template/instructions";
 import * as z from "zod";
-import { Answer } from "../../answer.ts";
+import { Answer } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,4 +1,4 @@
-import { main } from "@board/core/actor";
+import { main } from "@board/core/context/actor";
 import { boardForMainAgent, replyToOnboarding } from "@board/core/onboarding/dialogue";
 import { AgentReply } from "@board/core/onboarding/draft";
 import { OnboardingSession } from "@board/core/onboarding/session";

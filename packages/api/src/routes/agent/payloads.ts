@@ -1,7 +1,7 @@
 import { getPayload, WebhookPayload } from "@board/core/webhook/payload";
-import { agent } from "@board/core/actor";
+import { agent } from "@board/core/context/actor";
 import { getWebhook } from "@board/core/webhook/webhook";
-import { QueryInteger, lazyObject } from "@board/core/wire";
+import { QueryInteger, lazyObject } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,9 +1,9 @@
-import { agent } from "@board/core/actor";
+import { agent } from "@board/core/context/actor";
 import { AgentRead } from "@board/core/agent/agent";
 import { AgentHealth, getAgentHealth, recordHeartbeat, listPeerAgents } from "@board/core/agent/self";
-import { longPageQuery, pageOf } from "@board/core/page";
-import { SearchText } from "@board/core/text-search";
-import { Id, lazyObject } from "@board/core/wire";
+import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { SearchText } from "@board/core/lists/text-search";
+import { Id, lazyObject } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,10 +1,10 @@
-import { boardFor } from "@board/core/access";
-import { agent } from "@board/core/actor";
-import { arrayQuery } from "@board/core/page";
+import { boardFor } from "@board/core/organization/access";
+import { agent } from "@board/core/context/actor";
+import { arrayQuery } from "@board/core/lists/page";
 import { listBoardTags } from "@board/core/tag/board-tags";
 import { TagLabel } from "@board/core/tag/tag";
 import * as z from "zod";
-import { ARRAY_DESCRIPTION } from "../../answer.ts";
+import { ARRAY_DESCRIPTION } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

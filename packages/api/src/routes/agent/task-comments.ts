@@ -1,8 +1,8 @@
-import { agent } from "@board/core/actor";
-import { longPageQuery, pageOf } from "@board/core/page";
-import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment";
+import { agent } from "@board/core/context/actor";
+import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { listComments, createComment, TaskComment, CreateComment } from "@board/core/task/comment/comment";
 import { getTask } from "@board/core/task/list";
-import { fenceOf } from "../../fence.ts";
+import { fenceOf } from "../../edge/fence.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,10 +1,10 @@
-import { agent } from "@board/core/actor";
-import { HeldLease, returnLease, TakeLease, takeLease } from "@board/core/task/lease";
+import { agent } from "@board/core/context/actor";
+import { HeldLease, returnLease, TakeLease, takeLease } from "@board/core/task/lease/lease";
 import { getTask } from "@board/core/task/list";
-import { NextTask, takeNextTask, TakeNextTask } from "@board/core/task/next";
-import { Ok, ok } from "@board/core/wire";
+import { NextTask, takeNextTask, TakeNextTask } from "@board/core/task/lease/next";
+import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
-import { fenceOf } from "../../fence.ts";
+import { fenceOf } from "../../edge/fence.ts";
 import { agentHints } from "./hints.ts";
 
 const leasePath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease";

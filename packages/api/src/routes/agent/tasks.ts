@@ -1,6 +1,6 @@
-import { boardFor } from "@board/core/access";
-import { agent, lead } from "@board/core/actor";
-import { pageOf } from "@board/core/page";
+import { boardFor } from "@board/core/organization/access";
+import { agent, lead } from "@board/core/context/actor";
+import { pageOf } from "@board/core/lists/page";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, UpdateTask } from "@board/core/task/input";
 import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
@@ -8,9 +8,9 @@ import { removeTask } from "@board/core/task/remove";
 import { Task } from "@board/core/task/task";
 import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { updateTask } from "@board/core/task/update";
-import { Ok, ok } from "@board/core/wire";
+import { Ok, ok } from "@board/core/values/wire";
 import { agentTaskResource } from "../conditional-resources.ts";
-import { fenceOf } from "../../fence.ts";
+import { fenceOf } from "../../edge/fence.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,4 +1,4 @@
-import { ellipsize } from "../../text.ts";
+import { ellipsize } from "../../values/text.ts";
 
 const MAX_FIELD = 100;
 /** Longer values are cut before they are cleaned, so that the work does not grow with the body. */

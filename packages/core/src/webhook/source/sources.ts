@@ -7,7 +7,7 @@ import { slack } from "./slack.ts";
 import type { Source } from "./source.ts";
 import { standard_webhooks } from "./standard-webhooks.ts";
 import { stripe } from "./stripe.ts";
-import type { SourceName } from "../webhook.sql.ts";
+import type { SourceName } from "../../schema/webhook.sql.ts";
 
 export const SOURCES: Readonly<Record<SourceName, Source>> = {
   generic,

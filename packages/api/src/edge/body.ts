@@ -1,0 +1,158 @@
+import { DomainError, type FieldProblem, InvalidInput } from "@board/core/values/errors";
+import type { BodyBudget, HeldBody } from "./body-budget.ts";
+
+/** The limit for all operations except webhook ingestion. */
+const MAX_BODY_BYTES = 1_048_576;
+const MAX_DEPTH = 32;
+
+const tooLarge = (max: number) => new DomainError("too_large", `Payload exceeds maximum size of ${max} bytes.`);
+const incomplete = () => new DomainError("incomplete_body", "The request ended before its body was complete.");
+
+/** The body of one request, as its handler reads it. */
+export interface RequestBody {
+  /** Reads at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
+  read(max: number): Promise<Uint8Array>;
+  /** Gives the memory back, after the answer is made. */
+  release(): void;
+}
+
+export function createRequestBody(request: Request, budget: BodyBudget, address: string): RequestBody {
+  let held: HeldBody | undefined;
+
+  async function readAll(stream: ReadableStream<Uint8Array>, max: number, declared: number): Promise<Uint8Array> {
+    const reader = stream.getReader();
+    const buffer = createBuffer(declared > 0 ? declared : max);
+    let refusal: DomainError | undefined;
+    const body = (held = budget.open(address));
+    body.refuse = (error) => {
+      refusal = error;
+      // Ends the read that is waiting.
+      void reader.cancel().catch(() => {});
+    };
+    for (;;) {
+      const { done, value } = await reader.read().catch((): never => {
+        throw refusal ?? incomplete();
+      });
+      if (refusal) throw refusal;
+      if (done) break;
+      if (buffer.size + value.byteLength > max) throw tooLarge(max);
+      budget.add(body, buffer.append(value));
+    }
+    body.refuse = null;
+    return buffer.bytes();
+  }
+
+  return {
+    async read(max) {
+      const declared = Number(request.headers.get("content-length") ?? 0);
+      if (declared > max) throw tooLarge(max);
+      if (!request.body) return new Uint8Array();
+      return readAll(request.body, max, declared);
+    },
+    release() {
+      if (held) budget.release(held);
+    },
+  };
+}
+
+const MIN_CAPACITY = 4_096;
+
+/**
+ * Collects chunks in one block that doubles. Kept as they are, thousands of chunks of one byte would each hold an object and
+ * the block of memory that they were received in.
+ */
+function createBuffer(max_capacity: number) {
+  let first: Uint8Array | undefined;
+  let block = new Uint8Array();
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    /** Returns by how many bytes the memory has grown. */
+    append(chunk: Uint8Array): number {
+      // Most bodies are one chunk, which needs no copy.
+      if (size === 0) {
+        first = chunk;
+        return (size = chunk.byteLength);
+      }
+      const before = first ? first.byteLength : block.byteLength;
+      const needed = size + chunk.byteLength;
+      if (first || needed > block.byteLength) {
+        const grown = new Uint8Array(Math.max(needed, Math.min(2 * needed, max_capacity), MIN_CAPACITY));
+        grown.set(first ?? block.subarray(0, size));
+        block = grown;
+        first = undefined;
+      }
+      block.set(chunk, size);
+      size = needed;
+      return block.byteLength - before;
+    },
+    bytes: (): Uint8Array => first ?? block.subarray(0, size),
+  };
+}
+
+/** Parses a body as JSON regardless of its Content-Type. An empty body counts as `{}`. */
+export async function readJson(body: RequestBody): Promise<unknown> {
+  const bytes = await body.read(MAX_BODY_BYTES);
+  let value: unknown;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    value = text.trim() === "" ? {} : JSON.parse(text);
+  } catch {
+    throw new InvalidInput([{ type: "json_invalid", loc: ["body"], msg: "JSON decode error", input: null }]);
+  }
+  const problem = findUnstorable(value, ["body"]);
+  if (problem) throw new InvalidInput([problem]);
+  return value;
+}
+
+/** A value of a body, with the way to it. Paths are made for a problem only, because a body may have half a million values. */
+interface Located {
+  value: unknown;
+  key: string | number;
+  parent: Located | null;
+  depth: number;
+}
+
+/**
+ * Finds values that pass a schema but cannot be stored in the database: NUL, unpaired surrogates, very deep nesting.
+ * Returns the first problem, or null. Uses a stack, since recursion could overflow on deep input.
+ */
+export function findUnstorable(root: unknown, loc: (string | number)[]): FieldProblem | null {
+  const pending: Located[] = [{ value: root, key: "", parent: null, depth: 0 }];
+  for (let at = pending.pop(); at; at = pending.pop()) {
+    const { value, depth } = at;
+    if (typeof value === "string" && !isStorable(value)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);
+    if (typeof value !== "object" || value === null) continue;
+    if (depth >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+    const isList = Array.isArray(value);
+    const keys = Object.keys(value);
+    // The stack reverses the order, so children are pushed backwards to report the first problem of the body.
+    for (let index = keys.length - 1; index >= 0; index--) {
+      const key = keys[index]!;
+      if (!isStorable(key)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);
+      const child: unknown = value[key as keyof typeof value];
+      if (typeof child === "string" || (typeof child === "object" && child !== null))
+        pending.push({ value: child, key: isList ? index : key, parent: at, depth: depth + 1 });
+    }
+  }
+  return null;
+}
+
+function pathTo(at: Located, loc: readonly (string | number)[]): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (let part = at; part.parent; part = part.parent) keys.push(part.key);
+  return [...loc, ...keys.toReversed()];
+}
+
+const UNSTORABLE_TEXT = "text must not hold NUL or unpaired surrogates";
+
+const isStorable = (text: string) => !text.includes("\0") && text.isWellFormed();
+
+const toProblem = (loc: (string | number)[], text: string): FieldProblem => ({
+  type: "value_error",
+  loc,
+  msg: `Value error, ${text}`,
+  input: null,
+});

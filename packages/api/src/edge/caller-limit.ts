@@ -1,0 +1,51 @@
+import type { Budgets } from "@board/core/config/budgets";
+import type { Role } from "@board/core/context/actor";
+import { DomainError } from "@board/core/values/errors";
+import { usedUp } from "@board/core/values/request-limits";
+import type { MiddlewareHandler } from "hono";
+import { credentialOf } from "../sign-in/authenticate.ts";
+import type { Env } from "../runtime.ts";
+
+interface Caller {
+  running: number;
+  /** Starts of the requests that wait, in the order of their arrival. */
+  waiting: (() => void)[];
+}
+
+const RETRY_AFTER = 5;
+
+const tooMany = (max_waiting: number) =>
+  new DomainError("limited", "Too many requests of this caller are waiting. Try again in a few seconds.", {
+    retry_after_seconds: RETRY_AFTER,
+    limit: usedUp("caller_waiting_requests", max_waiting, RETRY_AFTER),
+  });
+
+/**
+ * Lets a few requests of one credential run at a time, in each process, so that a caller with thousands of them leaves the
+ * connections of the database to others. The rest wait, and beyond that get 429. An open stream does not count.
+ */
+export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requests" | "caller_waiting_requests">) {
+  const { caller_running_requests: max, caller_waiting_requests: max_waiting } = limits;
+  const callers = new Map<string, Caller>();
+
+  const limit =
+    (role: Role): MiddlewareHandler<Env> =>
+    async (c, next) => {
+      const key = credentialOf(role, c.req.raw.headers);
+      if (max === 0 || key === null) return next();
+      const caller = callers.get(key) ?? { running: 0, waiting: [] };
+      callers.set(key, caller);
+      if (caller.running < max) caller.running++;
+      else if (caller.waiting.length >= max_waiting) throw tooMany(max_waiting);
+      // A request that ends passes its place on, so that a later arrival cannot overtake.
+      else await new Promise<void>((resolve) => caller.waiting.push(resolve));
+      try {
+        await next();
+      } finally {
+        const start = caller.waiting.shift();
+        if (start) start();
+        else if (--caller.running === 0) callers.delete(key);
+      }
+    };
+  return limit;
+}

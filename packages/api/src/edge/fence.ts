@@ -1,0 +1,16 @@
+import * as z from "zod";
+import { lazyObject } from "@board/core/values/wire";
+
+const NAME = "X-Task-Fence";
+
+/** The header as the OpenAPI document shows it. */
+export const FenceHeader = lazyObject(() => ({
+  [NAME]: z.int().optional().describe("Fence of the caller's lease; the write is refused when it is not the current one."),
+}));
+
+/** The fence that a write names; null when it names none. Text that is no number equals no fence. */
+export function fenceOf(headers: Headers): number | null {
+  const text = headers.get(NAME);
+  if (text === null) return null;
+  return /^\d{1,10}$/.test(text.trim()) ? Number(text) : Number.NaN;
+}

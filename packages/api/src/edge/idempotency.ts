@@ -1,0 +1,191 @@
+import { hash } from "node:crypto";
+import type { Agent, User } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { isForeignKeyViolation } from "@board/core/db/query-error";
+import { withDeadlockRetry } from "@board/core/db/retry-transaction";
+import { DomainError, InvalidInput } from "@board/core/values/errors";
+import {
+  claimKey,
+  completeClaim,
+  readAnswer,
+  releaseClaim,
+  type RepeatableRequest,
+  requireNotRunning,
+  storeAnswer,
+  type StoredAnswer,
+} from "@board/core/idempotency/idempotency";
+import { keepPathBoard } from "@board/core/organization/path-board";
+import { createPendingWakeups, mergePendingWakeups } from "@board/core/context/pending-wakeups";
+import * as z from "zod";
+import type { Endpoint } from "../endpoint.ts";
+import { toErrorResponse } from "./errors.ts";
+import { lazyObject } from "@board/core/values/wire";
+
+const NAME = "Idempotency-Key";
+const PRINTABLE = /^[\x20-\x7E]{1,255}$/;
+
+/** The header as the OpenAPI document shows it. */
+export const IdempotencyKeyHeader = lazyObject(() => ({
+  [NAME]: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe("Makes the request safe to repeat: for 24 hours the same key and body get the first answer again."),
+}));
+
+/** The header of a repeated answer, as the OpenAPI document shows it. */
+export const REPLAYED = "Idempotent-Replayed";
+
+/** Whether an operation accepts a key: every POST of people and agents that answers with its schema. */
+export const isRepeatable = ({ method, spec }: Endpoint): boolean =>
+  method === "POST" && (spec.as.users || spec.as.agents) && spec.hidden !== true;
+
+/** What the key of a request identifies; null without a key. `asked` is the input that a repeated request must have too. */
+export function toRepeatableRequest(
+  endpoint: Endpoint,
+  ctx: Context,
+  headers: Headers,
+  asked: unknown,
+): RepeatableRequest | null {
+  const key = headers.get(NAME);
+  if (key === null || !isRepeatable(endpoint)) return null;
+  if (!PRINTABLE.test(key)) throw new DomainError("invalid", `${NAME} must have 1 to 255 printable ASCII characters.`);
+  const actor = ctx.actor as User | Agent;
+  const organization_id = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);
+  const caller_id = actor.type === "agent" ? actor.agent_id : actor.user_id;
+  // The same request in another active organization asks for something else.
+  const place = endpoint.spec.as.organization ? organization_id : null;
+  return {
+    caller_id,
+    owner_id: organization_id ?? caller_id,
+    operation: `${endpoint.method} ${endpoint.paths[0]}`,
+    key,
+    hash: Buffer.from(hash("sha256", JSON.stringify([place, asked]), "buffer")),
+  };
+}
+
+export interface RunOptions {
+  /** Keys of the requests that this process is working on. */
+  running: Set<string>;
+  /** The operation calls another server, so that no transaction may stay open meanwhile. */
+  calls_out: boolean;
+  /** Checks access for an operation that calls out, which cannot run again to do so. */
+  authorize: () => Promise<unknown>;
+  /** Fields of the answer that are not stored. */
+  secrets: readonly string[];
+  /** Converts what the operation returns. */
+  toAnswer: (result: unknown) => StoredAnswer;
+}
+
+/** Runs a request at most once per key, and answers a repeated one with the first answer. */
+export async function runOnce(
+  ctx: Context,
+  request: RepeatableRequest,
+  { running, calls_out, authorize, secrets, toAnswer }: RunOptions,
+  run: (ctx: Context) => Promise<unknown>,
+): Promise<StoredAnswer> {
+  const name = JSON.stringify([request.caller_id, request.operation, request.key]);
+  requireNotRunning(running.has(name));
+  running.add(name);
+  try {
+    const runAnswer = async (ctx: Context) => toAnswer(await run(ctx));
+    const toStored = (answer: StoredAnswer) => omitSecrets(answer, secrets);
+    const record = (result: unknown) => toStored(toAnswer(result));
+    if (calls_out) await authorize();
+    const answer = await (calls_out
+      ? runClaimed(ctx, request, { record, toStored }, runAnswer)
+      : runInTransaction(ctx, request, toStored, runAnswer));
+    return answer ?? replay(await readAnswer(ctx, request));
+  } finally {
+    running.delete(name);
+  }
+}
+
+const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { ...answer.headers, [REPLAYED]: "true" } });
+
+/** The header of a repeated answer that lacks a secret, which is shown only once. */
+export const OMITTED = "Idempotent-Omitted";
+
+/** Secrets are shown once, so a repeated answer has null instead and names the fields. */
+function omitSecrets(answer: StoredAnswer, secrets: readonly string[]): StoredAnswer {
+  if (secrets.length === 0) return answer;
+  const shown = JSON.parse(answer.text) as Record<string, unknown>;
+  const text = JSON.stringify({ ...shown, ...Object.fromEntries(secrets.map((name) => [name, null])) });
+  return { ...answer, headers: { ...answer.headers, [OMITTED]: secrets.join(", ") }, text };
+}
+
+/** Thrown to roll back the change of a repeated request. */
+class KeyIsUsed extends Error {}
+
+type Run = (ctx: Context) => Promise<StoredAnswer>;
+
+/**
+ * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back, which costs the
+ * first one no statement to look for its key, and checks the caller's rights again. Null when the key is used.
+ */
+async function runInTransaction(
+  ctx: Context,
+  request: RepeatableRequest,
+  toStored: (answer: StoredAnswer) => StoredAnswer,
+  run: Run,
+): Promise<StoredAnswer | null> {
+  try {
+    return await withDeadlockRetry(ctx, async (inside) => {
+      const pendingWakeups = createPendingWakeups();
+      keepPathBoard(ctx, inside.db);
+      const answer = await run({ ...inside, request_transaction: inside.db, pendingWakeups });
+      if (!(await storeAnswer(inside, request, toStored(answer)))) throw new KeyIsUsed();
+      mergePendingWakeups(ctx.pendingWakeups, pendingWakeups);
+      return answer;
+    });
+  } catch (error) {
+    if (error instanceof KeyIsUsed) return null;
+    const refusal = await toRefusal(ctx, error);
+    if (!refusal) throw error;
+    return (await storeAnswer(ctx, request, refusal)) ? refusal : null;
+  }
+}
+
+/** Reserves the key, runs the operation and stores its answer, unless the operation has stored it with its change. */
+async function runClaimed(
+  ctx: Context,
+  request: RepeatableRequest,
+  { record, toStored }: { record: (result: unknown) => StoredAnswer; toStored: (answer: StoredAnswer) => StoredAnswer },
+  run: Run,
+): Promise<StoredAnswer | null> {
+  const claim = await claimKey(ctx, request);
+  if (!claim) return null;
+  let isRecorded = false;
+  const recordAnswer = async (ctx: Context, result: unknown) => {
+    await completeClaim(ctx, claim, record(result));
+    isRecorded = true;
+  };
+  try {
+    const answer = await run({ ...ctx, recordAnswer });
+    if (!isRecorded) await completeClaim(ctx, claim, toStored(answer));
+    return answer;
+  } catch (error) {
+    const refusal = await toRefusal(ctx, error);
+    if (!refusal) await releaseClaim(ctx, claim);
+    else {
+      await completeClaim(ctx, claim, refusal);
+      return refusal;
+    }
+    throw error;
+  }
+}
+
+/** Statuses of refusals that a repeated request would not change by itself. */
+const STORED_REFUSALS = [403, 404, 409, 410, 422];
+
+/** The answer to a refused request, which is stored as well; null for a failure, after which the request may run again. */
+async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
+  if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
+  // A caller without the right has done nothing, and may get it.
+  if (error instanceof DomainError && error.extra.is_access) return null;
+  const response = toErrorResponse(error, ctx.actor.type === "agent", ctx.log);
+  const { status } = response;
+  if (!STORED_REFUSALS.includes(status) || response.headers.has("retry-after")) return null;
+  return { status, headers: {}, text: await response.text() };
+}

@@ -1,0 +1,81 @@
+import type { MiddlewareHandler } from "hono";
+import { compress, selectEncoding } from "./content-encoding.ts";
+import { encodedTag, findMatchingTag, toEntityTag } from "./etag.ts";
+import type { Env } from "../runtime.ts";
+
+/** Never streams: their events would wait in the encoder. */
+const ENCODED_TYPES = /^(?:application\/(?:problem\+)?json|text\/(?:html|css|javascript))\b/;
+/** Smaller answers fit one packet anyway. */
+export const MIN_ENCODED_BYTES = 1_024;
+
+/** Answers that are encoded and have their tag already. */
+const complete = new WeakSet<Response>();
+
+/** Leaves an answer as it is. */
+export function markComplete(response: Response): Response {
+  complete.add(response);
+  return response;
+}
+
+/** The texts of JSON answers, which would cost time to read from their responses. */
+const texts = new WeakMap<Response, string>();
+
+/** A response with JSON that is already serialized. */
+export function jsonResponse(text: string, status: number, headers: Record<string, string>): Response {
+  const response = new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+  texts.set(response, text);
+  return response;
+}
+
+/**
+ * Encodes long answers as the client prefers, gives JSON answers of reads an ETag, and answers 304 when the client has them
+ * already (docs/reference/conventions.md#representations).
+ */
+export const representation: MiddlewareHandler<Env> = async (c, next) => {
+  await next();
+  const answer = c.res;
+  if (complete.has(answer)) return;
+  if (!ENCODED_TYPES.test(answer.headers.get("content-type") ?? "") || answer.headers.has("content-encoding")) return;
+  const known = texts.get(answer);
+  const text = known ?? (await answer.text());
+  const { headers, status } = answer;
+  const bytes = Buffer.byteLength(text);
+  c.var.turn.charge(bytes);
+  const isLong = bytes >= MIN_ENCODED_BYTES;
+  if (isLong) headers.append("Vary", "Accept-Encoding");
+  const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;
+  const { method } = c.req;
+  const replace = (body: string | Buffer<ArrayBuffer> | null, newStatus = status) => {
+    // Hono would copy the headers of the old answer to the new one.
+    c.res = undefined;
+    c.res = new Response(body, { status: newStatus, headers });
+  };
+
+  if ((method === "GET" || method === "HEAD") && hasTag(answer)) {
+    // An operation may choose the tag of its answer, which then is not of the text.
+    const chosen = headers.get("ETag");
+    const tag = chosen === null ? toEntityTag(text, encoding) : encodedTag(chosen, encoding);
+    const match = findMatchingTag(c.req.header("if-none-match"), tag);
+    headers.set("ETag", match ?? tag);
+    // The answer depends on the caller, whom a shared cache does not know by X-Agent-Token.
+    headers.set("Cache-Control", "private, no-cache");
+    if (match !== null) {
+      headers.delete("content-type");
+      return replace(null, 304);
+    }
+  }
+  if (encoding) {
+    const tag = headers.get("ETag");
+    // Reads have that of their encoding by now; a write has that of its text.
+    if (tag !== null && method === "PATCH") headers.set("ETag", encodedTag(tag, encoding));
+    headers.set("Content-Encoding", encoding);
+    replace(method === "HEAD" ? null : await compress(encoding, text));
+  } else if (known === undefined) replace(text);
+};
+
+/** Whether an answer may be asked for again by its ETag: JSON for which no other caching was chosen. */
+const hasTag = ({ status, headers }: Response): boolean =>
+  status === 200 &&
+  headers.get("content-type") === "application/json" &&
+  !headers.has("cache-control") &&
+  !headers.has("set-cookie");

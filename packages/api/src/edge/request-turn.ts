@@ -1,0 +1,88 @@
+import type { Context } from "@board/core/context/context";
+import { DomainError } from "@board/core/values/errors";
+import { createFairQueue, type FairQueue, QueueFullError, type Turn } from "@board/core/values/fair-queue";
+import { usedUp } from "@board/core/values/request-limits";
+import { toCounterKey } from "@board/core/db/rate-limit";
+import type { Runtime } from "../runtime.ts";
+
+const RETRY_AFTER = 5;
+/** The part of all turns that callers without a credential may have, and those with one. */
+const KIND_SHARE = 0.75;
+
+/** With one connection more requests at a time do no more work, and each statement waits for those of all others. */
+const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 2 };
+
+/** The queue in which the requests of a process wait for their turn: fair between organizations, and in each between callers. */
+export function createRequestQueue({ settings: { budgets }, shares_connection = false }: Runtime): FairQueue {
+  const most = (limit: number, max: number) => (shares_connection && limit > 0 ? Math.min(limit, max) : limit);
+  const running = most(budgets.running_requests, MAX_OF_SHARED_CONNECTION.running);
+  return createFairQueue({
+    running: [
+      running,
+      Math.ceil(running * KIND_SHARE),
+      most(budgets.organization_running_requests, MAX_OF_SHARED_CONNECTION.of_organization),
+    ],
+    waiting: budgets.waiting_requests,
+    waiting_of_group: budgets.caller_waiting_requests,
+    group_units_per_second: budgets.organization_answer_bytes_per_second,
+  });
+}
+
+/** The turn of one request. It has none while its body arrives or while it waits for a host or for events. */
+export class RequestTurn {
+  readonly #queue: FairQueue;
+  #keys: readonly string[] | null = null;
+  #turn: Turn | null = null;
+  constructor(queue: FairQueue) {
+    this.#queue = queue;
+  }
+
+  /** Waits until the request may work for the caller of the context. */
+  async take({ actor }: Pick<Context, "actor">, address: string, path_board_id = ""): Promise<void> {
+    await this.#enter(
+      actor.type === "user"
+        ? ["known", actor.active?.organization_id ?? actor.user_id, actor.user_id]
+        : actor.type === "agent"
+          ? ["known", actor.organization_id, actor.agent_id]
+          : ["anonymous", toCounterKey(address), path_board_id],
+    );
+  }
+
+  end(): void {
+    this.#turn?.end();
+    this.#turn = null;
+  }
+
+  /** Gives the turn up during work that only waits, and takes it again. */
+  async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#turn) return work();
+    this.end();
+    const result = await work();
+    await this.#enter(this.#keys!);
+    return result;
+  }
+
+  /** Counts bytes of the answer toward what the organization may be sent. */
+  charge(bytes: number): void {
+    this.#turn?.charge(bytes);
+  }
+
+  async #enter(keys: readonly string[]): Promise<void> {
+    this.#keys = keys;
+    try {
+      this.#turn = await this.#queue.enter(keys);
+    } catch (error) {
+      throw error instanceof QueueFullError ? toRefusal(error, keys) : error;
+    }
+  }
+}
+
+function toRefusal({ of, limit }: QueueFullError, [kind]: readonly string[]): DomainError {
+  const retry = { retry_after_seconds: RETRY_AFTER };
+  if (of === "all") return new DomainError("overloaded", "Too many requests are waiting. Try again in a few seconds.", retry);
+  const whose = kind === "anonymous" ? "from this address" : "of this organization";
+  return new DomainError("limited", `Too many requests ${whose} are waiting. Try again in a few seconds.`, {
+    ...retry,
+    limit: usedUp("caller_waiting_requests", limit, RETRY_AFTER),
+  });
+}

@@ -1,0 +1,37 @@
+import type { FieldProblem } from "@board/core/values/errors";
+import type { HonoRequest, MiddlewareHandler } from "hono";
+import * as z from "zod";
+import type { Endpoint } from "../endpoint.ts";
+import { prefersStrict } from "./prefer.ts";
+import { toUnknownKeyProblems } from "./problems.ts";
+import type { Env } from "../runtime.ts";
+import { findUnknownKeys } from "./unknown-keys.ts";
+import { lazyObject } from "@board/core/values/wire";
+
+/** The body of an operation that takes none. */
+export const NO_KEYS = lazyObject(() => ({}));
+
+/**
+ * Whether unknown parameters and body keys of a request are refused (docs/reference/conventions.md#strict-handling). Webhook
+ * ingestion and MCP take any.
+ */
+export const isStrict = ({ spec }: Endpoint, request: HonoRequest): boolean =>
+  !spec.lenient_params && !spec.hidden && prefersStrict(request.raw.headers);
+
+/** The problems of query parameters that an operation does not know, if the client wants them refused. */
+export function findUnknownParameters(endpoint: Endpoint, request: HonoRequest): FieldProblem[] {
+  if (!isStrict(endpoint, request)) return [];
+  const input = request.query();
+  return toUnknownKeyProblems(findUnknownKeys(endpoint.spec.query ?? NO_KEYS, input), "query", input);
+}
+
+export const findUnknownFields = (schema: z.ZodType, input: unknown): FieldProblem[] =>
+  toUnknownKeyProblems(findUnknownKeys(schema, input), "body", input);
+
+/** Says that the client's preference was followed, also in a refusal. */
+export const confirmStrictness =
+  (endpoint: Endpoint): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    await next();
+    if (isStrict(endpoint, c.req)) c.res.headers.append("Preference-Applied", "handling=strict");
+  };

@@ -1,0 +1,214 @@
+import type { RoleName } from "@board/core/context/actor";
+import { isPageSchema } from "@board/core/lists/page";
+import type { Settings } from "@board/core/config/settings";
+import * as z from "zod";
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import { type AgentHints, type Endpoint, isStream } from "../endpoint.ts";
+import { ERROR_RESPONSES } from "./error-responses.ts";
+import { FenceHeader } from "../edge/fence.ts";
+import { IdempotencyKeyHeader, isRepeatable, OMITTED, REPLAYED } from "../edge/idempotency.ts";
+import { describeTags, tagsOf } from "./tags.ts";
+import { isUnversionedTwin, operationIdOf } from "./operation-id.ts";
+import { placeholderNames } from "../edge/path.ts";
+import { IfMatchHeader } from "../edge/precondition.ts";
+import type { OpenApiDocument } from "../runtime.ts";
+
+/** `base_url` is null if the API is served where the document is; `stream_url` is null if streams are as well. */
+export type Addresses = Pick<Settings, "base_url" | "stream_url">;
+
+/** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
+export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url, stream_url }: Addresses): OpenApiDocument {
+  const paths: ZodOpenApiPathsObject = {};
+  const tags = new Set<string>();
+  for (const endpoint of endpoints) {
+    if (endpoint.spec.hidden) continue;
+    for (const path of endpoint.paths) {
+      const item = (paths[path] ??= {});
+      for (const tag of tagsOf(endpoint, path)) tags.add(tag);
+      const streamServers = stream_url !== null && isStream(endpoint) ? { servers: [{ url: stream_url }] } : {};
+      item[endpoint.method.toLowerCase() as "get"] = { ...toOperation(endpoint, path), ...streamServers };
+    }
+  }
+  const table: ZodOpenApiObject = {
+    openapi: "3.1.0",
+    info: {
+      title: "Board coordination",
+      version: "1",
+      description:
+        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them. Reads answer with an ETag; a client that sends it as If-None-Match gets 304 while nothing has changed. `Prefer: handling=strict` refuses unknown parameters and body keys, and `Accept: application/problem+json` gets errors as RFC 9457 has them. `/openapi.json?role=` returns the part of one role: agent-lead, agent-worker, agent-main or user.",
+      contact: { name: "Operator of this service", ...(base_url === null ? {} : { url: base_url }) },
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: base_url ?? "/" }],
+    tags: describeTags(tags),
+    components: {
+      securitySchemes: {
+        user: { type: "http", scheme: "bearer", description: "A person's access token." },
+        agent: { type: "apiKey", in: "header", name: "X-Agent-Token", description: "An agent's token." },
+      },
+    },
+    paths,
+  };
+  const document = createDocument(table, { override: ({ jsonSchema }) => simplifySchema(jsonSchema) });
+  openSchemas(document);
+  return document as unknown as OpenApiDocument;
+}
+
+const UTC_TIMESTAMP_PATTERN = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
+
+/** Lets answers have other fields, because a client must accept those that a later version adds. */
+function openSchemas(node: unknown): void {
+  if (typeof node !== "object" || node === null) return;
+  if ("additionalProperties" in node && node.additionalProperties === false) delete node.additionalProperties;
+  for (const child of Object.values(node)) openSchemas(child);
+}
+
+/** Removes keywords without information for a client: patterns of formats, the safe-integer bounds, string keys. */
+function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format === "uuid") delete schema.pattern;
+  if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  // A field that tells alternatives apart, but has a default, does not exclude the others.
+  if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
+    schema.anyOf = schema.oneOf;
+    delete schema.oneOf;
+  }
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
+}
+
+const requiresItsConstants = (option: z.core.JSONSchema.BaseSchema): boolean =>
+  Object.entries(option.properties ?? {}).every(
+    ([name, property]) => typeof property === "boolean" || property.const === undefined || option.required?.includes(name),
+  );
+
+const DEPRECATION = " Deprecated: use the same path under `/api/v1`.";
+
+const LastEventIdHeader = z.object({
+  "Last-Event-ID": z.string().optional().describe("Id of the last event received; the stream resumes after it."),
+});
+
+const LinkHeader = z.object({
+  Link: z.string().optional().describe('Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`.'),
+});
+
+function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObject {
+  const { spec, params } = endpoint;
+  const { users, agents } = spec.as;
+  const security = [...(users ? [{ user: [] }] : []), ...(agents ? [{ agent: [] }] : [])];
+  const media = spec.media_type ?? "application/json";
+  return {
+    operationId: operationIdOf(endpoint, path),
+    summary: spec.summary,
+    description: `${spec.description ?? `${spec.summary}.`}${isUnversionedTwin(endpoint, path) ? DEPRECATION : ""}`,
+    tags: tagsOf(endpoint, path),
+    ...(isUnversionedTwin(endpoint, path) ? { deprecated: true } : {}),
+    security,
+    requestParams: {
+      ...(placeholderNames(path).length > 0 ? { path: params as z.ZodObject } : {}),
+      ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
+      ...headersOf(endpoint),
+    },
+    ...(spec.body ? { requestBody: { required: true, content: { "application/json": { schema: spec.body } } } } : {}),
+    ...(endpoint.spec.lenient_params ? { requestBody: { content: { "*/*": {} } } } : {}),
+    responses: {
+      [String(spec.status ?? 200) as "200"]: {
+        description: "Success.",
+        ...answerHeadersOf(endpoint),
+        ...(isPageSchema(spec.returns) ? { headers: LinkHeader } : {}),
+        content: { [media]: { schema: spec.returns } },
+      },
+      ...(spec.accepted
+        ? {
+            "202": {
+              description: "The work continues in the background.",
+              content: { "application/json": { schema: spec.accepted } },
+            },
+          }
+        : {}),
+      ...Object.fromEntries(errorsOf(endpoint, path).map((status) => [String(status), ERROR_RESPONSES[status]!])),
+      ...(path === "/readyz"
+        ? { "503": { description: "The service is not ready.", content: { "application/json": { schema: spec.returns } } } }
+        : {}),
+    },
+    ...(spec.agent ? toExtensions(spec.agent) : {}),
+  };
+}
+
+/** The headers of requests that an operation reads, apart from the credentials. */
+function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
+  const shape = {
+    ...(isStream(endpoint) ? LastEventIdHeader.shape : {}),
+    ...(endpoint.spec.fenced ? FenceHeader.shape : {}),
+    ...(endpoint.spec.conditional ? IfMatchHeader.shape : {}),
+    ...(isRepeatable(endpoint) ? IdempotencyKeyHeader.shape : {}),
+  };
+  return Object.keys(shape).length > 0 ? { header: z.object(shape) } : {};
+}
+
+const ETAG = z.string().describe("Strong tag of the resource, for If-None-Match and If-Match.");
+const REPLAY = z.literal("true").optional().describe("Present when this is the stored answer to an earlier request.");
+const OMISSION = z.string().optional().describe("Fields that are null because this is a stored answer, which holds no secrets.");
+
+/** The headers of a successful answer that clients work with. */
+function answerHeadersOf(endpoint: Endpoint): { headers?: z.ZodObject } {
+  const omitted = endpoint.spec.secrets ? { [OMITTED]: OMISSION } : {};
+  if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY, ...omitted }) };
+  return endpoint.method === "PATCH" && endpoint.spec.conditional ? { headers: z.object({ ETag: ETAG }) } : {};
+}
+
+/** The statuses besides success, as references to shared components. */
+function errorsOf(endpoint: Endpoint, path: string): number[] {
+  const { method, spec } = endpoint;
+  const secured = spec.as.users || spec.as.agents;
+  const hasId = path.includes("{");
+  const isIngestion = spec.lenient_params === true;
+  const writes = method !== "GET";
+  const takesBody = spec.body !== undefined || isIngestion;
+  const errors = [
+    ...(secured ? [401] : []),
+    ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
+    // The target of a write may be deleted concurrently.
+    ...(hasId || (secured && writes) ? [404] : []),
+    ...(isIngestion ? [410] : []),
+    // Also public operations: API Gateway limits the requests to all of them.
+    429,
+    ...(takesBody ? [400, 408, 413] : []),
+    // The database may be unavailable, and the keys of the identity provider unreachable.
+    ...(secured || isIngestion ? [503] : []),
+    ...(isTaggedRead(method, spec) ? [304] : []),
+    ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
+    ...(spec.fenced ? [409] : []),
+    ...(isRepeatable(endpoint) ? [409, 422] : []),
+    ...(spec.conditional ? [412] : []),
+    ...(spec.errors ?? []),
+  ];
+  return [...new Set(errors)].toSorted((a, b) => a - b);
+}
+
+/** Whether the answer has an ETag, so that the next one may be 304. */
+const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec"]): boolean =>
+  method === "GET" && media_type === undefined;
+
+/** Roles that every authenticated caller has. */
+const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
+
+/** Whether an authenticated caller may get 403: for the role, or for a board or group that is visible but not writable. */
+function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
+  const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
+  return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
+}
+
+function toExtensions(hints: AgentHints): Record<`x-${string}`, unknown> {
+  return {
+    "x-llm-intent": hints.intent,
+    "x-when-to-use": hints.when_to_use,
+    "x-when-not-to-use": hints.when_not_to_use,
+    "x-prerequisites": hints.prerequisites,
+    "x-side-effects": hints.side_effects,
+    "x-negative-guidance": hints.negative_guidance,
+    "x-routing-policy": hints.routing_policy,
+    "x-required-actor": hints.required_actor,
+    "x-routing-policy-examples": hints.examples,
+  };
+}

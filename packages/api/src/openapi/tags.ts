@@ -1,0 +1,87 @@
+import type { RoleName } from "@board/core/context/actor";
+import type { AgentHints, Endpoint } from "../endpoint.ts";
+
+/** The tags of the OpenAPI document in the order in which readers should meet them. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  boards: "Boards, on which people and agents coordinate tasks.",
+  tasks: "Tasks of a board, with their comments, dependencies and leases.",
+  approvals: "Requests of agents that people decide.",
+  memory: "What a board or a group of boards remembers, and its chat.",
+  onboarding: "The conversation by which a new board gets its goal and its lead.",
+  agents: "Agents, managed by people.",
+  agent: "Made for agents: what they call themselves, with hints when to use it.",
+  activity: "What happened, newest first, and as streams.",
+  changes: "Every change in commit order, for mirrors and clients that resume.",
+  metrics: "Figures of the dashboard.",
+  webhooks: "Inbound webhooks of a board and the payloads that they received.",
+  subscriptions: "Outbound messages about events of an organization or a board.",
+  "board-groups": "Groups of boards that share a memory.",
+  tags: "Labels of tasks in an organization.",
+  "custom-fields": "Fields that an organization adds to its tasks.",
+  organizations: "Organizations, their members and invites.",
+  users: "The signed-in person.",
+  auth: "Sign-in.",
+  gateways: "Gateways: registered OpenClaw hosts that run agents, and inboxes for agents without a host.",
+  gateway: "Status, sessions and commands of hosts.",
+  skills: "Skills and skill packs that agents can install.",
+  "souls-directory": "Templates for the characters of agents.",
+  jobs: "Background jobs that were given up.",
+  service: "Health, and this document.",
+  "agent-main": "Main agents of a gateway may call it.",
+  "agent-lead": "Leads of a board may call it.",
+  "agent-worker": "Workers of a board may call it.",
+  "agent-board": "Leads and workers may call it.",
+  any_agent: "All agents may call it.",
+};
+
+/** The descriptions of the tags that are used. */
+export const describeTags = (used: ReadonlySet<string>): { name: string; description: string }[] =>
+  Object.entries(DESCRIPTIONS)
+    .filter(([name]) => used.has(name))
+    .map(([name, description]) => ({ name, description }));
+
+export const tagsOf = ({ spec }: Endpoint, path: string): string[] =>
+  spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path), ...roleTags(rolesThatMayCall(spec.as.name))];
+
+const ALL_AGENTS = ["main", "lead", "worker"] as const;
+
+/** The agents that may call an operation that needs this role. */
+export const rolesThatMayCall = (name: RoleName): AgentHints["roles"] => AGENT_ROLES[name];
+
+const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
+  PUBLIC: [],
+  USER: [],
+  MEMBER: [],
+  ADMIN: [],
+  AGENT: ALL_AGENTS,
+  LEAD: ["lead"],
+  MAIN: ["main"],
+  "USER or AGENT": ALL_AGENTS,
+  "MEMBER or AGENT": ALL_AGENTS,
+  "ADMIN or AGENT": ALL_AGENTS,
+  "ADMIN or LEAD": ["lead"],
+  READER: ALL_AGENTS,
+};
+
+/** Tags that agents filter by: their role, and tags of operations that several roles share. */
+function roleTags(roles: AgentHints["roles"]): string[] {
+  const shared = roles.includes("lead") && roles.includes("worker");
+  return [
+    ...roles.map((role) => `agent-${role}`),
+    ...(shared ? ["agent-board"] : []),
+    ...(roles.length === 3 ? ["any_agent"] : []),
+  ];
+}
+
+/** Nested resources that get their own tag instead of that of the board or organization. */
+const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
+/** Operations of the service itself, which belong to no resource. */
+const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
+
+const tagOf = (path: string): string => {
+  const segments = path
+    .split("/")
+    .filter((segment) => segment && segment !== "api" && segment !== "v1" && !segment.startsWith("{"));
+  const tag = segments.findLast((segment) => NESTED_TAGS.includes(segment)) ?? segments[0] ?? "service";
+  return SERVICE_PATHS.includes(tag) ? "service" : tag;
+};

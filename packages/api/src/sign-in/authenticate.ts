@@ -1,0 +1,201 @@
+import type { Actor, Agent, Role, User } from "@board/core/context/actor";
+import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
+import { memoPerApp } from "@board/core/context/app-memo";
+import type { Context } from "@board/core/context/context";
+import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/values/errors";
+import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
+import { ensureActiveOrganization } from "@board/core/organization/active-organization";
+import { parseEventId } from "@board/core/stream/cursor";
+import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@board/core/db/rate-limit";
+import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
+
+/**
+ * Identifies the caller by the headers, using only the credentials that the role accepts. An invalid credential counts
+ * against the client's address; a missing or a valid one does not, nor one that cannot be checked now.
+ */
+export async function authenticate(
+  ctx: Context,
+  role: Role,
+  headers: Headers,
+  address: string,
+  verifyUser: UserVerifier,
+): Promise<Actor> {
+  if (!role.users && !role.agents) return ctx.actor;
+  const { agentToken, bearer } = readCredentials(role, headers);
+  if (agentToken) return (await authenticateAgent(ctx, agentToken, address)) ?? rejectCredential(ctx, agentToken);
+  if (!bearer) throw unauthenticated();
+  const user = role.users ? await authenticateUser(ctx, role, bearer, verifyUser) : null;
+  if (user === "unchecked") {
+    const agent = role.agents ? await findAgentByToken(ctx, bearer) : null;
+    if (!agent) throw identityProviderUnavailable();
+    return agent;
+  }
+  if (user) return user;
+  const agent = role.agents ? await authenticateAgent(ctx, bearer, address) : null;
+  if (agent) return agent;
+  if (!role.agents) await countFailure(ctx, address);
+  return rejectCredential(ctx, role.agents ? bearer : null);
+}
+
+/** The organization that a stream of this caller belongs to; null when its role needs none. */
+export function organizationOf(role: Role, actor: Actor): string | null {
+  if (!role.organization) return null;
+  return actor.type === "agent" ? actor.organization_id : actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
+}
+
+/** A resumed stream stays with the organization that its Last-Event-ID names, even if another one is active now. */
+export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
+  const { actor } = ctx;
+  const organization_id = parseEventId(headers.get("last-event-id") ?? "")?.organization_id ?? null;
+  if (organization_id === null || actor.type !== "user" || !role.organization) return actor;
+  if (actor.active?.organization_id === organization_id) return actor;
+  const active = await findMembership(ctx, actor.user_id, organization_id);
+  if (!active) throw notFound();
+  return { ...actor, active };
+}
+
+/** The request of an open stream, with the result of the last signature check of its token. */
+export interface StreamRequest {
+  readonly headers: Headers;
+  /** See `organizationOf`. */
+  readonly organization_id: string | null;
+  verified?: VerifiedIdentity & { recheck_at: Date };
+}
+
+/**
+ * Checks the credentials of open streams again; null where they are no longer valid. Writes nothing and does not count
+ * failures. All users are looked up in one query.
+ */
+export async function reauthenticate(
+  ctx: Context,
+  role: Role,
+  requests: readonly StreamRequest[],
+  verifyUser: UserVerifier,
+): Promise<(Actor | null)[]> {
+  const sent = requests.map(({ headers }) => readCredentials(role, headers));
+  const identities = await Promise.all(
+    sent.map(async ({ agentToken, bearer }, index) => {
+      const wantsUser = role.users && !agentToken && bearer;
+      return wantsUser ? ((await reverifyUser(ctx, requests[index]!, bearer, verifyUser))?.identity ?? null) : null;
+    }),
+  );
+  const sessions = requests.flatMap(({ organization_id }, index) => {
+    const identity = identities[index];
+    return identity ? [{ identity, organization_id }] : [];
+  });
+  const users = (await recheckUsers(ctx, sessions)).values();
+  const actors: (Actor | null)[] = [];
+  for (const [index, { agentToken, bearer }] of sent.entries()) {
+    const user = identities[index] ? users.next().value : null;
+    const token = agentToken || bearer;
+    actors.push(user ?? (role.agents && token ? await recheckAgentToken(ctx, token) : null));
+  }
+  return actors;
+}
+
+/** Checking a thousand signatures takes 0.2 s, and a valid signature stays valid until the issuer replaces its keys. */
+const SIGNATURE_RECHECK_MS = 60_000;
+
+/** Checks the expiry of a token every time, but its signature only every 30 to 60 seconds. */
+async function reverifyUser(
+  ctx: Context,
+  request: StreamRequest,
+  bearer: string,
+  verifyUser: UserVerifier,
+): Promise<VerifiedIdentity | null> {
+  const now = ctx.now();
+  const { verified } = request;
+  const signedIn = verified && now < verified.recheck_at ? "unchecked" : await verifyUser(bearer);
+  if (signedIn === "unchecked") {
+    // While the keys cannot be read, the last check counts. Without one, the poll fails and the next one tries again.
+    if (!verified) throw identityProviderUnavailable();
+    return verified.expires_at && verified.expires_at <= now ? null : verified;
+  }
+  if (signedIn) {
+    // A random interval spreads the checks of streams that were opened at the same time.
+    const recheck_at = new Date(now.getTime() + SIGNATURE_RECHECK_MS * (0.5 + Math.random() / 2));
+    request.verified = { ...signedIn, recheck_at };
+  }
+  return signedIn;
+}
+
+/** The credential by which `authenticate` knows the caller, if one was sent and the role accepts it. */
+export function credentialOf(role: Role, headers: Headers): string | null {
+  if (!role.users && !role.agents) return null;
+  const { agentToken, bearer } = readCredentials(role, headers);
+  return agentToken || bearer || null;
+}
+
+/** Reads the credentials that the role accepts. A blank or malformed header counts as absent. */
+function readCredentials(role: Role, headers: Headers): { agentToken: string | undefined; bearer: string | undefined } {
+  return {
+    agentToken: role.agents ? headers.get("x-agent-token")?.trim() : undefined,
+    bearer: /^bearer\s+(\S+)\s*$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1],
+  };
+}
+
+async function authenticateUser(
+  ctx: Context,
+  role: Role,
+  token: string,
+  verifyUser: UserVerifier,
+): Promise<User | "unchecked" | null> {
+  const signedIn = await verifyUser(token);
+  if (signedIn === "unchecked" || !signedIn) return signedIn;
+  const user = await resolveUser(ctx, signedIn.identity);
+  if (!role.organization || user.active) return user;
+  return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
+}
+
+async function authenticateAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {
+  const agent = await findAgentByToken(ctx, token);
+  if (agent) return agent;
+  // Counted before the imported hashes are tried, so a caller above the limit cannot make the service derive keys.
+  await countFailure(ctx, address);
+  await adoptImportedToken(ctx, token);
+  // Looked up again even if nothing matched: a concurrent request may have adopted the token in the meantime.
+  const adopted = await findAgentByToken(ctx, token);
+  if (adopted) await decrementCounter(ctx, "auth", toCounterKey(address));
+  return adopted;
+}
+
+async function countFailure(ctx: Context, address: string): Promise<void> {
+  try {
+    await countRequest(ctx, "auth_failures_per_minute", "auth", toCounterKey(address));
+  } catch (error) {
+    if (error instanceof DomainError) {
+      ctx.meter.record("AuthFailures", 1);
+      noteSuspect(ctx, address);
+    }
+    throw error;
+  }
+}
+
+/** Addresses that were over the limit of failures in this clock minute, as far as this process knows. */
+const suspectsOf = memoPerApp(() => ({ minute: 0, addresses: new Set<string>() }));
+
+function noteSuspect(ctx: Context, address: string): void {
+  const suspects = suspectsOf(ctx);
+  const minute = startOfMinute(ctx.now()).getTime();
+  if (suspects.minute !== minute) Object.assign(suspects, { minute, addresses: new Set() });
+  suspects.addresses.add(toCounterKey(address));
+}
+
+/** Whether an address is guessing credentials, of which it may then try only a few at a time. */
+export function isSuspect(ctx: Context, address: string): boolean {
+  const { minute, addresses } = suspectsOf(ctx);
+  return addresses.size > 0 && minute === startOfMinute(ctx.now()).getTime() && addresses.has(toCounterKey(address));
+}
+
+const TOKEN_PREFIX_CHARS = 6;
+
+/** Logs the beginning of an agent token, but nothing of a token that may belong to a person. */
+function rejectCredential(ctx: Context, agentToken: string | null): never {
+  ctx.meter.record("AuthFailures", 1);
+  ctx.log.warn(
+    "auth.failed",
+    "The credential is not valid",
+    agentToken ? { token_prefix: agentToken.slice(0, TOKEN_PREFIX_CHARS) } : {},
+  );
+  throw unauthenticated();
+}

@@ -1,0 +1,26 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { LOCAL_IDENTITY } from "@board/core/organization/identity";
+import type { Log } from "@board/core/values/log";
+import { acceptsAnyAudience, type Settings } from "@board/core/config/settings";
+import type { UserVerifier } from "./verified-identity.ts";
+
+/** Creates the verifier that AUTH_MODE selects. The OIDC code is loaded only in OIDC mode, at the first token. */
+export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log): UserVerifier {
+  if (auth.mode === "local") {
+    const expected = digest(auth.token);
+    return async (token) => (timingSafeEqual(digest(token), expected) ? { identity: LOCAL_IDENTITY, expires_at: null } : null);
+  }
+  if (acceptsAnyAudience(auth))
+    log.warn(
+      "settings.oidc_audience_unset",
+      "Any token of the issuer is accepted, also one that was issued for another service: set OIDC_AUDIENCE or OIDC_AUTHORIZED_PARTIES",
+    );
+  let oidc: Promise<UserVerifier> | undefined;
+  return async (token) => {
+    oidc ??= import("./oidc.ts").then(({ createOidcVerifier }) => createOidcVerifier(auth, log));
+    return (await oidc)(token);
+  };
+}
+
+/** Digests have a fixed length, so comparing them reveals nothing about the length of the secret. */
+const digest = (token: string) => createHash("sha256").update(token).digest();

@@ -1,0 +1,17 @@
+import type { Endpoint } from "../endpoint.ts";
+import { agentStream } from "../routes/agent-stream.ts";
+import { approvalStream } from "../routes/approval-stream.ts";
+import { changesStream } from "../routes/changes-stream.ts";
+import { memoryStreams } from "../routes/memory-streams.ts";
+import { taskCommentStream } from "../routes/task-comment-stream.ts";
+import { taskStream } from "../routes/task-stream.ts";
+
+/** All streams, for a process that serves nothing else and so loads nothing else. */
+export const streamRoutes: Endpoint[] = [
+  ...taskStream,
+  ...approvalStream,
+  ...memoryStreams,
+  ...agentStream,
+  ...taskCommentStream,
+  ...changesStream,
+];

@@ -1,0 +1,85 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import type { Admin } from "../context/actor.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { OFFLINE_SECONDS } from "./presence.ts";
+import { isEmpty } from "../values/changed-fields.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import { lockOrganization } from "../organization/lock.ts";
+import { addMs } from "../values/time.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
+
+/** The error of an operation that needs a host, for a gateway that has none. */
+export const noHost = () => new DomainError("invalid", "Gateway has no host.");
+
+/** Whether an agent of the gateway was seen recently, as a condition on `gateways`. */
+export const hasSeenAgent = (ctx: Context) => sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id
+  and ${agents.last_seen_at} >= ${addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString()}::timestamptz)`;
+
+/** Whether an agent of this gateway of the caller's organization was seen recently. */
+export async function isPullGatewayConnected(ctx: Context<Admin>, gateway_id: string): Promise<boolean> {
+  const [row] = await ctx.db
+    .select({ connected: sql<boolean>`${hasSeenAgent(ctx)}` })
+    .from(gateways)
+    .where(isOwnGateway(ctx, gateway_id));
+  return row?.connected ?? false;
+}
+
+interface PullGatewayFields {
+  name: string;
+  sync_interval_minutes?: number | null | undefined;
+}
+
+/** Stores a gateway without a host. The interval of syncs is kept, but nothing is due: there are no files to write. */
+export async function insertPullGateway(
+  ctx: Context,
+  organization_id: string,
+  { name, sync_interval_minutes = null }: PullGatewayFields,
+): Promise<GatewayRow> {
+  const values = { name, sync_interval_minutes, organization_id, kind: "pull" as const, url: "", workspace_root: "" };
+  const [row] = await ctx.db.insert(gateways).values(values).returning();
+  return row!;
+}
+
+interface PullGatewayUpdate extends Omit<PullGatewayFields, "name"> {
+  name?: string | undefined;
+  token?: string | null | undefined;
+  disable_device_pairing?: boolean | undefined;
+  allow_insecure_tls?: boolean | undefined;
+}
+
+/** Changes the name and the interval; an address has no effect, and what belongs to a host's connection is refused. */
+export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string, input: PullGatewayUpdate): Promise<void> {
+  const { name, sync_interval_minutes, token, disable_device_pairing, allow_insecure_tls } = input;
+  if (token || disable_device_pairing || allow_insecure_tls) throw noHost();
+  const values = {
+    ...(name === undefined ? {} : { name }),
+    ...(sync_interval_minutes === undefined ? {} : { sync_interval_minutes }),
+  };
+  await transaction(ctx, async (ctx) => {
+    if (!isEmpty(values)) await ctx.db.update(gateways).set(values).where(isOwnGateway(ctx, gateway_id));
+  });
+}
+
+const NAME = "Agents";
+
+/** The oldest pull gateway of the organization, created when there is none. The caller's transaction binds a board to it. */
+export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
+  const { organization_id } = ctx.actor.active;
+  const found = await findPullGateway(ctx, organization_id);
+  if (found) return found;
+  // Another request may create it at the same moment.
+  await lockOrganization(ctx, organization_id);
+  return (await findPullGateway(ctx, organization_id)) ?? (await insertPullGateway(ctx, organization_id, { name: NAME })).id;
+}
+
+async function findPullGateway(ctx: Context, organization_id: string): Promise<string | undefined> {
+  const [row] = await ctx.db
+    .select({ id: gateways.id })
+    .from(gateways)
+    .where(and(eq(gateways.organization_id, organization_id), eq(gateways.kind, "pull")))
+    .orderBy(asc(gateways.created_at), asc(gateways.id))
+    .limit(1);
+  return row?.id;
+}

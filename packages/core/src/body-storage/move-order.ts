@@ -1,0 +1,86 @@
+import { sql } from "drizzle-orm";
+import { boards } from "../schema/board.sql.ts";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { addMs } from "../values/time.ts";
+import { webhook_body_turns } from "../schema/webhook-body.sql.ts";
+import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
+
+/** Organizations that have a turn at the same time. */
+const ORGANIZATIONS = 20;
+/** Payloads of one turn, small ones included. */
+export const TURN_SIZE = 50;
+/** Longer than a run, which Lambda ends after two minutes. */
+const LEASE_MS = 600_000;
+
+/** The next payloads of an organization, oldest first. */
+export interface Turn {
+  organization_id: string;
+  payloads: TurnPayload[];
+}
+export interface TurnPayload {
+  id: string;
+  received_at: string;
+  /** Bytes of the body; null when it has moved already. */
+  bytes: number | null;
+}
+
+/** Gives every organization with a webhook its turns, the first one in the run that began at `start`. */
+export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
+  const now = toTimestamp(start);
+  await ctx.db.execute(sql`
+    insert into ${webhook_body_turns} (organization_id, turn_at, next_at)
+    select distinct organization_id, ${now}, ${now} from ${board_webhooks} join ${boards} on ${boards.id} = ${board_webhooks.board_id}
+    where not exists (select from ${webhook_body_turns} as turn where turn.organization_id = ${boards.organization_id})
+    on conflict do nothing`);
+}
+
+/**
+ * Begins the turns of the organizations that have waited longest, for payloads that were received before a time. Of one that has
+ * many old payloads, others are moved in between. Only those that may have a turn since `start` have one; none are left at the end.
+ */
+export async function beginTurns(ctx: Context, start: Date, before: Date): Promise<Turn[]> {
+  const now = ctx.now();
+  const begun = rowsOf<{ organization_id: string }>(
+    await ctx.db.execute(sql`
+      update ${webhook_body_turns} set turn_at = ${toTimestamp(now)}, next_at = ${toTimestamp(addMs(now, LEASE_MS))}
+      where organization_id = any (array(
+        select organization_id from ${webhook_body_turns} where next_at <= ${toTimestamp(start)}
+        order by turn_at limit ${ORGANIZATIONS} for update skip locked))
+      returning organization_id`),
+  ).map(({ organization_id }) => organization_id);
+  const found = rowsOf<TurnPayload & { organization_id: string }>(
+    await ctx.db.execute(sql`
+      select turn.organization_id, old.id, old.received_at::text as received_at, old.bytes
+      from ${webhook_body_turns} as turn cross join lateral (
+        select payload.* from ${boards} as board join ${board_webhooks} as webhook on webhook.board_id = board.id
+        cross join lateral (
+          select id, received_at, octet_length(body) as bytes from ${board_webhook_payloads}
+          where webhook_id = webhook.id and received_at < ${toTimestamp(before)}
+            and (received_at, id) > (
+              coalesce(turn.moved_until, '-infinity'), coalesce(turn.moved_id, '00000000-0000-0000-0000-000000000000'))
+          order by received_at, id limit ${TURN_SIZE}) as payload
+        where board.organization_id = turn.organization_id
+        order by payload.received_at, payload.id limit ${TURN_SIZE}) as old
+      where turn.organization_id = any(${sql.param(begun)}::uuid[])
+      order by old.received_at, old.id`),
+  );
+  return begun.map((organization_id) => ({
+    organization_id,
+    payloads: found.filter((payload) => payload.organization_id === organization_id),
+  }));
+}
+
+/** Ends a turn. `last` is the payload up to which all are done; null when the first one is not. */
+export async function endTurn(
+  ctx: Context,
+  { organization_id, payloads }: Turn,
+  { last, start }: { last: TurnPayload | null; start: Date },
+): Promise<void> {
+  const hasMore = payloads.length === TURN_SIZE && last === payloads.at(-1);
+  const next = hasMore ? start : addMs(start, 1);
+  const progress = last ? sql`, moved_until = ${last.received_at}::timestamptz, moved_id = ${last.id}::uuid` : sql``;
+  await ctx.db.execute(sql`
+    update ${webhook_body_turns} set next_at = ${toTimestamp(next)}${progress} where organization_id = ${organization_id}`);
+}

@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { bodyStorageSettings } from "./body-storage-settings.ts";
+import { budgetSettings } from "./budget-settings.ts";
+import { type BudgetName, budgetNames } from "./budgets.ts";
+import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, origins, wholeNumber } from "./setting-types.ts";
+import { lazyObject } from "../values/wire.ts";
+
+const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
+const MIN_LOCAL_TOKEN = 50;
+
+/** The variables of the environment with those of the given budgets: a process makes only the schemas of budgets that are set. */
+export const toVariables = (budgets: readonly BudgetName[]) => ({
+  PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
+  HOST: z.string().default("127.0.0.1").describe("Address of the local server."),
+  DATA_DIR: z.string().default("./.data").describe("Folder of the embedded database and of generated secrets."),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "must be a postgres:// URL")
+    .optional()
+    .meta({ rule: "postgres:// or postgresql:// URL", secret: true })
+    .describe("PostgreSQL or Neon database; when unset, the embedded database in DATA_DIR. Required on Lambda."),
+  DATABASE_DRIVER: z
+    .enum(["pglite", "postgres", "neon"])
+    .optional()
+    .describe("Database driver; chosen by DATABASE_URL when unset."),
+  PREPARED_STATEMENTS: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe("Whether frequent statements are prepared. Use `off` with a pooler that does not support prepared statements."),
+  DATABASE_CONNECT_TIMEOUT_SECONDS: wholeNumber(10, 300).describe(
+    "Longest wait for a database connection, also for a free one of the process; 0 = no limit.",
+  ),
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
+    "Longest run of an SQL statement, except in migrations; 0 = no limit. Not for the embedded database.",
+  ),
+  DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
+    "Time after which the server ends a transaction without statements; 0 = no limit. Not for the embedded database.",
+  ),
+  BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
+  STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
+  AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How users sign in."),
+  LOCAL_AUTH_TOKEN: z
+    .string()
+    .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })
+    .min(MIN_LOCAL_TOKEN, `must have at least ${MIN_LOCAL_TOKEN} characters`)
+    .optional()
+    .meta({ rule: `at least ${MIN_LOCAL_TOKEN} characters, no placeholder`, secret: true })
+    .describe("Shared token of local mode. A local server generates one; required on Lambda in local mode."),
+  OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in their `iss` claim. Required in oidc mode."),
+  OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
+  OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),
+  OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
+  OIDC_REQUIRE_VERIFIED_EMAIL: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe(
+      "Whether an e-mail address, which opens invites, is believed only when the token says that it is verified (`email_verified`). With `off`, also when it says nothing.",
+    ),
+  CONSOLE_OIDC_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe(
+      "Client id of the console at the issuer: a public client with PKCE. Without it, people cannot sign in to the console.",
+    ),
+  CONSOLE_OIDC_SCOPE: z.string().default("openid profile email").describe("Scopes for which the console asks the issuer."),
+  CONSOLE_OIDC_ORIGINS: origins.describe(
+    "Origins of the issuer's token endpoint when they differ from the issuer's own, comma-separated.",
+  ),
+  CORS_ORIGINS: commaSeparated.describe("Allowed origins of browser clients, comma-separated."),
+  TRUSTED_PROXIES: commaSeparated.describe("Addresses or CIDRs of proxies whose X-Forwarded-For header is trusted."),
+  ...budgetSettings(budgets),
+  GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest host version that is fully supported."),
+  GATEWAY_ALLOWED_HOSTS: commaSeparated.describe("Private host names, addresses or CIDRs that gateways may use."),
+  SUBSCRIPTION_ALLOWED_HOSTS: commaSeparated.describe(
+    "Private host names, addresses or CIDRs that subscriptions of every organization may post to, by http too and at any port.",
+  ),
+  SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
+  ENCRYPTION_KEY: base64Key.describe("Encrypts secrets in the database. A local server generates one."),
+  TOKEN_PEPPER: base64Key.describe("HMAC key of the digests by which agent tokens are found. A local server generates one."),
+  ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Least role that may read the activity list."),
+  ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
+    "Days for which activity events other than comments are kept, 0 = forever.",
+  ),
+  CHANGES_RETENTION_DAYS: wholeNumber(7, 365).describe("Days for which entries of the changes feed are kept, 0 = forever."),
+  WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
+  ...bodyStorageSettings,
+  TASK_IDLE_HOURS: wholeNumber(0, 8_760).describe(
+    "Hours of silence after which an agent without a lease loses its task in progress, 0 = never.",
+  ),
+  BOARD_EVENTS: z
+    .enum(["on", "off"])
+    .optional()
+    .describe("Whether board events are published; on by default, but off on a local server without EVENTS_ENDPOINT."),
+  EVENTS_ENDPOINT: httpUrl
+    .optional()
+    .describe("Local server only: EventBridge-compatible URL for board events; when unset, they stay in the process."),
+  SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS: optionalHeader("nosniff").describe("Value of the header; `off` omits it."),
+  SECURITY_HEADER_X_FRAME_OPTIONS: optionalHeader("DENY").describe("Value of the header; `off` omits it."),
+  SECURITY_HEADER_REFERRER_POLICY: optionalHeader("strict-origin-when-cross-origin").describe(
+    "Value of the header; `off` omits it.",
+  ),
+  SECURITY_HEADER_PERMISSIONS_POLICY: optionalHeader(null).describe("Value of the header; omitted when unset."),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info").describe("Lowest level that is logged."),
+});
+
+/** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
+export const Environment = lazyObject(() => toVariables(budgetNames));

@@ -1,0 +1,68 @@
+import type { KeyObject } from "node:crypto";
+import * as z from "zod";
+import { toKey } from "../values/seal.ts";
+import { trimEndOf } from "../values/text.ts";
+
+/** The kinds of values that settings have. `rule` describes them in the reference. */
+
+export const commaSeparated = z
+  .string()
+  .default("")
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+  .meta({ rule: "list, comma-separated" });
+/** Origins that go into a header, so the text may contain nothing else. */
+export const origins = commaSeparated
+  .refine((list) => list.every((text) => URL.canParse(text) && new URL(text).origin === text), {
+    error: "must be origins such as https://login.example.com, comma-separated",
+  })
+  .meta({ rule: "list of origins, comma-separated" });
+export const wholeNumber = (fallback: number, max: number, min = 0) =>
+  z
+    .string()
+    .default(String(fallback))
+    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .meta({ rule: `whole number from ${min} to ${max}` });
+export const httpUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    error: "must be an absolute http or https URL",
+  })
+  .transform((text) => trimEndOf(text, "/"))
+  .meta({ rule: "absolute http or https URL" });
+/** A public address that the service itself fetches from. */
+export const httpsUrl = httpUrl
+  .refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), { error: "must be an absolute https URL without credentials" })
+  .meta({ rule: "absolute https URL without credentials" });
+/** Not normalized, because the `iss` claim must match exactly, including a trailing slash. */
+export const issuer = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    error: "must be an absolute http or https URL",
+  })
+  .meta({ rule: "absolute http or https URL" });
+export const base64Key = z
+  .string()
+  .transform((text, ctx): KeyObject => {
+    try {
+      return toKey(text);
+    } catch {
+      ctx.issues.push({ code: "custom", message: "must be 32 bytes in Base64", input: undefined });
+      return z.NEVER;
+    }
+  })
+  .meta({ rule: "32 bytes in Base64", secret: true });
+export const optionalHeader = (fallback: string | null) =>
+  z
+    .string()
+    .optional()
+    .refine((value) => value === undefined || /^[\x20-\x7e]*$/.test(value), { error: "must be printable ASCII" })
+    .transform((value) => (value === undefined ? fallback : value.toLowerCase() === "off" ? null : value))
+    .meta({ rule: "printable ASCII" });

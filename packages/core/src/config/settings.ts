@@ -1,0 +1,218 @@
+import type { KeyObject } from "node:crypto";
+import * as z from "zod";
+import { type BodyStorageSettings, toBodyStorage } from "./body-storage-settings.ts";
+import { toBudgets } from "./budget-settings.ts";
+import { budgetNames, type Budgets } from "./budgets.ts";
+import type { DatabaseTimeouts } from "../db/pool.ts";
+import { Environment, toVariables } from "./environment.ts";
+import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
+import { trimEndOf } from "../values/text.ts";
+
+/** For schemas of settings. Zod otherwise compiles them first, which takes longer than to read the settings of a process. */
+export const PARSED_ONCE = { jitless: true };
+
+export interface Settings {
+  readonly port: number;
+  readonly host: string;
+  readonly data_dir: string;
+  readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
+  readonly prepared_statements: boolean;
+  readonly database_timeouts: DatabaseTimeouts;
+  /** Null when BASE_URL is unset; the `endpoint_url` of webhooks is then null too. */
+  readonly base_url: string | null;
+  /** URL of the streams in the OpenAPI document; null when it does not differ from the service's. */
+  readonly stream_url: string | null;
+  /** URL in files and messages: BASE_URL, or the address of the local listener. */
+  readonly service_url: string;
+  readonly auth: LocalAuth | OidcAuth;
+  readonly cors_origins: readonly string[];
+  readonly trusted_proxies: readonly string[];
+  readonly budgets: Budgets;
+  /** Blank, not the default, when it was set to blank (docs/reference/gateways.md#minimum-version). */
+  readonly gateway_min_version: string;
+  readonly gateway_allowed_hosts: readonly string[];
+  readonly private_gateways_allowed: boolean;
+  readonly subscription_allowed_hosts: readonly string[];
+  readonly loopback_receivers_allowed: boolean;
+  readonly souls_directory_url: string | null;
+  readonly encryption_key: KeyObject;
+  readonly token_pepper: KeyObject;
+  readonly activity_readers: "admin" | "member";
+  /** 0 keeps events forever. */
+  readonly activity_retention_days: number;
+  /** 0 keeps entries forever. */
+  readonly changes_retention_days: number;
+  /** 0 keeps payloads forever. */
+  readonly webhook_payload_retention_days: number;
+  /** Null keeps bodies of webhook payloads in the database. */
+  readonly body_storage: BodyStorageSettings | null;
+  /** 0 leaves tasks with silent agents. */
+  readonly task_idle_hours: number;
+  readonly board_events: boolean;
+  readonly events_endpoint: string | null;
+  /** Values by header name, without the headers that are switched off. */
+  readonly security_headers: Readonly<Record<string, string>>;
+  readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
+}
+export interface LocalAuth {
+  mode: "local";
+  token: string;
+}
+export interface OidcAuth {
+  mode: "oidc";
+  issuer: string;
+  jwks_url: string;
+  audience: string | null;
+  authorized_parties: readonly string[];
+  /** Whether an e-mail address is believed only when the token says that it is verified. */
+  require_verified_email: boolean;
+  /** How the console signs people in. `client_id` is null when it cannot. */
+  console: { client_id: string | null; scope: string; origins: readonly string[] };
+}
+
+/** Whether a token that the issuer made for another service signs in here. */
+export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): boolean =>
+  audience === null && authorized_parties.length === 0;
+
+/** The settings for commands that only use the database. */
+export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
+
+/** Settings are missing or invalid. The message has a line with the name and the rule of each, never its value. */
+export class SettingsError extends Error {}
+
+/**
+ * Parses the environment. `edge` is where the process runs. A local server in local mode belongs to one person, so it may
+ * connect to gateways at any private address and post to receivers on loopback; elsewhere the operator names the hosts.
+ */
+export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
+  const budgets = budgetNames.filter((name) => environment[name.toUpperCase()]?.trim());
+  const env = parseEnvironment(z.object(toVariables(budgets)), environment, (variables) => listMissing(variables, edge));
+  const is_personal = env.AUTH_MODE === "local" && edge === "local";
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    data_dir: env.DATA_DIR,
+    database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
+    prepared_statements: env.PREPARED_STATEMENTS === "on",
+    database_timeouts: toTimeouts(env),
+    base_url: env.BASE_URL ?? null,
+    stream_url: env.STREAM_URL ?? null,
+    service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
+    auth: toAuth(env),
+    cors_origins: env.CORS_ORIGINS,
+    trusted_proxies: env.TRUSTED_PROXIES,
+    budgets: toBudgets(env, edge),
+    gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
+    gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
+    private_gateways_allowed: is_personal,
+    subscription_allowed_hosts: env.SUBSCRIPTION_ALLOWED_HOSTS,
+    loopback_receivers_allowed: is_personal,
+    souls_directory_url: env.SOULS_DIRECTORY_URL ?? null,
+    encryption_key: env.ENCRYPTION_KEY,
+    token_pepper: env.TOKEN_PEPPER,
+    activity_readers: env.ACTIVITY_READERS,
+    activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    changes_retention_days: env.CHANGES_RETENTION_DAYS,
+    webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
+    body_storage: toBodyStorage(env),
+    task_idle_hours: env.TASK_IDLE_HOURS,
+    // Each event costs a job, so a service that nobody listens to makes none.
+    board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",
+    events_endpoint: env.EVENTS_ENDPOINT ?? null,
+    security_headers: withoutNulls({
+      "X-Content-Type-Options": env.SECURITY_HEADER_X_CONTENT_TYPE_OPTIONS,
+      "X-Frame-Options": env.SECURITY_HEADER_X_FRAME_OPTIONS,
+      "Referrer-Policy": env.SECURITY_HEADER_REFERRER_POLICY,
+      "Permissions-Policy": env.SECURITY_HEADER_PERMISSIONS_POLICY,
+    }),
+    log_level: env.LOG_LEVEL,
+  };
+}
+
+export function parseDatabaseSettings(environment: Variables): DatabaseSettings {
+  const databaseVariables = {
+    DATA_DIR: true,
+    DATABASE_URL: true,
+    DATABASE_DRIVER: true,
+    PREPARED_STATEMENTS: true,
+    DATABASE_CONNECT_TIMEOUT_SECONDS: true,
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: true,
+    DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: true,
+  } as const;
+  const env = parseEnvironment(Environment.pick(databaseVariables), environment);
+  return {
+    data_dir: env.DATA_DIR,
+    database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
+    prepared_statements: env.PREPARED_STATEMENTS === "on",
+    database_timeouts: toTimeouts(env),
+  };
+}
+
+/** All problems of the settings, one line each. */
+export function listProblems(environment: Variables, edge: "local" | "lambda"): string[] {
+  try {
+    parseSettings(environment, edge);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split("\n");
+    throw error;
+  }
+}
+
+/** `listMore` finds problems between settings. Those of a setting that is itself invalid are left out. */
+function parseEnvironment<S extends z.ZodObject>(
+  schema: S,
+  environment: Variables,
+  listMore: (variables: Record<string, string>) => string[] = () => [],
+): z.output<S> {
+  const variables = withoutBlanks(environment);
+  const parsed = schema.safeParse(variables, PARSED_ONCE);
+  const issues = parsed.error?.issues ?? [];
+  // Reversed, so that the first problem of a setting is kept.
+  const invalid = new Map(issues.toReversed().map((issue) => [String(issue.path[0]), toProblem(issue, variables)]));
+  const more = listMore(variables).filter((problem) => !problem.split(/[ =]/).some((word) => invalid.has(word)));
+  if (parsed.success && more.length === 0) return parsed.data;
+  throw new SettingsError([...[...invalid.values()].toReversed(), ...more].join("\n"));
+}
+
+function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "neon" | undefined): Settings["database"] {
+  if (!url) {
+    if (driver && driver !== "pglite") throw new SettingsError(`DATABASE_URL is required with DATABASE_DRIVER=${driver}`);
+    return { driver: "pglite", url: null };
+  }
+  if (driver === "pglite") throw new SettingsError("DATABASE_DRIVER=pglite cannot be combined with DATABASE_URL");
+  const neon = URL.canParse(url) && new URL(url).hostname.endsWith(".neon.tech");
+  return { driver: driver ?? (neon ? "neon" : "postgres"), url };
+}
+
+type TimeoutVariable = `DATABASE_${"CONNECT" | "STATEMENT" | "IDLE_TRANSACTION"}_TIMEOUT_SECONDS`;
+
+const toTimeouts = (env: Readonly<Record<TimeoutVariable, number>>): DatabaseTimeouts => ({
+  connect_ms: env.DATABASE_CONNECT_TIMEOUT_SECONDS * 1_000,
+  statement_ms: env.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1_000,
+  idle_transaction_ms: env.DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS * 1_000,
+});
+
+function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
+  if (env.AUTH_MODE === "local") {
+    if (!env.LOCAL_AUTH_TOKEN) throw new SettingsError("LOCAL_AUTH_TOKEN is required with AUTH_MODE=local");
+    return { mode: "local", token: env.LOCAL_AUTH_TOKEN };
+  }
+  if (!env.OIDC_ISSUER) throw new SettingsError("OIDC_ISSUER is required with AUTH_MODE=oidc");
+  return {
+    mode: "oidc",
+    issuer: env.OIDC_ISSUER,
+    jwks_url: env.OIDC_JWKS_URL ?? `${trimEndOf(env.OIDC_ISSUER, "/")}/.well-known/jwks.json`,
+    audience: env.OIDC_AUDIENCE ?? null,
+    authorized_parties: env.OIDC_AUTHORIZED_PARTIES,
+    require_verified_email: env.OIDC_REQUIRE_VERIFIED_EMAIL === "on",
+    console: {
+      client_id: env.CONSOLE_OIDC_CLIENT_ID ?? null,
+      scope: env.CONSOLE_OIDC_SCOPE,
+      origins: env.CONSOLE_OIDC_ORIGINS,
+    },
+  };
+}
+
+const withoutNulls = (headers: Record<string, string | null>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null));

@@ -1,0 +1,42 @@
+import { ExpectedFailure } from "../values/errors.ts";
+
+/**
+ * Where bodies of old payloads are kept outside of the database. Every method throws a `BodyStorageError` when the storage
+ * fails. A key is made of ids only, so that no text of a sender becomes a path.
+ */
+export interface BodyStorage {
+  /** Stores an object as a whole or not at all, and replaces one of the same key. */
+  put(key: string, body: Uint8Array): Promise<void>;
+  /** Returns an object, or its first `max_bytes`; null when there is none. */
+  get(key: string, max_bytes?: number): Promise<Uint8Array | null>;
+  /** Deletes an object. It is no error when there is none. */
+  delete(key: string): Promise<void>;
+}
+
+/** The body storage is unreachable, refuses a request, or has lost an object. A retry may succeed. */
+export class BodyStorageError extends ExpectedFailure {
+  override name = "BodyStorageError";
+  override get is_transient(): boolean {
+    return true;
+  }
+}
+
+const KEY = /^[0-9a-f-]{36}\/[0-9a-f]{2}\/[0-9a-f-]{36}$/;
+
+/** The key of a payload's body. The part between the ids keeps the folders of organizations with many payloads small. */
+export function toBodyKey({ organization_id, payload_id }: { organization_id: string; payload_id: string }): string {
+  const key = `${organization_id}/${payload_id.slice(0, 2)}/${payload_id}`;
+  if (!KEY.test(key)) throw new Error("A body needs the ids of an organization and a payload");
+  return key;
+}
+
+/** A storage that opens at the first call, because loading its client takes time. */
+export function createLazyBodyStorage(open: () => Promise<BodyStorage>): BodyStorage {
+  let opened: Promise<BodyStorage> | undefined;
+  const opening = () => (opened ??= open());
+  return {
+    put: async (...call) => (await opening()).put(...call),
+    get: async (...call) => (await opening()).get(...call),
+    delete: async (...call) => (await opening()).delete(...call),
+  };
+}

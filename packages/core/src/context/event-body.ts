@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { AGENT_STATUSES } from "../schema/agent.sql.ts";
+import { APPROVAL_STATUSES } from "../schema/approval.sql.ts";
+import { TASK_STATUSES } from "../schema/task.sql.ts";
+import { Id, Instant, lazyObject } from "../values/wire.ts";
+
+/** The cause of an event. Jobs and schedules act as `system`. */
+const EventActor = lazyObject(() => ({
+  type: z.enum(["user", "agent", "system"]).describe("A person, an agent, or the service itself."),
+  id: Id.nullable().describe("Id of the person or agent; null for the service itself."),
+})).describe("Who did it.");
+
+const Envelope = lazyObject(() => ({
+  version: z.literal(1).describe("Version of the schema. A version may gain fields."),
+  id: Id.describe("Id of the event; the same when it is delivered again."),
+  occurred_at: Instant.describe("When it happened."),
+  organization_id: Id.describe("Organization of the board."),
+  board_id: Id.describe("Board on which it happened."),
+  actor: EventActor,
+}));
+
+const subject = <T extends string>(type: T) =>
+  z
+    .object({ type: z.literal(type).describe("Kind of the subject."), id: Id.describe("Id of the subject.") })
+    .describe("What it happened to.");
+
+const changed_fields = z.array(z.string()).describe("Names of the changed fields, as in the API.");
+
+const TaskFields = lazyObject(() => ({
+  ...Envelope.shape,
+  subject: subject("task"),
+  status: z.enum(TASK_STATUSES).describe("Status of the task after the change."),
+  assigned_agent_id: Id.nullable().describe("Assignee after the change, or null."),
+}));
+const AgentFields = lazyObject(() => ({
+  ...Envelope.shape,
+  subject: subject("agent"),
+  status: z.enum(AGENT_STATUSES).describe("Stored status of the agent."),
+}));
+
+/**
+ * Something that happened on a board, as subscribers outside the service receive it. It holds ids, statuses and field names,
+ * but no secrets and no text that people or agents wrote, because customers may route it anywhere.
+ */
+export const BoardEvent = z.discriminatedUnion("type", [
+  lazyObject(() => ({
+    type: z.enum(["task.created", "task.assigned", "task.completed"]).describe("What happened."),
+    ...TaskFields.shape,
+  })),
+  lazyObject(() => ({ type: z.literal("task.updated").describe("What happened."), ...TaskFields.shape, changed_fields })),
+  lazyObject(() => ({ type: z.literal("agent.created").describe("What happened."), ...AgentFields.shape })),
+  lazyObject(() => ({ type: z.literal("agent.updated").describe("What happened."), ...AgentFields.shape, changed_fields })),
+  lazyObject(() => ({
+    type: z.enum(["approval.requested", "approval.resolved"]).describe("What happened."),
+    ...Envelope.shape,
+    subject: subject("approval"),
+    status: z.enum(APPROVAL_STATUSES).describe("Status of the approval after the change."),
+    task_ids: z.array(Id).describe("Tasks that the approval covers."),
+  })),
+]);
+export type BoardEvent = z.infer<typeof BoardEvent>;
+
+/** The names of all board events, to which receivers outside the service can subscribe. */
+export const BOARD_EVENT_TYPES = [
+  "task.created",
+  "task.updated",
+  "task.assigned",
+  "task.completed",
+  "agent.created",
+  "agent.updated",
+  "approval.requested",
+  "approval.resolved",
+] as const satisfies readonly BoardEvent["type"][];
+
+type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;
+
+/** A board event as its cause provides it; `subscription/board-event.ts` adds the other fields. */
+export type NewBoardEvent = DistributiveOmit<BoardEvent, "version" | "id" | "occurred_at" | "actor">;
+
+/** Payload of the job that publishes a board event. It has no id, because the event takes the id of the job. */
+export type BoardEventPayload = DistributiveOmit<BoardEvent, "id">;

@@ -1,0 +1,18 @@
+import type { BoardEvent } from "./event-body.ts";
+import { ExpectedFailure } from "../values/errors.ts";
+
+/** Publishes board events. `publish` throws a `BusError` for an event that the bus did not accept. */
+export interface EventBus {
+  publish(event: BoardEvent): Promise<void>;
+}
+
+/** The event bus is unreachable or refused an event. */
+export class BusError extends ExpectedFailure {
+  override name = "BusError";
+}
+
+/** A bus that opens at the first event, because loading its client takes time. */
+export function createLazyBus(open: () => Promise<EventBus>): EventBus {
+  let opened: Promise<EventBus> | undefined;
+  return { publish: async (event) => (await (opened ??= open())).publish(event) };
+}

@@ -1,0 +1,23 @@
+import type { BoardEvent } from "./event-body.ts";
+import type { EventBus } from "./event-bus.ts";
+
+export type Subscriber = (event: BoardEvent) => void;
+
+export interface LocalBus extends EventBus {
+  /** Returns a function that ends the subscription. */
+  subscribe(subscriber: Subscriber): () => void;
+}
+
+/** An event bus inside one process: it calls the subscribers for each event, in the order in which they subscribed. */
+export function createLocalBus(): LocalBus {
+  const subscribers = new Set<Subscriber>();
+  return {
+    async publish(event) {
+      for (const subscriber of subscribers) subscriber(event);
+    },
+    subscribe(subscriber) {
+      subscribers.add(subscriber);
+      return () => subscribers.delete(subscriber);
+    },
+  };
+}

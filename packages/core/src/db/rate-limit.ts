@@ -1,0 +1,90 @@
+import { isIP } from "node:net";
+import { and, eq, lt, sql, type SQLWrapper } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { DomainError } from "../values/errors.ts";
+import type { BudgetName } from "../config/budgets.ts";
+import { noteLimit } from "../values/request-limits.ts";
+import { rate_counters } from "../schema/rate-limit.sql.ts";
+
+const RETENTION_MS = 10 * 60_000;
+const MINUTE_MS = 60_000;
+
+export const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+
+/** Adds one to a counter of this clock minute, shared by all processes, and returns the new count. */
+export async function incrementCounter(ctx: Context, scope: string, key: string, by = 1): Promise<number> {
+  const [row] = await incrementCounters(ctx, scope, [key], by);
+  return row?.count ?? by;
+}
+
+/** Counts a request toward a limit per clock minute, and throws when it is over it. A limit of 0 is none. */
+export async function countRequest(ctx: Context, name: BudgetName, scope: string, key: string): Promise<void> {
+  const limit = ctx.settings.budgets[name];
+  if (limit === 0) return;
+  const count = await incrementCounter(ctx, scope, key);
+  noteMinuteLimit(ctx, name, limit, count);
+  if (count > limit) throw rateLimited(ctx);
+}
+
+/** Shows the caller a limit per clock minute, of which `count` is used. */
+export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
+  noteLimit(ctx.limits, {
+    name,
+    quota,
+    window_seconds: MINUTE_MS / 1000,
+    remaining: Math.max(0, quota - count),
+    reset_seconds: secondsLeftOfMinute(ctx),
+  });
+
+/** Adds one to several counters in one statement. Name them in the same order everywhere, or two statements can deadlock. */
+export function incrementCounters(ctx: Context, scope: string, keys: readonly string[], by = 1): Promise<{ count: number }[]> {
+  const minute = startOfMinute(ctx.now());
+  return ctx.db
+    .insert(rate_counters)
+    .values(keys.map((key) => ({ scope, key, minute, count: by })))
+    .onConflictDoUpdate({
+      target: [rate_counters.scope, rate_counters.key, rate_counters.minute],
+      set: { count: sql`${rate_counters.count} + ${by}` },
+    })
+    .returning({ count: rate_counters.count });
+}
+
+/** The count of a counter in a clock minute, as an expression for another query. */
+export const counterValue = (scope: string, key: SQLWrapper, minute: SQLWrapper) =>
+  sql<number>`coalesce((select ${rate_counters.count} from ${rate_counters} where ${rate_counters.scope} = ${scope}
+    and ${rate_counters.key} = ${key} and ${rate_counters.minute} = ${minute}::timestamptz), 0)`;
+
+/** Undoes `incrementCounter` for something that turned out not to count. */
+export async function decrementCounter(ctx: Context, scope: string, key: string): Promise<void> {
+  await ctx.db
+    .update(rate_counters)
+    .set({ count: sql`${rate_counters.count} - 1` })
+    .where(and(eq(rate_counters.scope, scope), eq(rate_counters.key, key), eq(rate_counters.minute, startOfMinute(ctx.now()))));
+}
+
+/** The 429 of a counter; Retry-After is the rest of the clock minute. */
+export function rateLimited(ctx: Context): DomainError {
+  return new DomainError("limited", "Too Many Requests", { retry_after_seconds: secondsLeftOfMinute(ctx) });
+}
+
+const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
+
+export async function removeOldCounters(ctx: Context): Promise<void> {
+  await ctx.db.delete(rate_counters).where(lt(rate_counters.minute, new Date(ctx.now().getTime() - RETENTION_MS)));
+}
+
+/**
+ * The key under which a client's failures are counted: for IPv6 the /64 network, since one client commonly has all of its
+ * addresses. The network `::/64` is not one network: it has the loopback address and all IPv4-mapped ones.
+ */
+export function toCounterKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [head = [], tail = []] = groups.map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => "0");
+  const network = [...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(":");
+  return network === "0:0:0:0" ? address : `${network}::/64`;
+}
+
+const IPV6_GROUPS = 8;
+const NETWORK_GROUPS = 4;

@@ -1,0 +1,192 @@
+import { Column, is, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
+import type { Subquery } from "drizzle-orm/subquery";
+import * as z from "zod";
+import type { Context } from "../context/context.ts";
+
+/** The sign of an object that is not shown whole (docs/reference/conventions.md#size-of-answers). */
+export const truncatable = {
+  truncated_fields: z
+    .array(z.string())
+    .optional()
+    .describe("Present when the answer would be too large: the fields of this object that are shortened."),
+};
+
+/** An object with the names of its shortened fields, which are left out when there are none. */
+export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | false | null): T =>
+  truncated_fields && truncated_fields.length > 0 ? { ...value, truncated_fields } : value;
+
+/** How a field of a list can be large, and how the database measures and shortens it. */
+export interface LargeField {
+  bytes: (column: SQL) => SQL;
+  shorten: (column: SQL, chars: SQL) => SQL;
+  /** For a value that the query computes and that is never null: the same, but null when it has more than `max` bytes. */
+  within?: (max: SQL) => SQL;
+  /** The fields of the item that show it; by default the one with the same name. */
+  shown_as?: readonly string[];
+}
+
+const SHOWN_ITEMS = 5;
+/** A character of UTF-8 has at most four bytes. */
+const BYTES_PER_CHAR = 4;
+
+/** Text. The length in bytes is read without reading the text itself. */
+export const largeText: LargeField = {
+  bytes: (column) => sql`octet_length(${column})`,
+  shorten: (column, chars) => sql`left(${column}, ${chars})`,
+};
+
+/** A stored JSON object, which is emptied. */
+export const largeObject: LargeField = {
+  bytes: (column) => sql`octet_length(${column}::text)`,
+  shorten: () => sql`'{}'`,
+};
+
+/** Any stored JSON. The beginning of its text is shown, because JSON that is cut cannot be parsed. */
+export const largeJson: LargeField = {
+  bytes: largeObject.bytes,
+  shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
+};
+
+/** A JSON value that a subquery aggregates, as a column and as a large field. The database computes equal aggregates once. */
+function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
+  const otherwise = sql.raw(`'${empty}'`);
+  const bytes = (column: SQL) => sql`pg_column_size(${column})`;
+  return {
+    column: sql<T>`coalesce((select ${value} ${from}), ${otherwise})`,
+    bytes,
+    within: (max: SQL) =>
+      sql`(select case when coalesce(${bytes(value)}, 0) <= ${max} then coalesce(${value}, ${otherwise}) end ${from})`,
+  };
+}
+
+/** An aggregated JSON array, as json, which is cheaper to make and to send than jsonb. Its first items are shown. */
+export const aggregatedList = <T>(value: SQL, from: SQL) => ({
+  ...aggregate<T[]>(value, from, "[]"),
+  shorten: (column: SQL) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})::json`,
+});
+
+/** An aggregated JSON object, which is emptied. */
+export const aggregatedObject = (value: SQL, from: SQL) => ({
+  ...aggregate<Record<string, unknown>>(value, from, "{}"),
+  shorten: largeObject.shorten,
+});
+
+/** An array of texts. Its first items are shown. */
+export const largeTexts: LargeField = {
+  bytes: (column) => sql`octet_length(${column}::text)`,
+  shorten: (column) => sql`${column}[1:${sql.raw(String(SHOWN_ITEMS))}]`,
+};
+
+/** The large fields of a kind of row, by name. */
+export type LargeFields<Name extends string = string> = Readonly<Partial<Record<Name, LargeField>>>;
+
+type Fields = Record<string, PgColumn | SQL>;
+/** What the query of a page selects: every field by its own name. */
+export type PageColumns = Record<string, PgColumn | SQL | SQL.Aliased>;
+/** The query of a page. */
+export interface PageSelect extends PromiseLike<Record<string, unknown>[]> {
+  as(alias: string): Subquery;
+  prepare(name: string): unknown;
+}
+interface LargeRows<F extends Fields> {
+  fields: F;
+  large: LargeFields<Extract<keyof F, string>>;
+  max_rows: number;
+  run?: RunSelect;
+}
+
+/** Runs a query. `key` names its text among the texts of one page; null for one that is seldom needed. */
+export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
+
+/** A row may always have this much in each field, also in a list of thousands of rows. */
+const MIN_FIELD_BYTES = 4_096;
+
+/**
+ * Reads at most `max_rows` rows, of which the database shortens large fields when all of them together exceed the budget of
+ * an answer, so that they are not read. A page without large fields takes one statement. Otherwise a second one reads the
+ * whole page and measures it.
+ */
+export async function readShortened<F extends Fields>(
+  ctx: Context,
+  { fields, large, max_rows, run = (_key, build) => build() }: LargeRows<F>,
+  select: (columns: PageColumns) => PageSelect,
+): Promise<ShortenedRow<SelectResultFields<F>>[]> {
+  const field_bytes = Math.max(MIN_FIELD_BYTES, Math.floor(ctx.settings.budgets.answer_max_bytes / max_rows));
+  // In few sizes, so that there are few texts.
+  const max_bytes = 2 ** Math.floor(Math.log2(field_bytes));
+  const rows = await run(`${max_bytes}`, () => select({ ...fields, ...withoutLargeValues(fields, large, max_bytes) }));
+  const computed = Object.keys(large).filter((name) => (large as LargeFields)[name]!.within);
+  const isLarge = rows.some((row) => row["truncated_fields"] === true || computed.some((name) => row[name] === null));
+  return (isLarge ? await run(null, () => selectMeasured(ctx, fields, large, select)) : rows) as ShortenedRow<
+    SelectResultFields<F>
+  >[];
+}
+
+/** The large fields of a row as null when they have more than `max_bytes`, and whether a stored one has. */
+function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: number): Fields {
+  const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
+  // A literal, because a plan for a parameter is not kept.
+  const max = sql.raw(String(max_bytes));
+  const values = measured.map(({ name, column, bytes, within }) => {
+    const value = within ? within(max) : sql`case when ${bytes(column)} <= ${max} then ${column} end`;
+    return [name, value.mapWith(decoderOf(fields[name]!))] as const;
+  });
+  const stored = measured.filter(({ within }) => !within).map(({ column, bytes }) => sql`${bytes(column)} > ${max}`);
+  const isAnyLarge = stored.length === 0 ? sql`false` : sql`(${sql.join(stored, sql` or `)})`;
+  return { ...Object.fromEntries(values), truncated_fields: isAnyLarge };
+}
+
+/** The query of a page with a measure of all its rows. When it is too large, every large field of every row has an equal part. */
+function selectMeasured(
+  ctx: Context,
+  fields: Fields,
+  large: LargeFields,
+  select: (columns: PageColumns) => PageSelect,
+): PageSelect {
+  const page = select(mapFields(fields, toNamedColumn)).as("page");
+  const columnOf = (name: string) => (page as unknown as Record<string, SQL>)[name]!;
+  const measured = Object.entries(large).map(([name, field]) => ({
+    name,
+    field: field!,
+    column: columnOf(name),
+    bytes: sql`coalesce(${field!.bytes(columnOf(name))}, 0)`,
+  }));
+  const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
+  const sizes = measured.map(({ bytes }) => bytes);
+  // A window over all rows keeps their order.
+  const sum = sql`sum(${sql.join(sizes, sql` + `)}) over ()`;
+  const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
+  const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;
+  const isShortened = (bytes: SQL) => sql`(${sum} > ${max_bytes} and ${bytes} > ${share})`;
+  const shortened = measured.map(({ name, field, column, bytes }) => {
+    const value = sql`case when ${isShortened(bytes)} then ${field.shorten(column, chars)} else ${column} end`;
+    return [name, value.mapWith(decoderOf(fields[name]!))] as const;
+  });
+  const names = measured.flatMap(({ name, field, bytes }) =>
+    (field.shown_as ?? [name]).map((shown) => sql`case when ${isShortened(bytes)} then ${sql.raw(`'${shown}'`)} end`),
+  );
+  const truncated_fields = sql<string[]>`array_remove(array[${sql.join(names, sql`, `)}]::text[], null)`;
+  return ctx.db
+    .select({ ...mapFields(fields, (_field, name) => columnOf(name)), ...Object.fromEntries(shortened), truncated_fields })
+    .from(page);
+}
+
+/** A row of `readShortened`, with the names of its shortened fields, or false when the page has no large field. */
+export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
+
+/** The item of a row that `readShortened` returned. */
+export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {
+  const { truncated_fields, ...rest } = row;
+  return withTruncatedFields(toItem(rest as unknown as Row), truncated_fields);
+}
+
+const mapFields = <To>(fields: Fields, to: (field: PgColumn | SQL, name: string) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, to(field, name)]));
+
+/** Columns of two tables may have the same name, so that a column whose field has another one is renamed. */
+const toNamedColumn = (field: PgColumn | SQL, name: string): PgColumn | SQL.Aliased =>
+  is(field, Column) && field.name === name ? field : sql`${field}`.mapWith(decoderOf(field)).as(name);
+
+const decoderOf = (field: PgColumn | SQL) => (is(field, Column) ? field : (field as SQL & { decoder: SQL["mapWith"] }).decoder);

@@ -1,0 +1,72 @@
+import { and, eq, sql } from "drizzle-orm";
+import { agents } from "../schema/agent.sql.ts";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
+import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { inbox_messages } from "../schema/inbox.sql.ts";
+
+export interface NewInboxMessage {
+  organization_id: string;
+  /** Board of the agent; null for a main agent. */
+  board_id: string | null;
+  agent_id: string;
+  kind: string;
+  text: string;
+  /** The agent whose words the whole text is; the others are texts of the service. */
+  author_id?: string;
+  task_id: string | null;
+}
+
+/** The insert of messages, for `runWrite` or `runBatch`, in the transaction of what they report. Agents read them in this order. */
+export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
+  "inbox messages",
+  inbox_messages,
+  ["organization_id", "board_id", "agent_id", "kind", "text", "author_id", "task_id"],
+);
+
+interface UndeliveredMessage {
+  gateway_id: string;
+  session_key: string;
+  kind: string;
+  text: string;
+  task_id: string | null;
+}
+
+/** Keeps a message that its host did not take. Nothing is stored when no agent has the session any more. */
+export async function storeUndelivered(ctx: Context, message: UndeliveredMessage): Promise<void> {
+  const [agent] = await ctx.db
+    .select({ agent_id: agents.id, board_id: agents.board_id, organization_id: gateways.organization_id })
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(and(eq(agents.gateway_id, message.gateway_id), eq(agents.openclaw_session_id, message.session_key)))
+    .for("key share", { of: agents });
+  if (!agent) return;
+  const { kind, text, task_id } = message;
+  // The task may have been removed since.
+  const existing_task = sql<string | null>`(select id from ${tasks} where id = ${task_id}::uuid for key share)`;
+  await ctx.db.insert(inbox_messages).values({ ...agent, kind, text, task_id: existing_task });
+}
+
+/** Days for which messages are kept, read or not. */
+const RETENTION_DAYS = 30;
+const BATCH_SIZE = 5_000;
+
+/** Removes messages after their retention. */
+export async function removeOldInboxMessages(ctx: Context): Promise<void> {
+  const before = toTimestamp(addMs(ctx.now(), -RETENTION_DAYS * DAY_MS));
+  await removeInBatches(BATCH_SIZE, async (size, from) => {
+    const result = await ctx.db.execute(sql`
+      with removed as (
+        delete from ${inbox_messages} where ctid = any (array(
+          select ctid from ${inbox_messages} where created_at >= ${from}::timestamptz and created_at < ${before}
+          order by created_at limit ${size} for update skip locked))
+        returning created_at)
+      select count(*)::int as count, max(created_at)::text as last from removed`);
+    return rowsOf<RemovedBatch>(result)[0]!;
+  });
+}

@@ -1,0 +1,11 @@
+import { type Agent, actorName, type User } from "../context/actor.ts";
+import { authorOf, authorText } from "../context/author.ts";
+import { fenceMessage, toPlainText } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
+
+/** The line of a message that names its author. Type and id come first, because a name can hold any words. */
+export const fromLine = (actor: User | Agent): string => `From: ${authorText(authorOf(actor))} (${oneLine(actorName(actor))})`;
+
+/** A text of others after its label. Several lines are put in a fence, so that none of them passes for a line of the service. */
+export const textLines = (label: string, text: string): string[] =>
+  toPlainText(text.trim()).includes("\n") ? [`${label}:`, fenceMessage(text.trim())] : [`${label}: ${oneLine(text)}`];

@@ -1,9 +1,0 @@
-import { index, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { instant } from "./db/columns.ts";
-
-/** Counts per clock minute, shared by all processes. Rows are removed after ten minutes. */
-export const rate_counters = pgTable(
-  "rate_counters",
-  { scope: text().notNull(), key: text().notNull(), minute: instant().notNull(), count: integer().notNull() },
-  (t) => [primaryKey({ columns: [t.scope, t.key, t.minute] }), index("rate_counters_by_minute").on(t.minute)],
-);

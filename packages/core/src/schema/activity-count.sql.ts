@@ -1,0 +1,50 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, check, index, integer, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
+import { boards } from "./board.sql.ts";
+import { instant, transactionId } from "./columns.ts";
+
+/** The number of events of a board in each hour (UTC), up to the position in `activity_counted`. */
+export const activity_counts = pgTable(
+  "activity_counts",
+  {
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    /** Start of the hour. The row with `-infinity` holds the sum of all hours, so that a total reads one row per board. */
+    hour: instant().notNull(),
+    events: integer().notNull(),
+    /** Events whose type ends with `failed`. */
+    failed: integer().notNull(),
+    /** Events that are comments. */
+    comments: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.board_id, t.hour] }), index("activity_counts_by_hour").on(t.hour).concurrently()],
+);
+
+/**
+ * The sums of `activity_counts` for each day (UTC), so that long ranges read few rows. A board has all of its days once it
+ * has the row with `-infinity`, which holds zeros; until then its hours are read.
+ */
+export const activity_day_counts = pgTable(
+  "activity_day_counts",
+  {
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    day: instant().notNull(),
+    events: integer().notNull(),
+    failed: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.board_id, t.day] })],
+);
+
+/** The position in commit order up to which events are counted, in one row. Later events are read from the log. */
+export const activity_counted = pgTable(
+  "activity_counted",
+  {
+    only: boolean().primaryKey().default(true),
+    tx: transactionId().notNull(),
+    seq: bigint({ mode: "bigint" }).notNull(),
+  },
+  (t) => [check("activity_counted_only", sql`${t.only}`)],
+);

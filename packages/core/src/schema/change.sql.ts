@@ -1,0 +1,55 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, check, index, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { ACTOR_SETTING, commitOrder, instant, isOneOf, transactionId } from "./columns.ts";
+
+export const CHANGE_TYPES = ["task", "comment", "approval", "memory", "agent", "board"] as const;
+export const CHANGE_ACTIONS = ["created", "updated", "removed"] as const;
+export const CHANGE_ACTORS = ["user", "agent", "system"] as const;
+
+const acting = (part: 1 | 2) => sql.raw(`nullif(split_part(current_setting('${ACTOR_SETTING}', true), ':', ${part}), '')`);
+
+/**
+ * What has changed, at most one entry per action, item and transaction. Triggers of a migration write the entries
+ * (docs/decisions/changes-by-trigger.md). No entry refers to another table, because it outlives what it names.
+ */
+export const changes = pgTable(
+  "changes",
+  {
+    ...commitOrder,
+    organization_id: uuid().notNull(),
+    /** Null for the main agent of a gateway. */
+    board_id: uuid(),
+    type: text({ enum: CHANGE_TYPES }).notNull(),
+    action: text({ enum: CHANGE_ACTIONS }).notNull(),
+    id: uuid().notNull(),
+    task_id: uuid(),
+    at: instant().notNull().default(sql`statement_timestamp()`),
+    actor_type: text({ enum: CHANGE_ACTORS })
+      .notNull()
+      .default(sql`coalesce(${acting(1)}, 'system')`),
+    actor_id: uuid().default(sql`${acting(2)}::uuid`),
+    /** Of a removed board: the members who could read it by a right on this board alone, and its gateway. */
+    readers: uuid().array(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tx, t.id, t.action] }),
+    index("changes_by_organization").on(t.organization_id, t.tx, t.seq),
+    index("changes_by_board").on(t.board_id, t.tx, t.seq),
+    index("changes_without_board").on(t.organization_id, t.tx, t.seq).where(sql`board_id is null`),
+    index("changes_of_removed_boards").on(t.organization_id, t.id).where(sql`type = 'board' and action = 'removed'`),
+    check("changes_type", isOneOf(t.type, CHANGE_TYPES)),
+    check("changes_action", isOneOf(t.action, CHANGE_ACTIONS)),
+    check("changes_actor", isOneOf(t.actor_type, CHANGE_ACTORS)),
+  ],
+);
+
+/** The position of the newest entry that was removed for its age, in one row. A reader at or before it has missed entries. */
+export const changes_removed = pgTable(
+  "changes_removed",
+  {
+    only: boolean().primaryKey().default(true),
+    tx: transactionId().notNull(),
+    seq: bigint({ mode: "bigint" }).notNull(),
+  },
+  (t) => [check("changes_removed_only", sql`${t.only}`)],
+);

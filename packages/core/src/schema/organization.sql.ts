@@ -1,0 +1,51 @@
+import { sql } from "drizzle-orm";
+import { boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { id, timestamps } from "./columns.ts";
+
+export const organizations = pgTable("organizations", { ...id, name: text().notNull(), ...timestamps });
+
+export const users = pgTable(
+  "users",
+  {
+    ...id,
+    /** The `iss` of the user's tokens. Empty for users from before it was stored, until the next sign-in of any user. */
+    auth_issuer: text().notNull().default(""),
+    auth_subject: text().notNull(),
+    email: text(),
+    name: text(),
+    preferred_name: text(),
+    pronouns: text(),
+    timezone: text(),
+    notes: text(),
+    context: text(),
+    active_organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
+    ...timestamps,
+  },
+  (t) => [
+    unique("users_identity").on(t.auth_subject, t.auth_issuer),
+    index("users_email").on(sql`lower(${t.email})`),
+    index("users_active_organization").on(t.active_organization_id),
+  ],
+);
+
+export const organization_members = pgTable(
+  "organization_members",
+  {
+    ...id,
+    organization_id: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: "cascade" }),
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    role: text().$type<"owner" | "admin" | "member">().notNull(),
+    all_boards_read: boolean().notNull().default(false),
+    all_boards_write: boolean().notNull().default(false),
+    ...timestamps,
+  },
+  (t) => [
+    unique("organization_members_user").on(t.organization_id, t.user_id),
+    index("organization_members_by_user").on(t.user_id, t.created_at, t.id),
+    check("organization_members_role", sql`${t.role} in ('owner', 'admin', 'member')`),
+  ],
+);

@@ -1,0 +1,74 @@
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { agents } from "./agent.sql.ts";
+import { boards } from "./board.sql.ts";
+import { id, instant, isOneOf, timestamps } from "./columns.ts";
+import { users } from "./organization.sql.ts";
+import { searchVector } from "./search-vector.ts";
+
+export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
+
+/** The rank of a priority: known words first, all others after them. The index of waiting tasks has it. */
+export const priorityRank = (priority: SQLWrapper): SQL<number> =>
+  sql`(case ${priority} when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end)`;
+
+/** The time at which a task is due, for an order in which tasks that are never due come last. */
+export const dueOrNever = (due_at: SQLWrapper): SQL => sql`coalesce(${due_at}, 'infinity')`;
+
+/** The words by which a task is found. */
+export const taskWords = (t: { board_id: SQLWrapper; title: SQLWrapper; description: SQLWrapper }): SQL =>
+  searchVector(t.board_id, t.title, t.description);
+
+export const tasks = pgTable(
+  "tasks",
+  {
+    ...id,
+    board_id: uuid()
+      .notNull()
+      .references(() => boards.id, { onDelete: "cascade" }),
+    title: text().notNull(),
+    description: text(),
+    status: text({ enum: TASK_STATUSES }).notNull().default("inbox"),
+    priority: text().notNull().default("medium"),
+    due_at: instant(),
+    assigned_agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
+    created_by_user_id: uuid().references(() => users.id, { onDelete: "set null" }),
+    in_progress_at: instant(),
+    last_started_at: instant(),
+    done_at: instant(),
+    left_done_at: instant(),
+    auto_created: boolean().notNull().default(false),
+    auto_reason: text(),
+    /** The assignee holds a lease while this is set, which it is only in progress. */
+    lease_expires_at: instant(),
+    lease_seconds: integer(),
+    /** One higher whenever a lease begins or is lost, so that a late write of a former holder is recognized. */
+    lease_fence: integer().notNull().default(0),
+    /** Leases that expired in a row without a sign of work. */
+    lease_expiries: integer().notNull().default(0),
+    /** The agent whose work was last handed in for review. It refers to no row, since it is only a name on a card. */
+    submitted_by_agent_id: uuid(),
+    /** Whether the task was free before the lease; returned, it becomes free again. */
+    lease_was_free: boolean().notNull().default(false),
+    ...timestamps,
+  },
+  (t) => [
+    index("tasks_by_board").on(t.board_id, t.created_at, t.id),
+    index("tasks_by_status").on(t.board_id, t.status, t.created_at, t.id),
+    index("tasks_by_assignee").on(t.board_id, t.assigned_agent_id, t.created_at, t.id),
+    index("tasks_by_agent").on(t.assigned_agent_id),
+    index("tasks_by_creator").on(t.created_by_user_id),
+    index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
+    index("tasks_unfinished").on(t.assigned_agent_id).where(sql`status in ('inbox', 'in_progress')`).concurrently(),
+    index("tasks_next")
+      .on(t.board_id, t.assigned_agent_id, priorityRank(t.priority), t.due_at, t.created_at, t.id)
+      .where(sql`status = 'inbox'`)
+      .concurrently(),
+    index("tasks_by_update").on(t.board_id, t.updated_at, t.id).concurrently(),
+    index("tasks_by_due").on(t.board_id, dueOrNever(t.due_at), t.id).concurrently(),
+    index("tasks_by_priority").on(t.board_id, priorityRank(t.priority), t.created_at, t.id).concurrently(),
+    index("tasks_by_word").using("gin", taskWords(t)).concurrently(),
+    check("tasks_lease", sql`${t.lease_expires_at} is null or ${t.status} = 'in_progress'`),
+    check("tasks_status", isOneOf(t.status, TASK_STATUSES)),
+  ],
+);

@@ -1,0 +1,55 @@
+import type { Actor } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { insertJobs, type NewJob } from "../job/job.ts";
+import type { BoardEvent, NewBoardEvent } from "../context/event-body.ts";
+import { deliveryWrites, storeDeliveries } from "./store.ts";
+
+/** The events with the fields that they all have. */
+function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEvent[] {
+  const occurred_at = ctx.now().toISOString();
+  const actor = toEventActor(ctx.actor);
+  return events.map(({ type, ...event }) => {
+    const { organization_id, board_id, ...facts } = event;
+    const envelope = { version: 1, id: crypto.randomUUID(), type, occurred_at, organization_id, board_id, actor };
+    return { ...envelope, ...facts } as BoardEvent;
+  });
+}
+
+/** The jobs that publish these events. Empty when BOARD_EVENTS is off. */
+function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
+  if (!ctx.settings.board_events) return [];
+  return events.map(({ id, ...payload }) => ({
+    kind: "event.publish",
+    payload,
+    options: { id, organization_id: payload.organization_id },
+  }));
+}
+
+/**
+ * Stores deliveries of these events to the subscriptions that match, in the caller's transaction. Returns the jobs that
+ * publish the events; the caller stores them together with its own.
+ */
+export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
+  const events = toBoardEvents(ctx, new_events);
+  await storeDeliveries(ctx, events);
+  return toPublishJobs(ctx, events);
+}
+
+/** The same as writes of a batch: one statement for any number of events and subscriptions. */
+export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]) {
+  const events = toBoardEvents(ctx, new_events);
+  const jobs = toPublishJobs(ctx, events);
+  return [...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []), ...deliveryWrites(ctx, events)];
+}
+
+function toEventActor(actor: Actor): BoardEvent["actor"] {
+  if (actor.type === "user") return { type: "user", id: actor.user_id };
+  if (actor.type === "agent") return { type: "agent", id: actor.agent_id };
+  return { type: "system", id: null };
+}
+
+/** Publishes an event as it was when it happened. These jobs have no lane, so a refused event does not block others. */
+export const publishBoardEvent: JobHandler<"event.publish"> = {
+  run: (ctx, payload, { id }) => ctx.bus.publish({ ...payload, id }),
+};

@@ -1,0 +1,34 @@
+import type { Agent, User } from "../../context/actor.ts";
+import { fromLine } from "../../notification/message-lines.ts";
+import { ellipsize, fenceMessage } from "../../values/text.ts";
+import { oneLine } from "../../values/wire.ts";
+
+const SNIPPET_CHARS = 500;
+
+interface CommentMessage {
+  board: { name: string };
+  task: { id: string; title: string };
+  from: User | Agent;
+  comment: string;
+  /** The comment mentions the recipient; otherwise the recipient is the assignee. */
+  mentioned: boolean;
+  /** The recipient is the assignee. */
+  assigned: boolean;
+}
+
+/** The message about a comment (docs/reference/gateways.md#comment-messages). */
+export function commentText({ board, task, from, comment, mentioned, assigned }: CommentMessage): string {
+  return [
+    mentioned ? "TASK MENTION" : "NEW TASK COMMENT",
+    `Board: ${oneLine(board.name)}`,
+    `Task: ${oneLine(task.title)}`,
+    `Task ID: ${task.id}`,
+    fromLine(from),
+    mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
+    "Comment:",
+    fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),
+    ...(assigned
+      ? []
+      : ["You are not assigned to this task: answer in a comment on it if an answer is needed, and do not change its status."]),
+  ].join("\n");
+}

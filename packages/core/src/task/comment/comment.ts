@@ -1,0 +1,220 @@
+import { and, desc, eq, getTableColumns, type Placeholder, type SQLWrapper, sql } from "drizzle-orm";
+import * as z from "zod";
+import { type BoardRow, boardFor } from "../../organization/access.ts";
+import { activity_events } from "../../schema/activity.sql.ts";
+import { type EventRow, eventValues, insertEventRow } from "../../activity/activity.ts";
+import { type CallerContext, type Db, transaction } from "../../context/context.ts";
+import { placeholdersOf, toKey, toValues } from "../../db/batch.ts";
+import { createStatement, createStatementCache, preparedQuery } from "../../db/prepared.ts";
+import type { PreparedWrite } from "../../db/prepared-write.ts";
+import { notFound } from "../../values/errors.ts";
+import { parseMentions } from "../../values/mention.ts";
+import { readBoardAgents } from "../../notification/board-agents.ts";
+import { insertNotifications } from "../../notification/notification.ts";
+import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../../lists/keyset.ts";
+import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";
+import type { Page, PageQuery } from "../../lists/page.ts";
+import type { Filter } from "../../lists/filter.ts";
+import { readPreparedPage } from "../../lists/prepared-page.ts";
+import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../../values/wire.ts";
+import { commentEvent } from "../activity-events.ts";
+import { needsRenewal, renewalByComment } from "../lease/lease.ts";
+import { requireFence } from "../lease/lease-state.ts";
+import { commentNotifications } from "../notifications.ts";
+import { isTask } from "../task.ts";
+import { tasks } from "../../schema/task.sql.ts";
+
+const MAX_TAGS = 50;
+const LARGE_COMMENT_FIELDS = { message: { ...largeText, shown_as: ["message", "content"] }, tags: largeTexts };
+
+export const TaskComment = lazyObject(() => ({
+  id: Id.describe("Id of the comment, and of its event in the activity log."),
+  task_id: Id.describe("Task that the comment is on."),
+  board_id: Id.describe("Board of the task."),
+  agent_id: Id.nullable().describe("Agent that wrote it."),
+  user_id: Id.nullable().describe("Person who wrote it."),
+  message: z.string().describe("Text of the comment."),
+  content: z.string().describe("The same text as `message`."),
+  tags: z.array(z.string()).describe("Labels."),
+  created_at: Instant.describe("When the comment was written."),
+  ...truncatable,
+})).meta({ id: "TaskComment", description: "A comment on a task." });
+export type TaskComment = z.infer<typeof TaskComment>;
+
+export const CreateComment = lazyObject(() => ({
+  content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
+  message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
+  tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
+}))
+  .superRefine(
+    (_comment, { value, issues }) => {
+      const { content, message } = value;
+      if (content === undefined && message === undefined)
+        issues.unshift({ code: "invalid_type", expected: "string", path: ["content"], input: content });
+    },
+    // Runs also when other fields have issues, so that all are reported together, but not when the body is no object.
+    { when: ({ issues }) => issues.every(({ path }) => path?.length) },
+  )
+  .meta({ id: "TaskCommentWrite" });
+export type CreateComment = z.infer<typeof CreateComment>;
+
+/** The comments on a task of the board. A condition on their own board would make PostgreSQL read the board's comments too. */
+const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
+  and(
+    sql`${activity_events.task_id} = (
+      select ${tasks.id} from ${tasks} where ${and(eq(tasks.id, task_id), eq(tasks.board_id, board_id))})`,
+    // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
+    sql`${activity_events.event_type} = 'task.comment'`,
+  );
+
+const commentOrder: SortOrder<EventRow> = [
+  timeKey(activity_events.created_at, ({ created_at }) => created_at),
+  integerKey(activity_events.seq, ({ seq }) => seq),
+  idKey(activity_events.id, ({ id }) => id),
+];
+
+const ofTask = (board_id: string, task_id: string): Filter => ({
+  name: "of a task",
+  values: { board_id, task_id },
+  condition: (of) => commentCondition(of("board_id") as string, of("task_id") as string)!,
+});
+
+/** The comments on a task, oldest first. */
+export async function listComments(
+  ctx: CallerContext,
+  board_id: string,
+  task_id: string,
+  query: PageQuery,
+): Promise<Page<TaskComment>> {
+  const board = await boardFor(ctx, board_id, "read");
+  const page = await readPreparedPage(
+    ctx,
+    query,
+    {
+      name: "comments",
+      owner: task_id,
+      order: commentOrder,
+      columns: getTableColumns(activity_events),
+      large: LARGE_COMMENT_FIELDS,
+      filters: [ofTask(board.id, task_id)],
+      build: ({ where, after, limit }) => ({
+        total: ctx.db.$count(activity_events, where),
+        select: (columns) =>
+          ctx.db
+            .select(columns)
+            .from(activity_events)
+            .where(and(where, after))
+            .orderBy(...toOrderBy(commentOrder))
+            .limit(limit as unknown as number)
+            .offset(sql.placeholder("offset")),
+      }),
+    },
+    toComment,
+  );
+  // Where there are comments, there is a task: only an empty page needs the check.
+  if (page.items.length === 0) await requireTask(ctx, board, task_id);
+  return page;
+}
+
+/** The latest comments on a task, oldest first. The caller has checked the access to the board. */
+export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
+  const rows = await readShortened(
+    ctx,
+    { fields: getTableColumns(activity_events), large: LARGE_COMMENT_FIELDS, max_rows: limit },
+    (columns) =>
+      ctx.db
+        .select(columns)
+        .from(activity_events)
+        .where(commentCondition(board_id, task_id))
+        .orderBy(desc(activity_events.created_at), desc(activity_events.seq), desc(activity_events.id))
+        .limit(limit),
+  );
+  return rows.toReversed().map((row) => toShortened(row, toComment));
+}
+
+/**
+ * Adds a comment and its notifications in one statement. Its foreign key locks the task, so the statement fails when the
+ * task is being removed.
+ */
+export async function createComment(
+  ctx: CallerContext,
+  board_id: string,
+  task_id: string,
+  input: CreateComment,
+  fence: number | null = null,
+): Promise<TaskComment> {
+  const board = await boardFor(ctx, board_id, "write");
+  if (fence === null) return insertComment(ctx, board, await requireTask(ctx, board, task_id), input);
+  return transaction(ctx, async (ctx) => {
+    const task = await requireTask(ctx, board, task_id, true);
+    requireFence(task, fence);
+    return insertComment(ctx, board, task, input);
+  });
+}
+
+async function insertComment(ctx: CallerContext, board: BoardRow, task: CommentedTask, input: CreateComment) {
+  const message = (input.content ?? input.message)!;
+  const hasRecipients = task.assigned_agent_id !== null || parseMentions(message).size > 0;
+  const agents = hasRecipients ? await readBoardAgents(ctx, board) : [];
+  const event = commentEvent(ctx.actor, board, task.id, message, input.tags);
+  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents));
+  const isHolder = ctx.actor.type === "agent" && ctx.actor.agent_id === task.assigned_agent_id;
+  const renewal = isHolder && needsRenewal(task) ? renewalByComment(ctx, task, ctx.actor.agent_id) : null;
+  const build = () => selectInserted(ctx.db, notifications, renewal);
+  const statement = renewal ? createStatement<EventRow[]>(build()) : statements.get(toKey(notifications)!, build);
+  const [row] = await statement.execute(ctx.db, { ...eventValues(event), ...toValues(notifications) });
+  return toComment(row!);
+}
+
+const statements = createStatementCache<EventRow[]>();
+
+/** Inserts the event of a comment with everything that follows from it. */
+function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
+  const comment = db.$with("comment").as(insertEventRow(db));
+  const notifications = writes.map((write, index) =>
+    db.$with(`notifications_${index}`, {}).as(write.build(db, placeholdersOf(index)).getSQL()),
+  );
+  const renewed = renewal ? [db.$with("renewed", {}).as(renewal.getSQL())] : [];
+  return db
+    .with(comment, ...notifications, ...renewed)
+    .select()
+    .from(comment);
+}
+
+const commentedTask = {
+  id: tasks.id,
+  board_id: tasks.board_id,
+  title: tasks.title,
+  assigned_agent_id: tasks.assigned_agent_id,
+  lease_expires_at: tasks.lease_expires_at,
+  lease_fence: tasks.lease_fence,
+  lease_expiries: tasks.lease_expiries,
+};
+type CommentedTask = Pick<typeof tasks.$inferSelect, keyof typeof commentedTask>;
+
+const selectCommented = preparedQuery((db, lock: boolean) => {
+  const query = db.select(commentedTask).from(tasks).where(isTask);
+  return lock ? query.for("no key update") : query;
+});
+
+async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string, lock = false): Promise<CommentedTask> {
+  const [task] = await selectCommented(ctx.db, lock).execute({ board_id: board.id, task_id });
+  if (!task) throw notFound();
+  return task;
+}
+
+/** The event of a comment always has a task: it is deleted with it. */
+export function toComment(row: EventRow): TaskComment {
+  const { id, task_id, board_id, agent_id, user_id, message, tags, created_at } = row;
+  return {
+    id,
+    task_id: task_id!,
+    board_id: board_id!,
+    agent_id,
+    user_id,
+    message: message ?? "",
+    content: message ?? "",
+    tags: tags ?? [],
+    created_at: created_at.toISOString(),
+  };
+}

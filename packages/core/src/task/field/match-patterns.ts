@@ -1,0 +1,85 @@
+import { and, eq, inArray, isNotNull } from "drizzle-orm";
+import type { BoardRow } from "../../organization/access.ts";
+import type { Context } from "../../context/context.ts";
+import { DomainError } from "../../values/errors.ts";
+import {
+  board_task_custom_fields as bindings,
+  task_custom_field_definitions as definitions,
+} from "../../schema/task-custom-field.sql.ts";
+import { checkType, matchPattern } from "./field-type.ts";
+import { createPatternMatcher } from "./pattern-match.ts";
+
+/** Steps for the values of one task, about a second with hostile patterns. */
+const TASK_BUDGET = 20_000_000;
+const MAX_ATTEMPTS = 5;
+
+/** A pattern against which a value was matched, and the reason why it did not match. */
+export interface MatchResult {
+  validation_regex: string;
+  reason: string | null;
+}
+
+/** The results of the sent values by field key. Fields without a pattern have none. */
+export type MatchResults = ReadonlyMap<string, MatchResult>;
+
+/** The rule of a field changed after its values were matched, so they have to be matched again. */
+export class OutdatedMatch extends Error {
+  override name = "OutdatedMatch";
+}
+
+/**
+ * Matches values, then calls `work` with the results; again when `work` throws OutdatedMatch. Matching a hostile pattern
+ * can take a second, during which no lock and no connection may be held.
+ */
+export async function withMatchResults<R, T>(match: () => Promise<R>, work: (results: R) => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const results = await match();
+    try {
+      return await work(results);
+    } catch (error) {
+      if (!(error instanceof OutdatedMatch)) throw error;
+    }
+  }
+  throw new DomainError("conflict", "The custom fields were changed at the same time. Repeat the request.");
+}
+
+/** Matches the sent values of a board's fields against their patterns. Values of a wrong type are left to the later check. */
+export async function matchSentValues(
+  ctx: Context,
+  board: BoardRow,
+  sent: Readonly<Record<string, unknown>> | undefined,
+): Promise<MatchResults> {
+  const keys = Object.entries(sent ?? {}).flatMap(([key, value]) => (typeof value === "string" ? [key] : []));
+  const results = new Map<string, MatchResult>();
+  if (keys.length === 0) return results;
+  const fields = await ctx.db
+    .select({
+      field_key: definitions.field_key,
+      field_type: definitions.field_type,
+      validation_regex: definitions.validation_regex,
+    })
+    .from(bindings)
+    .innerJoin(definitions, eq(definitions.id, bindings.definition_id))
+    .where(
+      and(
+        eq(bindings.board_id, board.id),
+        eq(definitions.organization_id, board.organization_id),
+        inArray(definitions.field_key, keys),
+        isNotNull(definitions.validation_regex),
+      ),
+    );
+  const match = createPatternMatcher(ctx, board.organization_id, TASK_BUDGET);
+  for (const { field_key, field_type, validation_regex } of fields) {
+    const value = sent?.[field_key];
+    if (validation_regex === null || checkType(field_type, value) !== null) continue;
+    results.set(field_key, { validation_regex, reason: await matchPattern(validation_regex, value, match) });
+  }
+  return results;
+}
+
+/** The result of a value, without matching. Throws OutdatedMatch when the pattern has changed since. */
+export function readMatchResult(results: MatchResults, field_key: string, validation_regex: string): string | null {
+  const result = results.get(field_key);
+  if (result?.validation_regex !== validation_regex) throw new OutdatedMatch();
+  return result.reason;
+}

@@ -1,0 +1,97 @@
+import { setImmediate as yieldToOthers, setTimeout as pause } from "node:timers/promises";
+import { memoPerApp } from "../../context/app-memo.ts";
+import { createLimiter, type Limiter } from "../../values/concurrency.ts";
+import type { Context } from "../../context/context.ts";
+import { DomainError } from "../../values/errors.ts";
+
+/** Limit for compiled patterns: counted repetitions can turn 500 characters into half a million instructions. */
+const MAX_INSTRUCTIONS = 2_500;
+/** The worst case of a match is instructions times characters. This many take half a second with a hostile pattern. */
+const MAX_STEPS = 10_000_000;
+/** A match of so few steps takes milliseconds, so it does not wait for those of others. */
+const QUICK_STEPS = 200_000;
+/** Slow matches of an organization that may wait in one process. */
+const MAX_WAITING = 20;
+const RETRY_AFTER_SECONDS = 5;
+
+/** Returns the reason why a text does not match a pattern as a whole; null when it matches. Throws `invalid` and `limited`. */
+export type PatternMatcher = (pattern: string, text: string) => Promise<string | null>;
+
+/**
+ * A matcher for one request, whose matches together take at most `budget` steps. Call it outside of a transaction: slow
+ * matches wait for each other, and locks or a connection must not wait with them.
+ */
+export function createPatternMatcher(ctx: Context, organization_id: string, budget: number): PatternMatcher {
+  const compiled = new Map<string, ReturnType<typeof compilePattern>>();
+  let left = budget;
+  return async (source, text) => {
+    const pattern = await (compiled.get(source) ?? remember(compiled, source, compilePattern(source)));
+    const steps = text.length * pattern.instructions;
+    if (steps > MAX_STEPS) return "is too long for its validation_regex";
+    left -= steps;
+    if (left < 0) return "would take too long to match, together with the other values";
+    const matches = await (steps <= QUICK_STEPS
+      ? yieldToOthers().then(() => pattern.matches(text))
+      : takeTurn(ctx, organization_id, () => pattern.matches(text)));
+    return matches ? null : "does not match validation_regex";
+  };
+}
+
+/** Checks that a pattern can be used. Throws `invalid`. */
+export const validatePattern = async (source: string): Promise<void> => void (await compilePattern(source));
+
+/** The RE2 engine is loaded on first use, since most requests have no pattern. */
+async function compilePattern(source: string): Promise<{ instructions: number; matches: (text: string) => boolean }> {
+  const { RE2JS, RE2JSException } = await import("re2js");
+  let pattern: InstanceType<typeof RE2JS>;
+  try {
+    pattern = RE2JS.compile(source);
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    throw new DomainError("invalid", `validation_regex cannot be used: ${error.message}.`);
+  }
+  const instructions = pattern.programSize();
+  if (instructions > MAX_INSTRUCTIONS)
+    throw new DomainError("invalid", "validation_regex is too large: its counted repetitions unfold to too many steps.");
+  return { instructions, matches: (text) => pattern.matches(text) };
+}
+
+function remember<K, V>(map: Map<K, V>, key: K, value: V): V {
+  map.set(key, value);
+  return value;
+}
+
+interface Queue {
+  run: Limiter;
+  waiting: number;
+}
+
+const queuesOf = memoPerApp(() => ({ all: createLimiter(1), of: new Map<string, Queue>() }));
+
+/**
+ * Runs slow matches one at a time, in turn for each organization, and rests after each as long as it took. So the process
+ * has at least half of its time for requests without slow patterns.
+ */
+async function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {
+  const queues = queuesOf(ctx);
+  const own = queues.of.get(organization_id) ?? remember(queues.of, organization_id, { run: createLimiter(1), waiting: 0 });
+  if (own.waiting >= MAX_WAITING)
+    throw new DomainError("limited", "Too many values are being matched against patterns of this organization.", {
+      retry_after_seconds: RETRY_AFTER_SECONDS,
+    });
+  own.waiting += 1;
+  try {
+    return await own.run(() =>
+      queues.all(async () => {
+        await yieldToOthers();
+        const start = performance.now();
+        const result = match();
+        await pause(performance.now() - start);
+        return result;
+      }),
+    );
+  } finally {
+    own.waiting -= 1;
+    if (own.waiting === 0) queues.of.delete(organization_id);
+  }
+}

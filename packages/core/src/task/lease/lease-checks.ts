@@ -1,0 +1,26 @@
+import { DomainError } from "../../values/errors.ts";
+import { alreadyClaimedError, leaseLostError } from "../errors.ts";
+import type { LeaseAction } from "./lease-state.ts";
+import { decideTransition, type TransitionInput, type TransitionResult } from "../transition-checks.ts";
+
+/** The move that begins or returns a lease, by the rules of any move and those of leases (docs/reference/tasks.md#leases). */
+export const decideLease = (input: TransitionInput, { type }: LeaseAction): TransitionResult =>
+  type === "begin" ? decideBegin(input) : decideReturn(input);
+
+function decideBegin(input: TransitionInput): TransitionResult {
+  const { task, acting_agent_id } = input;
+  if (task.assigned_agent_id !== null && task.assigned_agent_id !== acting_agent_id) throw alreadyClaimedError();
+  if (task.status !== "inbox" && task.status !== "in_progress")
+    throw new DomainError("conflict", "Move the task to in_progress before you take its lease.");
+  const result = decideTransition(input);
+  // A worker's move assigns a free task to it, but a lead's does not.
+  if (result.assigned_agent_id === null) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
+  return result;
+}
+
+/** A task that was free becomes free again; one that was assigned waits for the same agent. */
+function decideReturn(input: TransitionInput): TransitionResult {
+  const { task, acting_agent_id } = input;
+  if (task.lease_expires_at === null || task.assigned_agent_id !== acting_agent_id) throw leaseLostError();
+  return { ...decideTransition(input), assigned_agent_id: task.lease_was_free ? null : acting_agent_id };
+}

@@ -1,0 +1,119 @@
+import { and, asc, eq, inArray, isNotNull, lte, min, type SQL, sql } from "drizzle-orm";
+import type { BoardRow } from "../../organization/access.ts";
+import type { System } from "../../context/actor.ts";
+import { agents as agentTable } from "../../schema/agent.sql.ts";
+import { boards } from "../../schema/board.sql.ts";
+import type { Context } from "../../context/context.ts";
+import { withDeadlockRetry } from "../../db/retry-transaction.ts";
+import { readBoardAgents } from "../../notification/board-agents.ts";
+import { type ExpiredTask, toExpiryEffects } from "./expiry-effects.ts";
+import { lockedBoard } from "../facts.ts";
+import { storeEffects } from "../store-effects.ts";
+import { nextTimes, type TaskRow } from "../status-rules.ts";
+import { tasks } from "../../schema/task.sql.ts";
+
+/** A task is not handed out again after so many expiries in a row without a comment or a move by its holder. */
+const MAX_EXPIRIES = 3;
+/** Tasks of one board per transaction. */
+const BATCH_SIZE = 100;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Takes back the tasks whose lease is over, on the boards that fit the condition (docs/reference/tasks.md#expiry). It is one
+ * statement when there are none. Tasks that are being changed now are left to the next run.
+ */
+export async function expireLeases(ctx: Context, condition?: SQL): Promise<void> {
+  const found = await ctx.db
+    .select()
+    .from(boards)
+    .where(and(condition, hasExpired(ctx)))
+    .orderBy(asc(boards.id));
+  for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
+}
+
+/** When the next lease ends, of all boards; null while no task is under a lease. */
+export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
+  const [row] = await ctx.db
+    .select({ ends_at: min(tasks.lease_expires_at) })
+    .from(tasks)
+    .where(isNotNull(tasks.lease_expires_at));
+  return row?.ends_at ?? null;
+}
+
+const isOver = (ctx: Context) => lte(tasks.lease_expires_at, ctx.now());
+
+/** Whether a task without a lease is in the hands of an agent that is silent for TASK_IDLE_HOURS; null when that is off. */
+function isAbandoned(ctx: Context): SQL | null {
+  const { task_idle_hours } = ctx.settings;
+  if (task_idle_hours === 0) return null;
+  const before = sql`${new Date(ctx.now().getTime() - task_idle_hours * HOUR_MS).toISOString()}::timestamptz`;
+  return sql`(${tasks.status} = 'in_progress' and ${tasks.lease_expires_at} is null and ${tasks.updated_at} <= ${before}
+    and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
+      and (agent.last_seen_at is null or agent.last_seen_at <= ${before})))`;
+}
+
+function hasExpired(ctx: Context): SQL {
+  const abandoned = isAbandoned(ctx);
+  // The index of leases finds these at once for all boards; the others are searched board by board.
+  const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(ctx)})`;
+  if (abandoned === null) return over;
+  return sql`(${over} or exists (select 1 from ${tasks} where ${tasks.board_id} = ${boards.id} and ${abandoned}))`;
+}
+
+/** Returns the number of expired tasks. */
+const expireOnBoard = (ctx: Context<System>, board: BoardRow): Promise<number> =>
+  withDeadlockRetry(ctx, async (ctx) => {
+    const abandoned = isAbandoned(ctx);
+    const expired = await ctx.db
+      .select()
+      .from(tasks)
+      .where(
+        and(eq(tasks.board_id, lockedBoard(board)), abandoned === null ? isOver(ctx) : sql`(${isOver(ctx)} or ${abandoned})`),
+      )
+      .orderBy(asc(tasks.id))
+      .limit(BATCH_SIZE)
+      .for("no key update", { skipLocked: true });
+    if (expired.length === 0) return 0;
+    const holder_ids = expired.flatMap(({ assigned_agent_id }) => assigned_agent_id ?? []);
+    const agents = await readBoardAgents(ctx, board, [...new Set(holder_ids)]);
+    const changes = expired.map((before) => ({ before, after: toExpired(before, ctx.now()) }));
+    for (const [status, group] of Map.groupBy(changes, ({ after }) => after.status))
+      await storeExpired(ctx, board, status, group);
+    await storeEffects(ctx, toExpiryEffects(ctx, board, agents, changes));
+    return expired.length;
+  });
+
+function toExpired(before: TaskRow, now: Date): TaskRow {
+  const lease_expiries = before.lease_expiries + 1;
+  const isPoison = lease_expiries >= MAX_EXPIRIES;
+  const status = isPoison ? "blocked" : "inbox";
+  return {
+    ...before,
+    ...nextTimes(before.status, status, before, now),
+    status,
+    assigned_agent_id: null,
+    lease_expires_at: null,
+    lease_seconds: null,
+    lease_was_free: false,
+    lease_fence: before.lease_fence + 1,
+    // A task that is moved out of `blocked` may be handed out three times again.
+    lease_expiries: isPoison ? 0 : lease_expiries,
+  };
+}
+
+async function storeExpired(ctx: Context, board: BoardRow, status: TaskRow["status"], expired: readonly ExpiredTask[]) {
+  const ids = expired.map(({ before }) => before.id);
+  await ctx.db
+    .update(tasks)
+    .set({
+      status,
+      assigned_agent_id: null,
+      in_progress_at: status === "inbox" ? null : sql`${tasks.in_progress_at}`,
+      lease_expires_at: null,
+      lease_seconds: null,
+      lease_was_free: false,
+      lease_fence: sql`${tasks.lease_fence} + 1`,
+      lease_expiries: status === "inbox" ? sql`${tasks.lease_expiries} + 1` : 0,
+    })
+    .where(and(eq(tasks.board_id, board.id), inArray(tasks.id, ids)));
+}

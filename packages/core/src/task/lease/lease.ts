@@ -1,0 +1,79 @@
+import { and, asc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import * as z from "zod";
+import { boardFor } from "../../organization/access.ts";
+import type { Agent } from "../../context/actor.ts";
+import type { Context } from "../../context/context.ts";
+import { actingAs } from "../../db/acting-as.ts";
+import { Instant, Integer, lazyObject } from "../../values/wire.ts";
+import { TaskLease } from "./lease-state.ts";
+import type { Task } from "../task.ts";
+import { tasks } from "../../schema/task.sql.ts";
+import { changeLease } from "../update.ts";
+
+const DEFAULT_SECONDS = 900;
+const MAX_SECONDS = 86_400;
+
+export const LeaseSeconds = Integer(60, MAX_SECONDS).default(DEFAULT_SECONDS).describe("Length of the lease.");
+
+export const TakeLease = lazyObject(() => ({ lease_seconds: LeaseSeconds })).meta({ id: "TaskLeaseWrite" });
+export type TakeLease = z.infer<typeof TakeLease>;
+
+export const HeldLease = lazyObject(() => ({
+  fence: TaskLease.shape.fence,
+  expires_at: Instant.describe("When it ends, unless it is renewed."),
+})).meta({ id: "HeldTaskLease", description: "The lease of the caller." });
+export type HeldLease = z.infer<typeof HeldLease>;
+
+/** The lease of a task that was just taken. */
+export const toHeldLease = ({ lease }: Task): HeldLease => ({ fence: lease!.fence, expires_at: lease!.expires_at });
+
+/** Takes or renews the lease of a task, which the caller starts to work on if it does not yet. */
+export async function takeLease(
+  ctx: Context<Agent>,
+  board_id: string,
+  task_id: string,
+  { lease_seconds }: TakeLease,
+  fence: number | null,
+): Promise<HeldLease> {
+  const board = await boardFor(ctx, board_id, "write");
+  return toHeldLease(await changeLease(ctx, board, task_id, { type: "begin", lease_seconds }, fence));
+}
+
+/** Gives a task back to the inbox, where it is free again if it was free before. */
+export async function returnLease(ctx: Context<Agent>, board_id: string, task_id: string, fence: number | null): Promise<void> {
+  const board = await boardFor(ctx, board_id, "write");
+  await changeLease(ctx, board, task_id, { type: "return" }, fence);
+}
+
+/** The values of an UPDATE that gives leases their full length again. It is no change of a task. */
+const renewedLease = (ctx: Context) => ({
+  lease_expires_at: sql`${ctx.now().toISOString()}::timestamptz + ${tasks.lease_seconds} * interval '1 second'`,
+  updated_at: sql`${tasks.updated_at}`,
+});
+
+/** Renews all leases of an agent. A task that is being changed now is left out: nobody waits for its lock. */
+export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent_id">): Promise<void> {
+  const held = ctx.db
+    .select({ id: tasks.id })
+    .from(tasks)
+    .where(and(eq(tasks.assigned_agent_id, agent_id), isNotNull(tasks.lease_expires_at)))
+    .orderBy(asc(tasks.id))
+    .for("no key update", { skipLocked: true });
+  await ctx.db
+    .update(tasks)
+    .set(renewedLease(ctx))
+    .where(and(inArray(tasks.id, held), actingAs(ctx)));
+}
+
+type LeasedTask = Pick<typeof tasks.$inferSelect, "id" | "board_id" | "lease_expires_at" | "lease_expiries">;
+
+/** Whether a comment of the task's agent has a lease to renew or expiries to forget. */
+export const needsRenewal = ({ lease_expires_at, lease_expiries }: LeasedTask): boolean =>
+  lease_expires_at !== null || lease_expiries > 0;
+
+/** The update by which a comment of the task's agent renews its lease and counts as a sign of work. */
+export const renewalByComment = (ctx: Context, { id, board_id }: LeasedTask, agent_id: string) =>
+  ctx.db
+    .update(tasks)
+    .set({ ...renewedLease(ctx), lease_expiries: 0 })
+    .where(and(eq(tasks.id, id), eq(tasks.board_id, board_id), eq(tasks.assigned_agent_id, agent_id), actingAs(ctx)));

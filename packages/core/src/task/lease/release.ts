@@ -1,0 +1,23 @@
+import { boardFor } from "../../organization/access.ts";
+import type { Agent } from "../../context/actor.ts";
+import type { Context } from "../../context/context.ts";
+import { withDeadlockRetry } from "../../db/retry-transaction.ts";
+import { createComment } from "../comment/comment.ts";
+import { changeLease } from "../update.ts";
+import type { Task } from "../task.ts";
+
+/** Gives a task back to the inbox, with the reason as a comment on it. Both are stored or neither is. */
+export async function releaseTask(
+  ctx: Context<Agent>,
+  board_id: string,
+  task_id: string,
+  { reason, fence }: { reason: string; fence: number | null },
+): Promise<Task> {
+  const board = await boardFor(ctx, board_id, "write");
+  return withDeadlockRetry(ctx, async (ctx) => {
+    // First, because its checks lock the board before the task. The comment then renews no lease.
+    const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
+    await createComment(ctx, board_id, task_id, { content: reason, tags: null });
+    return task;
+  });
+}

@@ -1,0 +1,119 @@
+import type { NotedLimit } from "./request-limits.ts";
+
+/** What went wrong, in terms of the domain. Only the HTTP layer knows status codes. */
+export type ErrorKind =
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "gone"
+  | "precondition_failed"
+  | "too_large"
+  | "body_timeout"
+  | "incomplete_body"
+  | "limited"
+  | "overloaded"
+  | "invalid"
+  | "unavailable"
+  | "database_unavailable"
+  | "identity_provider_unavailable"
+  | "body_storage_unavailable";
+
+export interface ErrorExtra {
+  /** Keys next to `message` in the detail object of the response, such as missing_task_ids. */
+  fields?: Record<string, unknown>;
+  /** Replaces `forbidden` as the error code in a 403 to an agent. */
+  code?: string;
+  /** Seconds after which a retry may succeed. */
+  retry_after_seconds?: number;
+  /** The current tag of a resource that has changed. */
+  entity_tag?: string;
+  /** Whether the caller's rights refused the request, so that it is refused however it was answered before. */
+  is_access?: true;
+  /** The limit that refused the request, if the context has not noted it. */
+  limit?: NotedLimit;
+}
+
+/** An error for the caller: the response contains its message unchanged. */
+export class DomainError extends Error {
+  readonly kind: ErrorKind;
+  readonly extra: ErrorExtra;
+  constructor(kind: ErrorKind, message: string, extra: ErrorExtra = {}) {
+    super(message);
+    this.name = "DomainError";
+    this.kind = kind;
+    this.extra = extra;
+  }
+}
+
+/**
+ * A system outside of the service failed or refused a request, so there is no bug to fix here. A job that throws this is
+ * retried by the retry policy of its kind; any other error of a job is a bug.
+ */
+export class ExpectedFailure extends Error {
+  /** Milliseconds that the failing system asked to wait before a retry; null when it gave no time. */
+  get retry_after_ms(): number | null {
+    return null;
+  }
+
+  /** Whether a retry may succeed. */
+  get is_transient(): boolean {
+    return false;
+  }
+
+  /** Whether others changed at the same time what the request would have changed, so that a later one may succeed. */
+  get is_conflict(): boolean {
+    return false;
+  }
+
+  /** Whether the other system refuses this service as a whole, until its operator admits it. */
+  get is_refusal(): boolean {
+    return false;
+  }
+
+  /** Whether the system could not be reached, so that it may not have seen the request. */
+  get is_unreachable(): boolean {
+    return false;
+  }
+}
+
+export interface FieldProblem {
+  type: string;
+  loc: (string | number)[];
+  msg: string;
+  input: unknown;
+}
+
+/** Input that does not match its schema, with each problem listed once (docs/reference/conventions.md#field-problems). */
+export class InvalidInput extends Error {
+  readonly problems: FieldProblem[];
+  constructor(problems: FieldProblem[]) {
+    super("Invalid input");
+    this.name = "InvalidInput";
+    this.problems = problems;
+  }
+}
+
+export const notFound = () => new DomainError("not_found", "Not Found");
+export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
+/** The caller may not see the resource, so it does not exist for him. */
+export const notVisible = () => new DomainError("not_found", "Not Found", { is_access: true });
+export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
+
+/** Seconds. The keys are read again a second after a failure, so the answer is true as soon as the provider is back. */
+const KEYS_RETRY_AFTER = 5;
+/** A token that cannot be checked, because the keys of the identity provider cannot be read. */
+export const identityProviderUnavailable = () =>
+  new DomainError(
+    "identity_provider_unavailable",
+    "The identity provider cannot be reached, so the token was not checked. Try again later.",
+    { retry_after_seconds: KEYS_RETRY_AFTER },
+  );
+
+/** Seconds. Storages are rarely away for longer. */
+const BODY_RETRY_AFTER = 30;
+/** The body of an old payload that cannot be read now. */
+export const bodyStorageUnavailable = () =>
+  new DomainError("body_storage_unavailable", "The payload cannot be read from its storage. Try again later.", {
+    retry_after_seconds: BODY_RETRY_AFTER,
+  });
