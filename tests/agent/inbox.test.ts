@@ -151,6 +151,20 @@ describe("work", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
+  test("is where the history of a task says that its assignee has a message, not that waking it failed", async () => {
+    const { worker, addTask, call, owner, board_id } = await openBoard();
+    const id = await addTask({ title: "Sweep" });
+    const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);
+    await change({ assigned_agent_id: worker.id });
+    await change({ status: "in_progress" });
+    const { items } = (await call("GET", "/api/v1/activity", owner.token)).body;
+    const history = items.filter(({ event_type }: { event_type: string }) => /_wake|_woken/.test(event_type));
+    expect(history.map(({ message }: { message: string }) => message).toSorted()).toEqual([
+      "Assignee told in its inbox (assignment): Worker.",
+      "Assignee told in its inbox (status_in_progress): Worker.",
+    ]);
+  });
+
   test("of a lead is a task in review and a decided approval, until the lead acknowledges", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ title: "Reviewed", assigned_agent_id: worker.id, status: "review" });

@@ -42,6 +42,18 @@ test("a shown task names the agents that have it and that wrote on it", async ()
   expect(json).toMatchObject({ assigned_agent_id: home.worker.id, comments: [{ agent_id: home.worker.id }] });
 });
 
+test("a task in review names the agent that handed it in, although nobody has it", async () => {
+  const alone = await openPullBoard(world, "alone", { require_approval_for_done: false });
+  await alone.call("DELETE", `/api/v1/agents/${alone.lead.id}`, alone.owner.token);
+  const task = await alone.addTask({ title: "Repair the ladder" });
+  await as(alone.worker.token).run(["next"]);
+  await as(alone.worker.token).run(["done", task]);
+  const { stdout } = await as(alone.owner.token).run(["task", "show", task]);
+  expect(stdout).toMatch(/^status: +review$/m);
+  expect(stdout).toMatch(/^handed in by: +Worker$/m);
+  expect(stdout).not.toMatch(/^assigned to:/m);
+});
+
 test("a task is found by its id among several boards", async () => {
   const you = as(home.owner.token);
   const task = await home.addTask({ title: "Sweep" });

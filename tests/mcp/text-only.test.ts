@@ -85,7 +85,11 @@ test("a client that reads only texts does a whole task: inbox, next task, commen
   const waiting = await asLead("check_inbox");
   expect(find(waiting.said, `^1\\. ${ID} \\[review\\]`)).toBe(task_id);
   expect(waiting.said).toMatch(/Tasks in review, .*get_task.*update_task/);
-  expect((await asLead("get_task", { task_id })).quoted.at(-1)).toBe("14 lamps");
+  const review = await asLead("get_task", { task_id });
+  expect(review.quoted.at(-1)).toBe("14 lamps");
+  expect(find(review.said, `^Task ${ID} \\[review\\], .*handed in by agent ${worker.id}`)).toBe(task_id);
+  const listed = await asOwner("list_tasks", { board_id, status: "review" });
+  expect(find(listed.said, `^1\\. ${ID} \\[review\\], .*handed in by agent ${worker.id}`)).toBe(task_id);
   await asLead("check_inbox", { ack_through: find(waiting.said, `ack_through ${ID}`) });
   expect(find((await asLead("update_task", { task_id, status: "done" })).said, `^Task ${ID} \\[done\\]`)).toBe(task_id);
   expect(find((await asOwner("list_tasks", { board_id, status: "done" })).said, `^1\\. ${ID} \\[done\\]`)).toBe(task_id);

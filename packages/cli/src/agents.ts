@@ -16,7 +16,8 @@ export async function namesOfAgents(
   task: Task,
   comments: readonly TaskComment[],
 ): Promise<ReadonlyMap<string, string>> {
-  if (!task.assigned_agent_id && !comments.some(({ agent_id }) => agent_id)) return new Map();
+  const ids = [task.assigned_agent_id, task.submitted_by_agent_id, ...comments.map(({ agent_id }) => agent_id)];
+  if (!ids.some((id) => id)) return new Map();
   const agents = await listAgents(session, task.board_id);
   return new Map(agents.map(({ id, name }) => [id, name]));
 }

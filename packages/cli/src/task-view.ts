@@ -26,11 +26,12 @@ export function printTask(
     ["priority", toSafeLine(task.priority)],
     ["due", task.due_at ?? ""],
     ["assigned to", task.assigned_agent_id ? nameOf(task.assigned_agent_id) : ""],
+    ["handed in by", task.submitted_by_agent_id ? nameOf(task.submitted_by_agent_id) : ""],
     ["blocked by", task.blocked_by_task_ids.join(", ")],
     ["tags", task.tags.map(({ name }) => toSafeLine(name)).join(", ")],
     ["lease until", task.lease?.expires_at ?? ""],
   ];
-  for (const [name, value] of facts) if (value !== "") output.line(`${`${name}:`.padEnd(13)}${value}`);
+  for (const [name, value] of facts) if (value !== "") output.line(`${`${name}:`.padEnd(14)}${value}`);
   if (task.description) output.line(`\n${toSafeText(task.description)}`);
   for (const { created_at, agent_id, user_id, content } of comments) {
     const author = agent_id ? nameOf(agent_id) : user_id ? `user ${user_id}` : "system";

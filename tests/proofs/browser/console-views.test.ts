@@ -115,6 +115,83 @@ test("what needs a person is decided and put back to work in one place", async (
   ]);
 });
 
+test("work in review on a board without a lead waits for people, who see which agent handed it in", async () => {
+  const { api } = service;
+  const addAgent = (board_id: string, name: string, is_board_lead = false) =>
+    api.post("/api/v1/agents", { body: { name, board_id, is_board_lead } });
+  const handIn = async (board_id: string, title: string, agent_token: string) => {
+    const { id: task_id } = await makeTask(api, board_id, title);
+    const agent = createClient({ url: service.url, agent_token });
+    await agent.post("/api/v1/agent/tasks/next", { body: { board_id } });
+    const params = { path: { board_id, task_id } };
+    await agent.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", { params, body: { status: "review", comment: "Done" } });
+    return task_id;
+  };
+  const led = await makeBoard(api, "Led");
+  const lead = await addAgent(led.id, "Iris", true);
+  await createClient({ url: service.url, agent_token: lead.auth_token! }).get("/api/v1/agent/inbox");
+  const follower = await addAgent(led.id, "Fay");
+  await handIn(led.id, "Reviewed by Iris", follower.auth_token!);
+  const free = await makeBoard(api, "Leaderless");
+  const worker = await addAgent(free.id, "Nora");
+  const task_id = await handIn(free.id, "Sort the screws", worker.auth_token!);
+  const assigned = await makeTask(api, free.id, "Oil the hinges", { status: "review", assigned_agent_id: worker.id });
+
+  await view.go("#/needs-you");
+  await view.sees("main", "Sort the screws");
+  await view.sees("main", "Nora, Leaderless: handed in");
+  await view.sees("main", "Oil the hinges");
+  await view.sees("main", "A person, Decisions: handed in");
+  expect(await view.text("main")).not.toContain("Reviewed by Iris");
+  await view.go(`#/boards/${free.id}/tasks/${task_id}`);
+  await view.sees(`[data-task="${task_id}"]`, "handed in by Nora");
+  await view.sees(".story .properties", "Handed in byNora");
+
+  // Done work waits for nobody, and without its lead the other board's work does.
+  await api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", {
+    params: { path: { board_id: free.id, task_id: assigned.id } },
+    body: { status: "done" },
+  });
+  await api.delete("/api/v1/agents/{agent_id}", { params: { path: { agent_id: lead.id } } });
+  await view.go("#/needs-you");
+  await view.sees("main", "Fay, Led: handed in");
+  expect(await view.text("main")).not.toContain("Oil the hinges");
+  expect(view.errors).toEqual([]);
+});
+
+test("no view scrolls sideways on a phone, even with long names", async () => {
+  const name = "Wholesale_and_returns_of_the_northern_region_".repeat(4).slice(0, 190);
+  const { id: board_id } = await makeBoard(service.api, name);
+  const { id: task_id } = await makeTask(service.api, board_id, `${"x".repeat(300)} ${name}`, { description: "y".repeat(500) });
+  await service.api.post("/api/v1/agents", { body: { name, board_id } });
+  await service.api.post("/api/v1/boards/{board_id}/approvals", {
+    params: { path: { board_id } },
+    body: { action_type: "z".repeat(90), task_id, description: "w".repeat(300) },
+  });
+  const widths = `(() => {
+    const [page, bar] = [document.documentElement, document.querySelector(".nav-more")];
+    const outside = [...document.querySelectorAll(".nav-foot *, .nav-links *")].filter((item) => item.getBoundingClientRect().right > 390);
+    return [page.scrollWidth, bar.scrollWidth <= bar.clientWidth, outside.map((item) => item.textContent)];
+  })()`;
+  await view.page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true });
+  const seen: [string, string, string][] = [
+    ["#/start", "h1", "board"],
+    ["#/needs-you", "main", "zzz"],
+    ["#/activity", ".feed", "xxx"],
+    ["#/agents", "main", "Wholesale"],
+    ["#/webhooks", "main", "https://example.com/events"],
+    [`#/boards/${board_id}`, ".card", "xxx"],
+    [`#/boards/${board_id}/tasks/${task_id}`, ".story", "yyy"],
+  ];
+  for (const [fragment, selector, part] of seen) {
+    await view.go(fragment);
+    await view.sees(selector, part);
+    expect(await view.page.evaluate(widths), fragment).toEqual([390, true, []]);
+  }
+  await view.page.setViewport({ width: 1280, height: 800 });
+  expect(view.errors).toEqual([]);
+});
+
 test("the feed shows what happens, by board", async () => {
   await view.go("#/activity");
   await view.sees(".feed", "Refund");

@@ -4,10 +4,21 @@ import { fenced, fencedRows, labelled } from "./fenced.ts";
 import { type Beginning, beginningOf, firstRows, inline, smallObject } from "./limits.ts";
 import type { Caller } from "./tool.ts";
 
-const { id, board_id, title, description, status, priority, due_at, assigned_agent_id, is_blocked, lease } = Task.shape;
+const { id, board_id, title, description, status, priority, due_at, is_blocked, lease } = Task.shape;
+const { assigned_agent_id, submitted_by_agent_id } = Task.shape;
 
 /** A task in a list. */
-export const TaskRow = z.object({ id, board_id, title, status, priority, due_at, assigned_agent_id, is_blocked });
+export const TaskRow = z.object({
+  id,
+  board_id,
+  title,
+  status,
+  priority,
+  due_at,
+  assigned_agent_id,
+  submitted_by_agent_id,
+  is_blocked,
+});
 type TaskRow = z.infer<typeof TaskRow>;
 
 /** A task with what an agent needs to work on it. */
@@ -21,8 +32,8 @@ export const TaskView = TaskRow.extend({
 type TaskView = z.infer<typeof TaskView>;
 
 export const toTaskRow = (task: TaskRow): TaskRow => {
-  const { id, board_id, title, status, priority, due_at, assigned_agent_id, is_blocked } = task;
-  return { id, board_id, title, status, priority, due_at, assigned_agent_id, is_blocked };
+  const { id, board_id, title, status, priority, due_at, assigned_agent_id, submitted_by_agent_id, is_blocked } = task;
+  return { id, board_id, title, status, priority, due_at, assigned_agent_id, submitted_by_agent_id, is_blocked };
 };
 
 /** The view of a task, whose description begins at a character. */
@@ -40,7 +51,9 @@ export function toTaskView(task: Task, offset = 0): TaskView {
 const descriptionOf = (description: string, offset: number): Beginning =>
   beginningOf(description.slice(offset).toWellFormed(), (shown) => `get_task with offset ${offset + shown}`);
 
-type ListedTask = Omit<TaskRow, "assigned_agent_id"> & { assigned_agent_id?: string | null; lease?: Lease | null };
+type Agents = "assigned_agent_id" | "submitted_by_agent_id";
+/** The agents are left out where they are known, as in an inbox. */
+type ListedTask = Omit<TaskRow, Agents> & Partial<Pick<TaskRow, Agents>> & { lease?: Lease | null };
 type Lease = Pick<NonNullable<Task["lease"]>, "fence" | "expires_at">;
 
 /** Tasks in a list. */
@@ -51,13 +64,21 @@ export const taskRowsText = (about: string, tasks: readonly ListedTask[]): strin
   );
 
 /** What the service knows of a task, without the words of others. */
-const factsOf = ({ id, board_id, status, due_at, assigned_agent_id, is_blocked, lease }: ListedTask): string[] => [
+const factsOf = ({
+  id,
+  board_id,
+  status,
+  due_at,
+  assigned_agent_id: assignee,
+  submitted_by_agent_id: submitter,
+  is_blocked,
+  lease,
+}: ListedTask): string[] => [
   `${id} [${status}]`,
   `board ${board_id}`,
   ...(due_at === null ? [] : [`due ${due_at}`]),
-  ...(assigned_agent_id === undefined
-    ? []
-    : [assigned_agent_id === null ? "unassigned" : `assigned to agent ${assigned_agent_id}`]),
+  ...(assignee === undefined ? [] : [assignee === null ? "unassigned" : `assigned to agent ${assignee}`]),
+  ...(submitter ? [`handed in by agent ${submitter}`] : []),
   ...(is_blocked ? ["waits for other tasks"] : []),
   ...(lease ? [leaseText(lease)] : []),
 ];

@@ -4,17 +4,20 @@ import { useResource } from "../resource.ts";
 import { toBoard, toTask, toView } from "../route.ts";
 import { boardName, boards, canWrite, isAdmin } from "../session.ts";
 import { ApprovalRow } from "../task/approvals.tsx";
-import type { Agent, Approval, Gateway, Job } from "../types.ts";
+import type { Agent, Approval, Gateway, Job, Task } from "../types.ts";
 import { Empty, isPresent, Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
 import { readEachBoard } from "./boards.ts";
 
+type ListedTask = Pick<Task, "id" | "board_id" | "title" | "status" | "assigned_agent_id">;
+
 interface WorkRow {
   id: string;
   board_id: string;
   title: string;
-  agent: string;
+  /** The name of who has it or handed it in. */
+  by: string;
   at: string;
 }
 
@@ -24,7 +27,7 @@ interface Needs {
   gateways: Gateway[];
   /** Work that was handed in on boards without a lead. */
   reviews: WorkRow[];
-  /** Work of agents that are not there. */
+  /** Work, and work to review, of agents that are not there. */
   waiting: WorkRow[];
   /** Leases whose time is over. */
   expired: WorkRow[];
@@ -52,25 +55,27 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
   ]);
   const work = open.filter(({ status }) => status === "in_progress");
   const known = new Map(agents.map((agent) => [agent.id, agent]));
-  const toRow = (task: (typeof open)[number], at: string): WorkRow => {
-    const agent = known.get(task.assigned_agent_id ?? task.submitted_by_agent_id ?? "")?.name ?? "An agent";
-    return { id: task.id, board_id: task.board_id, title: task.title, agent, at };
+  const leads = new Map(agents.flatMap((agent) => (agent.is_board_lead ? [[agent.board_id, agent]] : [])));
+  const toRow = ({ id, board_id, title }: ListedTask, agent_id: string | null, at: string): WorkRow => {
+    const by = agent_id === null ? "A person" : (known.get(agent_id)?.name ?? "An agent");
+    return { id, board_id, title, by, at };
   };
-  const isAbsent = (agent: Agent | undefined) => agent !== undefined && !isPresent(agent);
+  // Who may not read the agents takes an assignee for the lead, which gets what is handed in.
+  const isForPeople = ({ status, board_id, assigned_agent_id: id }: ListedTask) =>
+    status === "review" && !leads.has(board_id) && (id === null || known.has(id));
+  const isSilent = (agent: Agent | undefined): agent is Agent => agent !== undefined && !isPresent(agent);
   return {
     approvals: approvals.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1)),
     jobs,
     gateways: gateways.filter((gateway) => gateway.kind === "openclaw" && !gateway.connected),
-    // A lead gets what is in review, so work that nobody has waits for people.
-    reviews: open
-      .filter(({ status, assigned_agent_id }) => status === "review" && assigned_agent_id === null)
-      .map((task) => toRow(task, task.updated_at)),
-    waiting: work
-      .filter((task) => isAbsent(known.get(task.assigned_agent_id ?? "")))
-      .map((task) => toRow(task, known.get(task.assigned_agent_id!)!.last_seen_at ?? task.updated_at)),
+    reviews: open.filter(isForPeople).map((task) => toRow(task, task.submitted_by_agent_id, task.updated_at)),
+    waiting: open.flatMap((task) => {
+      const agent = known.get(task.assigned_agent_id ?? "") ?? (task.status === "review" ? leads.get(task.board_id) : undefined);
+      return isSilent(agent) && !isForPeople(task) ? [toRow(task, agent.id, agent.last_seen_at ?? task.updated_at)] : [];
+    }),
     expired: work
       .filter(({ lease }) => lease && Date.parse(lease.expires_at) < Date.now())
-      .map((task) => toRow(task, task.lease!.expires_at)),
+      .map((task) => toRow(task, task.assigned_agent_id, task.lease!.expires_at)),
   };
 }
 
@@ -118,7 +123,7 @@ function Work({ row, text }: { row: WorkRow; text: string }) {
           {row.title}
         </a>
         <span class="muted">
-          {row.agent}, {boardName(row.board_id)}: {text} <Time at={row.at} />
+          {row.by}, {boardName(row.board_id)}: {text} <Time at={row.at} />
         </span>
       </div>
     </div>
