@@ -21,11 +21,12 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d(?:T| )[\d:.]+(?:Z|[+-]\d\d(?::\d\d)?)?/g, "(time)"],
   [/^id: .*$/gm, "id: (cursor)"],
   [/"cursor":"[^"]*"/g, '"cursor":"(cursor)"'],
-  // The bytes of an organization are added to a random one of its rows, which may not exist yet.
+  // The bytes of an organization and of a webhook are added to a random one of their rows, which may not exist yet.
   [
     /webhook_payload_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"organization_id": ("[^"]+")\}/g,
     "webhook_payload_usage of $1",
   ],
+  [/webhook_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"webhook_id": ("[^"]+")[^{}]*\}/g, "webhook_usage of $1"],
   [/whsec_[\w+/]{43}=/g, "(secret)"],
   [/"duration_ms": ?\d+/g, '"duration_ms": (duration)'],
   // The words of a text of the same row, among them the parts of new ids.

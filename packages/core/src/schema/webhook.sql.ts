@@ -142,3 +142,18 @@ export const webhook_payload_usage = pgTable(
   },
   (t) => [primaryKey({ columns: [t.organization_id, t.shard] })],
 );
+
+/** The bytes of stored payloads of a webhook, in shards like those of its organization. */
+export const webhook_usage = pgTable(
+  "webhook_usage",
+  {
+    webhook_id: uuid()
+      .notNull()
+      .references(() => board_webhooks.id, { onDelete: "cascade" }),
+    shard: integer().notNull(),
+    bytes: bigint({ mode: "number" }).notNull(),
+    /** When the sum was last counted from the payloads; null while it may lack some that are older than this table. */
+    counted_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.webhook_id, t.shard] })],
+);

@@ -19,7 +19,8 @@ import { insertDeliveryId, storeOnce } from "./delivery-id.ts";
 import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from "./event.ts";
 import { storedHeaders } from "./headers.ts";
 import { memoryContent, notificationText, type PayloadFacts } from "./message.ts";
-import { addPayloadBytes, requirePayloadRoom, storedPayloadBytes } from "./payload-usage.ts";
+import { makePayloadRoom, requirePayloadRoom } from "./payload-room.ts";
+import { addPayloadBytes, storedPayloadBytes, webhookPayloadBytes } from "./payload-usage.ts";
 import { type DecodedBody, decodeBody } from "./payload.ts";
 import { toSearchWords } from "../lists/search-words.ts";
 import { toSearchText } from "./search-text.ts";
@@ -83,13 +84,14 @@ type OpenWebhook = Awaited<ReturnType<typeof findOpenWebhook>>;
 type NewDelivery = Pick<typeof board_webhook_payloads.$inferSelect, "notify_job_id" | "delivery">;
 type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string };
 
-/** Writes a payload with all that follows from it in one statement. A filtered one is stored only. */
+/** Writes a payload with all that follows from it in one statement, after making room. A filtered one is stored only. */
 async function storePayload(ctx: Context, request: WebhookRequest, webhook: OpenWebhook, payload: NewPayload): Promise<void> {
   const { board_id, id: webhook_id, organization_id } = webhook;
   const { id: payload_id, kind, body, text, value, event_type, delivery_id, summary } = payload;
   const content_type = request.headers.get("content-type");
   const headers = storedHeaders(request.headers, webhook);
   const size_bytes = body.byteLength + Buffer.byteLength(JSON.stringify(headers));
+  await makePayloadRoom(ctx, webhook, size_bytes);
   const filtered = !matchesEventTypes(webhook.event_types, event_type);
   const received_at = ctx.now();
   const delivery = newDelivery(received_at, webhook, filtered);
@@ -115,7 +117,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
       ...delivery,
     }),
     ...(filtered ? [] : [insertMemory(webhook, shown), ...insertNotification(ctx, webhook, shown, delivery)]),
-    addPayloadBytes(organization_id, size_bytes),
+    ...addPayloadBytes({ organization_id, webhook_id, bytes: size_bytes }),
   ]);
 }
 
@@ -193,7 +195,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: s
   if (!webhook) throw notFound();
   ctx.log.addFields({ organization_id: webhook.organization_id });
   if (!webhook.enabled) throw new DomainError("gone", "Webhook is disabled.");
-  requirePayloadRoom(ctx, webhook.stored_bytes);
+  requirePayloadRoom(ctx, webhook);
   return webhook;
 }
 
@@ -222,6 +224,7 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       refused_here: refusalsOf(sql.placeholder("refusal_key")),
       refused_in_all: refusalsOf(sql`${board_webhooks.id}::text`),
       stored_bytes: storedPayloadBytes,
+      webhook_bytes: webhookPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
       /** The target, on a board whose agents have no host. */
