@@ -1,10 +1,12 @@
 import {
   board_webhook_payloads,
+  board_webhooks,
   gateway_circuits,
   jobs,
   subscription_deliveries,
   subscriptions,
   webhook_payload_usage,
+  webhook_usage,
   organizations,
 } from "@board/core/schema/all-tables";
 import { and, eq, inArray, ne, sql } from "drizzle-orm";
@@ -61,13 +63,16 @@ export async function seedForeignJobs(world: World, theirs: Ids, spare_gateway_i
 }
 
 /**
- * Adds an organization that has reached its limits of stored bytes and of subscriptions. Only this one has bytes in shard 0,
- * since the shards of posts are random.
+ * Adds an organization that has reached its limits of stored bytes and of subscriptions, and a full webhook to their board. Only
+ * these have bytes in shard 0, since the shards of posts are random.
  */
-export async function seedFullOrganization({ db, settings }: World): Promise<void> {
+export async function seedFullOrganization({ db, settings }: World, { board_id }: Ids): Promise<void> {
   const [full] = await db.insert(organizations).values({ name: "Full" }).returning();
   await db.update(webhook_payload_usage).set({ shard: sql`${webhook_payload_usage.shard} + 100` });
   await db.insert(webhook_payload_usage).values({ organization_id: full!.id, shard: 0, bytes: 10 ** 15 });
+  const [webhook] = await db.insert(board_webhooks).values({ board_id: board_id!, description: "Full" }).returning();
+  await db.update(webhook_usage).set({ shard: sql`${webhook_usage.shard} + 100` });
+  await db.insert(webhook_usage).values({ webhook_id: webhook!.id, shard: 0, bytes: 10 ** 15 });
   const receiver = { url: "https://93.184.215.14/", event_types: ["*"], format: "standard" as const };
   await db.insert(subscriptions).values(
     Array.from({ length: settings.budgets.organization_subscriptions }, () => ({

@@ -98,7 +98,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   await seedForeignDetails(world, known, elsewhere, [tangled_task_id, free_task_id]);
   const messages = await seedInboxes(world, known, theirs, apart_gateway_id);
   const remote = await seedRemoteBoard(world, home);
-  await seedFullOrganization(world);
+  await seedFullOrganization(world, theirs);
   await seedFailedDeliveries(world, [known, theirs, elsewhere]);
   await seedForeignJobs(world, theirs, spare_gateway_id);
   await skipProvisioning(world.db);
