@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { board_webhook_payloads, jobs, webhook_delivery_ids, webhook_payload_usage } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/core/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
@@ -69,6 +70,62 @@ test(`of ${REPEATS} concurrent repeats one is stored, and all answers name it`, 
   expect(new Set(answers.map((answer) => answer.body.payload_id)).size).toBe(1);
   expect(answers.filter((answer) => answer.headers.get("idempotent-replayed") === null)).toHaveLength(1);
   expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
+});
+
+/** Headers as somebody sends them again who has captured them: only what is not signed differs. */
+const changed = (headers: Record<string, string>, changes: Record<string, string | null>) =>
+  Object.fromEntries(Object.entries({ ...headers, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null));
+
+test.each([
+  ["github", "x-github-delivery", {}],
+  ["linear", "linear-delivery", {}],
+  ["sentry", "request-id", { "sentry-hook-timestamp": "later" }],
+] as const)("a captured post of %s is a repeated delivery, whatever id it is given", async (source, header, times) => {
+  const webhook = await createWebhook(world, home, { source, secret: SENDERS[source].secret });
+  const { body, headers } = await deliveryOf(source, world.now());
+  const first = await post(world, webhook, body, headers);
+  const later = Object.fromEntries(Object.keys(times).map((name) => [name, `${Math.floor(world.now().getTime() / 1000) + 200}`]));
+  for (const id of ["another", "one more", null]) {
+    const repeat = await post(world, webhook, body, changed(headers, { ...later, [header]: id }));
+    expect([repeat.status, repeat.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
+    expect(repeat.body).toEqual(first.body);
+  }
+  expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
+});
+
+test("a signed generic body with an id is recognized under every id and none, and others are stored", async () => {
+  const webhook = await createWebhook(world, home, { secret: "known" });
+  const signed = (body: string) => ({ "x-webhook-signature": createHmac("sha256", "known").update(body).digest("hex") });
+  const first = await postPayload(world, webhook, "{}", { ...signed("{}"), "idempotency-key": "1" });
+  for (const headers of [{ "idempotency-key": "2" }, { "webhook-id": "3" }, {}]) {
+    const upper = { "x-webhook-signature": `SHA256=${signed("{}")["x-webhook-signature"].toUpperCase()}` };
+    for (const signature of [signed("{}"), upper]) {
+      const repeat = await post(world, webhook, "{}", { ...signature, ...headers });
+      expect([repeat.body.payload_id, repeat.headers.get("idempotent-replayed")]).toEqual([first, "true"]);
+    }
+  }
+  // A sender without ids may mean the same bytes as different events.
+  for (let count = 0; count < 2; count++) await postPayload(world, webhook, "[]", signed("[]"));
+  expect(await storedIn(webhook)).toBe(3);
+});
+
+test("a signed body is forgotten after 7 days, with its row", async () => {
+  const webhook = await createWebhook(world, home, { source: "github", secret: SENDERS.github.secret });
+  const { body, headers } = await deliveryOf("github", world.now());
+  const send = async (id: string) => (await post(world, webhook, body, { ...headers, "x-github-delivery": id })).body.payload_id;
+  const mine = eq(webhook_delivery_ids.webhook_id, webhook.id);
+  const moveBack = () =>
+    world.db
+      .update(webhook_delivery_ids)
+      .set({ received_at: new Date(world.now().getTime() - 7.01 * DAY) })
+      .where(mine);
+  const first = await send("first");
+  expect(await send("second")).toBe(first);
+  await moveBack();
+  expect(await send("third")).not.toBe(first);
+  await moveBack();
+  await scheduled.retention(world.context());
+  expect(await world.db.$count(webhook_delivery_ids, mine)).toBe(0);
 });
 
 test("a generic webhook recognizes Idempotency-Key and webhook-id; without them all posts are stored", async () => {

@@ -108,7 +108,10 @@ export const board_webhook_payloads = pgTable(
 
 export const WEBHOOK_DELIVERY_IDS_KEY = "webhook_delivery_ids_key";
 
-/** The deliveries of the last days, by the sender's id. A row may outlive its payload, so that no repeat is stored again. */
+/**
+ * The deliveries of the last days, by the sender's id, and by the digest of a signed body after a space. A row may outlive its
+ * payload, so that no repeat is stored again.
+ */
 export const webhook_delivery_ids = pgTable(
   "webhook_delivery_ids",
   {

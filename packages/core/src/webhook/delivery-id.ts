@@ -1,4 +1,5 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { createHash } from "node:crypto";
+import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { type PreparedWrite, prepareRowInsert } from "../db/prepared-write.ts";
@@ -6,22 +7,47 @@ import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
-import { WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "../schema/webhook.sql.ts";
+import { type SourceName, WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "../schema/webhook.sql.ts";
+import { SOURCES } from "./source/sources.ts";
 
 /** For how long a repeated delivery is recognized. */
 const REMEMBERED_DAYS = 7;
 const MAX_ATTEMPTS = 5;
 const BATCH_SIZE = 5_000;
 
-interface Delivery {
+/** The names by which a delivery and its repeats are recognized. */
+export interface DeliveryNames {
   webhook_id: string;
-  delivery_id: string;
+  /** Those that are stored with the payload; a repeat has one of them. */
+  stored: readonly string[];
+  /** One that only an earlier delivery can have stored. */
+  looked_up: string | null;
 }
-type MaybeNamed = Pick<Delivery, "webhook_id"> & { delivery_id: string | null };
 
-/** Builds the insert that makes a repeated delivery violate the key of its table, for the statement that stores the payload. */
-export const insertDeliveryId = (ctx: Context, delivery: Delivery & { payload_id: string }): PreparedWrite =>
-  insertRow({ ...delivery, received_at: ctx.now() });
+interface Post {
+  webhook_id: string;
+  source: SourceName;
+  is_signed: boolean;
+  body: Uint8Array;
+  delivery_id: string | null;
+}
+
+/**
+ * Beside its id, which nobody signs, a signed post is named by its body where the signature is over the body alone. Generic posts
+ * without an id stay different from each other, but not from a captured one whose id was removed.
+ */
+export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
+  const ids = delivery_id === null ? [] : [delivery_id];
+  if (!is_signed || !SOURCES[source].signs_body_only) return { webhook_id, stored: ids, looked_up: null };
+  // No sender's id begins with a space.
+  const signed = ` ${createHash("sha256").update(body).digest("base64")}`;
+  if (source === "generic" && delivery_id === null) return { webhook_id, stored: [], looked_up: signed };
+  return { webhook_id, stored: [...ids, signed], looked_up: null };
+}
+
+/** Builds the inserts that make a repeated delivery violate the key of its table, for the statement that stores the payload. */
+export const insertDeliveryNames = (ctx: Context, { webhook_id, stored }: DeliveryNames, payload_id: string): PreparedWrite[] =>
+  stored.map((delivery_id) => insertRow({ webhook_id, delivery_id, payload_id, received_at: ctx.now() }));
 
 const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
   "webhook_id",
@@ -31,14 +57,15 @@ const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
 ]);
 
 /**
- * Runs `store`, which inserts the delivery's id with the payload. Returns null when it was stored, or the id of the payload that
- * an earlier delivery of this id stored. The index decides, so of concurrent repeats one is stored. Without an id all are.
+ * Runs `store`, which inserts the delivery's names with the payload. Returns null when it was stored, or the id of the payload
+ * that an earlier delivery of these names stored. The index decides, so of concurrent repeats one is stored.
  */
-export async function storeOnce(
-  ctx: Context,
-  { webhook_id, delivery_id }: MaybeNamed,
-  store: () => Promise<void>,
-): Promise<string | null> {
+export async function storeOnce(ctx: Context, names: DeliveryNames, store: () => Promise<void>): Promise<string | null> {
+  const { webhook_id, stored, looked_up } = names;
+  if (looked_up !== null) {
+    const payload_id = await findEarlierPayload(ctx, webhook_id, [looked_up]);
+    if (payload_id !== null) return payload_id;
+  }
   for (let attempt = 1; ; attempt++) {
     try {
       await store();
@@ -46,18 +73,21 @@ export async function storeOnce(
     } catch (error) {
       if (violatedUniqueIndex(error) !== WEBHOOK_DELIVERY_IDS_KEY || attempt === MAX_ATTEMPTS) throw error;
     }
-    const payload_id = delivery_id === null ? null : await findEarlierPayload(ctx, { webhook_id, delivery_id });
+    const payload_id = await findEarlierPayload(ctx, webhook_id, stored);
     if (payload_id !== null) return payload_id;
   }
 }
 
-/** The payload of an earlier delivery. A forgotten id is removed, so that the next attempt can insert it. */
-async function findEarlierPayload(ctx: Context, { webhook_id, delivery_id }: Delivery): Promise<string | null> {
-  const where = and(eq(webhook_delivery_ids.webhook_id, webhook_id), eq(webhook_delivery_ids.delivery_id, delivery_id));
-  const [earlier] = await ctx.db.select().from(webhook_delivery_ids).where(where);
+/** The payload of an earlier delivery. Forgotten names are removed, so that the next attempt can insert them. */
+async function findEarlierPayload(ctx: Context, webhook_id: string, names: readonly string[]): Promise<string | null> {
+  const where = and(eq(webhook_delivery_ids.webhook_id, webhook_id), inArray(webhook_delivery_ids.delivery_id, [...names]));
+  const found = await ctx.db.select().from(webhook_delivery_ids).where(where);
   const oldest = oldestRemembered(ctx);
-  if (earlier && earlier.received_at > oldest) return earlier.payload_id;
-  await ctx.db.delete(webhook_delivery_ids).where(and(where, lte(webhook_delivery_ids.received_at, oldest)));
+  const known = found.filter(({ received_at }) => received_at > oldest);
+  const earlier = known.find(({ delivery_id }) => delivery_id === names[0]) ?? known[0];
+  if (earlier) return earlier.payload_id;
+  if (found.length > 0)
+    await ctx.db.delete(webhook_delivery_ids).where(and(where, lte(webhook_delivery_ids.received_at, oldest)));
   return null;
 }
 

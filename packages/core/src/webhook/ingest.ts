@@ -15,7 +15,7 @@ import { insertMemoryEntry } from "../memory/memory.ts";
 import { counterValue, startOfMinute, toCounterKey } from "../db/rate-limit.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { readAdmitted, REFUSALS, refusalKey } from "./admission.ts";
-import { insertDeliveryId, storeOnce } from "./delivery-id.ts";
+import { type DeliveryNames, deliveryNames, insertDeliveryNames, storeOnce } from "./delivery-id.ts";
 import { matchesEventTypes, readableText, readEvent, type WebhookEvent } from "./event.ts";
 import { storedHeaders } from "./headers.ts";
 import { memoryContent, notificationText, type PayloadFacts } from "./message.ts";
@@ -69,9 +69,10 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
   const { challenge, ...event } = readEvent(webhook.source, request.headers, received);
   if (challenge !== null) return { challenge };
   const payload_id = crypto.randomUUID();
-  const { delivery_id } = event;
-  const store = () => storePayload(ctx, request, webhook, { id: payload_id, ...received, ...event });
-  const earlier_id = await storeOnce(ctx, { webhook_id, delivery_id }, store);
+  const { source } = webhook;
+  const names = deliveryNames({ webhook_id, source, is_signed: secrets.length > 0, body: bytes, ...event });
+  const store = () => storePayload(ctx, request, webhook, { id: payload_id, names, ...received, ...event });
+  const earlier_id = await storeOnce(ctx, names, store);
   if (earlier_id !== null) {
     ctx.log.info("webhook.repeated", "Webhook delivery was stored before", { webhook_id, payload_id: earlier_id });
     return { accepted: { ok: true, board_id, webhook_id, payload_id: earlier_id }, is_repeat: true };
@@ -82,7 +83,7 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
 
 type OpenWebhook = Awaited<ReturnType<typeof findOpenWebhook>>;
 type NewDelivery = Pick<typeof board_webhook_payloads.$inferSelect, "notify_job_id" | "delivery">;
-type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string };
+type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string; names: DeliveryNames };
 
 /** Writes a payload with all that follows from it in one statement, after making room. A filtered one is stored only. */
 async function storePayload(ctx: Context, request: WebhookRequest, webhook: OpenWebhook, payload: NewPayload): Promise<void> {
@@ -97,7 +98,7 @@ async function storePayload(ctx: Context, request: WebhookRequest, webhook: Open
   const delivery = newDelivery(received_at, webhook, filtered);
   const shown = { payload_id, summary, text: readableText(webhook.source, content_type, text) };
   await runBatch(ctx, [
-    ...(delivery_id === null ? [] : [insertDeliveryId(ctx, { webhook_id, delivery_id, payload_id })]),
+    ...insertDeliveryNames(ctx, payload.names, payload_id),
     insertPayload({
       id: payload_id,
       board_id,

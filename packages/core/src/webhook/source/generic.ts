@@ -6,6 +6,7 @@ const DEFAULT_HEADERS = ["x-hub-signature-256", "x-webhook-signature"];
 /** Any sender that signs with HMAC-SHA256 in hex, or not at all. Its requests name no event. */
 export const generic: Source = {
   signature_headers: DEFAULT_HEADERS,
+  signs_body_only: true,
   readSignature(headers, header) {
     const names = header === null ? DEFAULT_HEADERS : [header];
     const text = names.map((name) => headers.get(name)?.trim()).find(Boolean);

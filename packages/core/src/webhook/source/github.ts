@@ -9,6 +9,7 @@ export const github: Source = {
   signature_headers: ["x-hub-signature-256", "x-hub-signature"],
   readSignature: (headers) => readHexSignature(headers.get("x-hub-signature-256"), "sha256="),
   form_field: "payload",
+  signs_body_only: true,
   deliveryId: (headers) => headers.get("x-github-delivery"),
   eventType: (headers, body) => dotted(headers.get("x-github-event"), valueAt(body, "action")),
   summarize(event_type, body) {

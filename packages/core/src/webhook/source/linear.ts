@@ -5,6 +5,7 @@ import type { Source } from "./source.ts";
 /** https://linear.app/developers/webhooks */
 export const linear: Source = {
   signature_headers: ["linear-signature"],
+  signs_body_only: true,
   readSignature(headers) {
     const signature = readHexSignature(headers.get("linear-signature"));
     return typeof signature === "string" ? signature : { ...signature, sentAt: readTime };

@@ -5,6 +5,7 @@ import type { Source } from "./source.ts";
 /** https://docs.sentry.io/organization/integrations/integration-platform/webhooks/ */
 export const sentry: Source = {
   signature_headers: ["sentry-hook-signature"],
+  signs_body_only: true,
   readSignature(headers) {
     const signature = readHexSignature(headers.get("sentry-hook-signature"));
     const sent_at = parseSeconds(headers.get("sentry-hook-timestamp")?.trim() ?? "");

@@ -6,6 +6,8 @@ export interface Source {
   readonly signature_headers: readonly string[];
   /** Reads the signature from the headers. `header` is the webhook's own `signature_header`, which only `generic` uses. */
   readSignature(headers: Headers, header: string | null): Signature;
+  /** The signature is over the body alone, so that a captured post could be sent again under another id and time. */
+  readonly signs_body_only?: true;
   /** The field of a form body that holds the event as JSON. */
   readonly form_field?: string;
   /** The sender's id of the delivery, the same when the delivery is repeated. */
