@@ -1,27 +1,58 @@
+import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openGrowthWorld } from "../support/growth-world.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 let world: World;
-let board: PullBoard;
+let close: (() => Promise<void>) | undefined;
+let home: PullBoard;
+let other: PullBoard;
+
+/** Tasks that agents of another organization work on, and as many that they may take. */
+const OTHERS = 6_000;
 
 beforeAll(async () => {
-  world = await createWorld();
-  board = await openPullBoard(world, "planned");
-});
-afterAll(() => world.close());
-
-test("an inbox that is planned while nobody holds a lease never walks the leases of all organizations", async () => {
+  ({ world, close } = await openGrowthWorld());
+  [home, other] = [await openPullBoard(world, "home"), await openPullBoard(world, "other")];
+  // The statement is prepared with statistics of a time without work, before that of others begin.
   await world.db.execute(sql`insert into tasks (board_id, title, status)
-    select ${board.board_id}, 'Task ' || n, 'done' from generate_series(1, 5000) as n`);
+    select ${home.board_id}, 'Task ' || n, 'done' from generate_series(1, 5000) as n`);
   await world.db.execute(sql`analyze tasks`);
-  world.statements.length = 0;
-  await board.inbox(board.worker);
-  const statement = world.statements.find((text) => text.includes("lease_seconds"))!;
-  expect(statement).toContain('from "agents"');
-  const plan = await world.db.execute(sql`explain (generic_plan) ${sql.raw(statement)}`);
-  const lines = (plan as unknown as { rows: Record<string, string>[] }).rows.map((row) => row["QUERY PLAN"]!);
-  expect(lines.join("\n")).toContain("tasks_unfinished");
-  expect(lines.filter((line) => line.includes("tasks_by_lease"))).toEqual([]);
+  for (let n = 0; n < 10; n++) await home.inbox(home.worker);
+  await world.db.execute(sql`insert into tasks (board_id, title, status, assigned_agent_id, lease_expires_at, lease_seconds)
+    select ${other.board_id}, 'Task ' || n, 'in_progress', ${other.worker.id}, now() + interval '1 hour', 3600
+    from generate_series(1, ${OTHERS}::int) as n`);
+  await world.db.execute(sql`insert into tasks (board_id, title, status)
+    select ${other.board_id}, 'Free ' || n, 'inbox' from generate_series(1, ${OTHERS}::int) as n`);
+});
+afterAll(() => close?.());
+
+/** The rows of a table, or entries of its indexes, that were read since the start. */
+async function countReads(): Promise<number> {
+  await world.db.execute(sql`select pg_stat_force_next_flush()`);
+  const result = await world.db.execute(sql`select (select sum(seq_tup_read) from pg_stat_user_tables)::int
+    + (select sum(idx_tup_read) from pg_stat_user_indexes)::int as reads`);
+  return rowsOf<{ reads: number }>(result)[0]!.reads;
+}
+
+/** How many rows and entries of indexes one read of an inbox costs. */
+async function readsOf(inbox: () => Promise<unknown>): Promise<number> {
+  const before = await countReads();
+  await inbox();
+  return (await countReads()) - before;
+}
+
+test("an inbox that was planned while nobody worked never walks the leases and free tasks of other organizations", async () => {
+  for (const agent of [home.worker, home.lead]) {
+    expect((await home.inbox(agent)).body).toMatchObject({ has_work: false });
+    expect(await readsOf(() => home.inbox(agent))).toBeLessThan(100);
+  }
+  await home.addTask();
+  await home.addTask({ assigned_agent_id: home.worker.id });
+  for (const agent of [home.worker, home.lead]) {
+    expect((await home.inbox(agent)).body).toMatchObject({ has_work: true });
+    expect(await readsOf(() => home.inbox(agent))).toBeLessThan(100);
+  }
 });

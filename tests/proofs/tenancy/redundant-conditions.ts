@@ -246,6 +246,11 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   },
   { condition: '"boards"."organization_id" = "gateways"."organization_id"', within: OWN_TASKS, because: OWN_PLACE },
   {
+    condition: '"boards"."organization_id" = "gateways"."organization_id"',
+    within: '"tasks"."lease_seconds" is not null and "boards"."organization_id" = "gateways"."organization_id" limit 1',
+    because: OWN_PLACE,
+  },
+  {
     condition: '"inbox_messages"."agent_id" = $',
     within: '"inbox_messages"."acknowledged_at" is null and false)',
     because: EMPTY_LIST,

@@ -93,13 +93,15 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
 
 /**
  * Workers may take them, and the lead of the board may assign them. A task whose lease is over counts as free, since the next
- * request for a task ends the lease. The condition must not lead PostgreSQL to the index of all leases.
+ * request for a task ends the lease. No condition may lead PostgreSQL to an index of all organizations' tasks.
  */
-const freeTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and (
-    ${tasks.status} = 'inbox' and ${tasks.assigned_agent_id} is null
-    or ${tasks.status} = 'in_progress' and ${tasks.assigned_agent_id} is distinct from ${agents.id}
-      and coalesce(${tasks.lease_expires_at}, 'infinity') <= ${sql.placeholder("now")}::timestamptz)
-  and (${agents.is_board_lead} or not ${boards.only_lead_can_change_status}) and not ${hasOpenDependency}`;
+const freeTasks = sql`from (
+    select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
+      and ${tasks.assigned_agent_id} is null and not ${hasOpenDependency}
+    union all select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'in_progress'
+      and ${tasks.assigned_agent_id} is distinct from ${agents.id}
+      and coalesce(${tasks.lease_expires_at}, 'infinity') <= ${sql.placeholder("now")}::timestamptz and not ${hasOpenDependency}
+  ) as free where ${agents.is_board_lead} or not ${boards.only_lead_can_change_status}`;
 
 const reviewTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'review'
   and ${agents.is_board_lead}`;
@@ -126,9 +128,11 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
-  // Not by the time of its end, which would lead PostgreSQL to the index of all leases.
-  leased: sql<boolean>`exists (select 1 from ${tasks} where ${tasks.assigned_agent_id} = ${agents.id}
-    and ${tasks.status} in ('inbox', 'in_progress') and ${tasks.lease_seconds} is not null)`,
+  // One row instead of "exists", which PostgreSQL may answer by hashing the leases of all organizations. Nor by the time of
+  // the lease's end, which leads to the index of all leases.
+  leased: sql<boolean>`coalesce((select true from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
+    where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
+    and ${tasks.lease_seconds} is not null and ${boards.organization_id} = ${gateways.organization_id} limit 1), false)`,
   unread: countOf(unread),
   mine: countOf(ownTasks),
   free: countOf(freeTasks),

@@ -59,7 +59,11 @@ export const tasks = pgTable(
     index("tasks_by_agent").on(t.assigned_agent_id),
     index("tasks_by_creator").on(t.created_by_user_id),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
-    index("tasks_unfinished").on(t.assigned_agent_id).where(sql`status in ('inbox', 'in_progress')`).concurrently(),
+    // Without free tasks, since a search for those of a board would else read the free ones of all organizations.
+    index("tasks_unfinished_by_agent")
+      .on(t.assigned_agent_id)
+      .where(sql`status in ('inbox', 'in_progress') and assigned_agent_id is not null`)
+      .concurrently(),
     index("tasks_next")
       .on(t.board_id, t.assigned_agent_id, priorityRank(t.priority), t.due_at, t.created_at, t.id)
       .where(sql`status = 'inbox'`)

@@ -1,0 +1,2 @@
+DROP INDEX "tasks_unfinished";--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "tasks_unfinished_by_agent" ON "tasks" USING btree ("assigned_agent_id") WHERE status in ('inbox', 'in_progress') and assigned_agent_id is not null;
