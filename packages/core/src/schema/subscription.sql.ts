@@ -16,7 +16,10 @@ export const subscriptions = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     /** Null for a subscription to the events of all boards. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
+    /** Where messages are posted to, or what is shown of it when it is sealed. */
     url: text().notNull(),
+    /** The whole address, when it is a credential. */
+    url_sealed: bytes(),
     active: boolean().notNull().default(true),
     /** Names of events, in which `*` stands for any text. */
     event_types: text().array().notNull(),

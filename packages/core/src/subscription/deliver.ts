@@ -106,7 +106,7 @@ async function recordAttempt(
 
 /** Stores what the attempt says about the receiver, if that is new, and switches off one that is gone or failed for days. */
 async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt: Attempt): Promise<void> {
-  const { failing_since: since, url } = subscription;
+  const { failing_since: since, url, url_sealed } = subscription;
   const failing_since = attempt.error === null ? null : (since ?? attempt.sent_at);
   const throttled = attempt.error !== null || attempt.duration_ms > SLOW_MS;
   const reason = disabledReason(attempt, failing_since);
@@ -121,7 +121,14 @@ async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt
       updated_at: reason === null ? sql`${subscriptions.updated_at}` : sql`now()`,
     })
     // A receiver that was changed or switched off meanwhile is not the one that answered.
-    .where(and(eq(subscriptions.id, subscription.id), eq(subscriptions.url, url), eq(subscriptions.active, true)))
+    .where(
+      and(
+        eq(subscriptions.id, subscription.id),
+        eq(subscriptions.url, url),
+        sql`${subscriptions.url_sealed} is not distinct from ${sql.param(url_sealed, subscriptions.url_sealed)}`,
+        eq(subscriptions.active, true),
+      ),
+    )
     .returning({ id: subscriptions.id });
   if (!changed) return;
   if (reason !== null) await recordDisabled(ctx, subscription, reason);

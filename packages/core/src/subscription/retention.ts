@@ -4,6 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
+import { sealOldAddresses } from "./address.ts";
 import { eraseOldSecrets } from "./secret.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
@@ -11,9 +12,10 @@ import { subscription_deliveries, subscriptions } from "../schema/subscription.s
 const RETENTION_DAYS = 30;
 const BATCH_SIZE = 2_000;
 
-/** Removes old deliveries, of each subscription those beyond its budget, and secrets that were replaced. */
+/** Removes old deliveries, of each subscription those beyond its budget, and secrets that were replaced. Seals old addresses. */
 export async function removeOldDeliveries(ctx: Context): Promise<void> {
   await eraseOldSecrets(ctx);
+  await sealOldAddresses(ctx);
   const before = toTimestamp(addMs(ctx.now(), -RETENTION_DAYS * DAY_MS));
   await removeInBatches(BATCH_SIZE, async (size, from) => {
     const result = await ctx.db.execute(sql`

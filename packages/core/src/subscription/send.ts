@@ -1,6 +1,7 @@
 import type { Context } from "../context/context.ts";
 import { FetchError, type FetchLimits, type HttpResponse } from "../context/http-client.ts";
 import { truncate } from "../values/text.ts";
+import { receiverUrl } from "./address.ts";
 import type { Message } from "./message.ts";
 import { signingSecrets, signMessage } from "./secret.ts";
 import type { SubscriptionRow } from "./subscription.ts";
@@ -46,7 +47,7 @@ export async function sendMessage(ctx: Context, subscription: SubscriptionRow, {
   });
   try {
     const request = { headers, body, organization_id: subscription.organization_id };
-    const answer = await ctx.http.post(subscription.url, request, LIMITS);
+    const answer = await ctx.http.post(receiverUrl(ctx, subscription), request, LIMITS);
     const { status } = answer;
     const response = await readStart(answer);
     const error = status >= 200 && status < 300 ? null : toProblem(status);

@@ -12,6 +12,7 @@ import { type Page, type PageQuery, readPage } from "../lists/page.ts";
 import { seal } from "../values/seal.ts";
 import { addMs } from "../values/time.ts";
 import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
+import { addressColumns, changeAddress } from "./address.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
 import { isOwnedBy, type Owner } from "./owner.ts";
 import { createSecret, ROTATION_MS } from "./secret.ts";
@@ -25,7 +26,11 @@ export const Subscription = lazyObject(() => ({
   id: Id.describe("Id of the subscription."),
   organization_id: Id.describe("Organization that the subscription belongs to."),
   board_id: Id.nullable().describe("Board whose events are sent; null for all boards of the organization."),
-  url: z.string().describe("Where events are posted to."),
+  url: z
+    .string()
+    .describe(
+      "Where events are posted to. With format `slack` it is a credential: only host and last four characters are shown.",
+    ),
   active: z.boolean().describe("Whether events are sent."),
   event_types: z.array(z.string()).describe("Names of board events; `*` stands for any text."),
   description: z.string().nullable().describe("What the subscription is for."),
@@ -47,7 +52,7 @@ export const SubscriptionWithSecret = lazyObject(() => ({
 export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
 
 const Fields = lazyObject(() => ({
-  url: NonEmpty(MAX_URL).describe("https address of a public host, port 443."),
+  url: NonEmpty(MAX_URL).describe("https address of a public host, port 443. What is shown of a stored address stands for it."),
   active: z.boolean().describe("Whether events are sent. Switching it on again forgets earlier failures."),
   event_types: EventTypes,
   description: TextOrNull(MAX_DESCRIPTION).describe("What the subscription is for."),
@@ -119,7 +124,7 @@ export async function createSubscription(
     await requireRoom(ctx, owner);
     const [row] = await ctx.db
       .insert(subscriptions)
-      .values({ ...input, ...owner, secret_sealed: seal(ctx.settings.encryption_key, secret) })
+      .values({ ...input, ...addressColumns(ctx, input), ...owner, secret_sealed: seal(ctx.settings.encryption_key, secret) })
       .returning();
     const subscription = { ...toSubscription(row!), secret };
     await ctx.recordAnswer?.(ctx, subscription);
@@ -133,14 +138,18 @@ export async function updateSubscription(
   subscription_id: string,
   input: UpdateSubscription,
 ): Promise<Subscription> {
-  if (input.url !== undefined) await requireReceiver(ctx, owner, input.url);
+  const { url: sent, ...others } = input;
+  const url = sent === (await getSubscriptionRow(ctx, owner, subscription_id)).url ? undefined : sent;
+  if (url !== undefined) await requireReceiver(ctx, owner, url);
   return transaction(ctx, async (ctx) => {
     const where = and(eq(subscriptions.id, subscription_id), isOwnedBy(owner));
     const [stored] = await ctx.db.select().from(subscriptions).where(where).for("no key update");
     if (!stored) throw notFound();
     const isFresh = input.active === true && !stored.active;
-    const health = isFresh || (input.url !== undefined && input.url !== stored.url) ? HEALTHY : {};
-    const changes = changedFields(stored, { ...input, ...health });
+    const address = changeAddress(ctx, stored, { url, format: others.format });
+    const isNewReceiver = url !== undefined && !isEmpty(address);
+    const health = isFresh || isNewReceiver ? HEALTHY : {};
+    const changes = changedFields(stored, { ...others, ...address, ...health });
     if (isEmpty(changes)) return toSubscription(stored);
     const [row] = await ctx.db.update(subscriptions).set(changes).where(where).returning();
     return toSubscription(row!);
