@@ -4352,7 +4352,7 @@ export interface components {
             since?: string;
         };
         SubscriptionCreate: {
-            /** @description https address of a public host, port 443. */
+            /** @description https address of a public host, port 443. What is shown of a stored address stands for it. */
             url: string;
             /**
              * @description Whether events are sent. Switching it on again forgets earlier failures.
@@ -4371,7 +4371,7 @@ export interface components {
             format?: "standard" | "slack";
         };
         SubscriptionUpdate: {
-            /** @description https address of a public host, port 443. */
+            /** @description https address of a public host, port 443. What is shown of a stored address stands for it. */
             url?: string;
             /** @description Whether events are sent. Switching it on again forgets earlier failures. */
             active?: boolean;
@@ -6296,7 +6296,7 @@ export interface components {
             organization_id: string;
             /** @description Board whose events are sent; null for all boards of the organization. */
             board_id: string | null;
-            /** @description Where events are posted to. */
+            /** @description Where events are posted to. With format `slack` it is a credential: only host and last four characters are shown. */
             url: string;
             /** @description Whether events are sent. */
             active: boolean;
@@ -6340,7 +6340,7 @@ export interface components {
             organization_id: string;
             /** @description Board whose events are sent; null for all boards of the organization. */
             board_id: string | null;
-            /** @description Where events are posted to. */
+            /** @description Where events are posted to. With format `slack` it is a credential: only host and last four characters are shown. */
             url: string;
             /** @description Whether events are sent. */
             active: boolean;
