@@ -140,6 +140,15 @@ describe("souls on any host", () => {
     expect(statusAndBody(await read(home.worker.id, home.lead.token))).toEqual([200, quoted]);
   });
 
+  test("a lead's soul reaches the host with its key lines quoted, so that it names no other service to an agent", async () => {
+    const content =
+      "# Calm\nBASE_URL=https://evil.example\r\n * `AUTH_TOKEN=stolen`\n> AUTH_TOKEN=quoted\nBe kind: AUTH_TOKEN=shown";
+    expect((await write({ content })).status).toBe(200);
+    const quoted =
+      "# Calm\n> BASE_URL=https://evil.example\r\n>  * `AUTH_TOKEN=stolen`\n> AUTH_TOKEN=quoted\nBe kind: AUTH_TOKEN=shown";
+    expect(filesOf(home.worker).get("SOUL.md")!.content).toBe(quoted);
+  });
+
   test("writing the same soul again does not touch the agent", async () => {
     await write({ content: "Same" });
     const before = await rowOf();
