@@ -15,6 +15,7 @@ export default $config({
     await import("./infra/deliveries.ts");
     await import("./infra/syncs.ts");
     await import("./infra/probes.ts");
+    await import("./infra/outbound.ts");
     await import("./infra/schedules.ts");
     await import("./infra/alarms.ts");
     await import("./infra/dashboard.ts");

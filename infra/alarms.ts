@@ -1,4 +1,4 @@
-import { deliveries, probes, type Queue, stream, syncs } from "../packages/functions/src/manifest.ts";
+import { deliveries, outbound, probes, type Queue, stream, syncs } from "../packages/functions/src/manifest.ts";
 import { accountConcurrency } from "./account.ts";
 import { alarm, expressionAlarm, MAX_METRICS_PER_ALARM } from "./alarm.ts";
 import { apiFunctions } from "./api.ts";
@@ -16,12 +16,15 @@ import {
 import {
   deliveryDeadLetters,
   deliveryQueue,
+  outboundDeadLetters,
+  outboundQueue,
   probeDeadLetters,
   probeQueue,
   scheduleDeadLetters,
   syncDeadLetters,
   syncQueue,
 } from "./queue.ts";
+import { outboundConsumer } from "./outbound.ts";
 import { probesConsumer } from "./probes.ts";
 import { stageSettings } from "./stage.ts";
 import { streamFunction, streamService } from "./stream.ts";
@@ -42,6 +45,12 @@ alarm("SyncDeadLettersPresent", visibleMessages(syncDeadLetters), {
 });
 alarm("ProbeDeadLettersPresent", visibleMessages(probeDeadLetters), {
   summary: "A probe failed each time it was received. The cause is a bug or a broken function, never an unreachable host",
+  section: "Dead letters",
+  threshold: 0,
+});
+alarm("OutboundDeadLettersPresent", visibleMessages(outboundDeadLetters), {
+  summary:
+    "A delivery to a subscription failed each time it was received. The cause is a bug or a broken function, never a receiver",
   section: "Dead letters",
   threshold: 0,
 });
@@ -66,6 +75,7 @@ function messageAgeAlarm(name: string, label: string, queue: sst.aws.Queue, { vi
 messageAgeAlarm("DeliveriesLate", "Deliveries", deliveryQueue, deliveries);
 messageAgeAlarm("SyncsLate", "Parts of template and pack syncs", syncQueue, syncs);
 messageAgeAlarm("ProbesLate", "Probes of hosts", probeQueue, probes);
+messageAgeAlarm("OutboundLate", "Deliveries to subscriptions", outboundQueue, outbound);
 
 // Recorded by each run of the relay schedule, before that run sends the overdue wake-ups.
 alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
@@ -117,6 +127,7 @@ expressionAlarm(
     deliveries: functionMetric(deliveriesConsumer.name, "Errors"),
     syncs: functionMetric(syncsConsumer.name, "Errors"),
     probes: functionMetric(probesConsumer.name, "Errors"),
+    outbound: functionMetric(outboundConsumer.name, "Errors"),
   },
   {
     summary: "A consumer failed several times within five minutes: it crashes, exceeds its time or memory, or does not start",

@@ -12,10 +12,13 @@ import {
   containerMetric,
   SERVICE_NAMESPACE,
 } from "./metrics.ts";
+import { outboundConsumer } from "./outbound.ts";
 import { probesConsumer } from "./probes.ts";
 import {
   deliveryDeadLetters,
   deliveryQueue,
+  outboundDeadLetters,
+  outboundQueue,
   probeDeadLetters,
   probeQueue,
   scheduleDeadLetters,
@@ -52,11 +55,12 @@ const charts: Record<string, ChartLine[]> = {
   "Circuits of hosts": [linePerDimension("CircuitChanges", "state")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
   "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],
-  "Oldest message, s": [messageAge(deliveryQueue), messageAge(syncQueue), messageAge(probeQueue)],
+  "Oldest message, s": [deliveryQueue, syncQueue, probeQueue, outboundQueue].map(messageAge),
   "Dead letters and dead jobs": [
     visibleMessages(deliveryDeadLetters),
     visibleMessages(syncDeadLetters),
     visibleMessages(probeDeadLetters),
+    visibleMessages(outboundDeadLetters),
     visibleMessages(scheduleDeadLetters),
     deadJobsMetric,
   ],
@@ -64,7 +68,7 @@ const charts: Record<string, ChartLine[]> = {
     withStatistic(fiveMinuteMetric("SyncDuration", "Maximum"), "p50"),
     fiveMinuteMetric("SyncDuration", "Maximum"),
   ],
-  "Background errors": [deliveriesConsumer.name, syncsConsumer.name, probesConsumer.name, scheduler.name].map((name) =>
+  "Background errors": [deliveriesConsumer, syncsConsumer, probesConsumer, outboundConsumer, scheduler].map(({ name }) =>
     functionMetric(name, "Errors"),
   ),
   "Concurrency of the account": [accountMetric("ClaimedAccountConcurrency")],

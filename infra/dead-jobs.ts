@@ -1,4 +1,5 @@
 import { deliveriesConsumer } from "./deliveries.ts";
+import { outboundConsumer } from "./outbound.ts";
 import { probesConsumer } from "./probes.ts";
 import { syncsConsumer } from "./syncs.ts";
 import type { Metric } from "./alarm.ts";
@@ -6,8 +7,15 @@ import type { Metric } from "./alarm.ts";
 const namespace = `${$app.name}-${$app.stage}`;
 const metricName = "JobsGivenUp";
 
+const consumers = {
+  Deliveries: deliveriesConsumer,
+  Syncs: syncsConsumer,
+  Probes: probesConsumer,
+  Outbound: outboundConsumer,
+};
+
 // A dead job is a row in the database and a log line, not a dead letter of the queue, so it is counted from the log.
-for (const [name, consumer] of Object.entries({ Deliveries: deliveriesConsumer, Syncs: syncsConsumer, Probes: probesConsumer }))
+for (const [name, consumer] of Object.entries(consumers))
   new aws.cloudwatch.LogMetricFilter(`${name}GivenUp`, {
     logGroupName: consumer.nodes.logGroup.apply((group) => group!.name),
     pattern: '{ $.event = "jobs.dead" }',

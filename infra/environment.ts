@@ -3,7 +3,7 @@ import { apiUrl } from "./api-gateway.ts";
 import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
-import { deliveryQueue, probeQueue, syncQueue } from "./queue.ts";
+import { deliveryQueue, outboundQueue, probeQueue, syncQueue } from "./queue.ts";
 import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
 
 /** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
@@ -46,6 +46,7 @@ export const environment = {
   DELIVERIES_QUEUE_URL: deliveryQueue.url,
   SYNCS_QUEUE_URL: syncQueue.url,
   PROBES_QUEUE_URL: probeQueue.url,
+  OUTBOUND_QUEUE_URL: outboundQueue.url,
   ...eventSettings,
   ...bodySettings,
   /** A dimension of the metrics, to separate stages of the same account. */

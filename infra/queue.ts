@@ -1,4 +1,4 @@
-import { deliveries, probes, type Queue, syncs } from "../packages/functions/src/manifest.ts";
+import { deliveries, outbound, probes, type Queue, syncs } from "../packages/functions/src/manifest.ts";
 
 const FOURTEEN_DAYS = 14 * 24 * 60 * 60;
 
@@ -22,10 +22,13 @@ export const syncQueue = createQueue("Syncs", syncs, syncDeadLetters);
 export const probeDeadLetters = createDeadLetterQueue("ProbeDeadLetters");
 export const probeQueue = createQueue("Probes", probes, probeDeadLetters);
 
+export const outboundDeadLetters = createDeadLetterQueue("OutboundDeadLetters");
+export const outboundQueue = createQueue("Outbound", outbound, outboundDeadLetters);
+
 /** Scheduled runs that failed permanently. */
 export const scheduleDeadLetters = createDeadLetterQueue("ScheduleDeadLetters");
 
 /** Permissions for functions that send wake-ups. Not `link`, which would grant all actions on the queues. */
 export const enqueuePermissions = [
-  { actions: ["sqs:SendMessage"], resources: [deliveryQueue.arn, syncQueue.arn, probeQueue.arn] },
+  { actions: ["sqs:SendMessage"], resources: [deliveryQueue.arn, syncQueue.arn, probeQueue.arn, outboundQueue.arn] },
 ];

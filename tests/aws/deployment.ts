@@ -4,7 +4,7 @@ import path from "node:path";
 import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
-import { deliveries, probes, stream, syncs } from "@board/functions/manifest";
+import { deliveries, outbound, probes, stream, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { eq } from "drizzle-orm";
 import { type Bundle, bundleFunctions } from "../support/bundle.ts";
@@ -53,6 +53,7 @@ export const QUEUE = "deliveries";
 export const DEAD_LETTERS = "deliveries-dead";
 export const SYNCS_QUEUE = "syncs";
 export const PROBES_QUEUE = "probes";
+export const OUTBOUND_QUEUE = "outbound";
 
 export async function startAwsDeployment(options: { visibility_seconds?: number } = {}): Promise<AwsDeployment> {
   const postgres = await startPostgres();
@@ -81,6 +82,11 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
     max_receives: probes.max_receives,
     deadLetters: `${PROBES_QUEUE}-dead`,
   });
+  const outboundQueue = await sqs.create(OUTBOUND_QUEUE, {
+    visibility_seconds: options.visibility_seconds ?? outbound.visibility_seconds,
+    max_receives: outbound.max_receives,
+    deadLetters: `${OUTBOUND_QUEUE}-dead`,
+  });
   const environment: Record<string, string> = {
     ...sqs.env,
     ...TEST_KEYS,
@@ -90,6 +96,7 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
     DELIVERIES_QUEUE_URL: queue,
     SYNCS_QUEUE_URL: syncQueue,
     PROBES_QUEUE_URL: probeQueue,
+    OUTBOUND_QUEUE_URL: outboundQueue,
     AUTH_MODE: "oidc",
     OIDC_ISSUER: world.identities.issuer,
     OIDC_JWKS_URL: `${world.identities.issuer}keys`,

@@ -153,6 +153,7 @@ test("a function writes its metrics to its log in CloudWatch's format before it 
       DELIVERIES_QUEUE_URL: "http://127.0.0.1:9/deliveries",
       SYNCS_QUEUE_URL: "http://127.0.0.1:9/syncs",
       PROBES_QUEUE_URL: "http://127.0.0.1:9/probes",
+      OUTBOUND_QUEUE_URL: "http://127.0.0.1:9/outbound",
       LOCAL_AUTH_TOKEN: "t".repeat(50),
       AUTH_FAILURES_PER_MINUTE: "0",
     },

@@ -15,12 +15,19 @@ beforeAll(async () => {
   await sqs.create("deliveries");
   await sqs.create("syncs");
   await sqs.create("probes");
+  await sqs.create("outbound");
 });
 afterAll(() => sqs.close());
 
 const wakeUp = (queue: WakeUp["queue"]): WakeUp => ({ id: crypto.randomUUID(), organization_id: null, delay_seconds: 0, queue });
 const send = (list: WakeUp[], urls: Partial<Record<WakeUp["queue"], string>> = {}) =>
-  createWakeUpSender({ deliveries: sqs.url("deliveries"), syncs: sqs.url("syncs"), probes: sqs.url("probes"), ...urls })(list, {
+  createWakeUpSender({
+    deliveries: sqs.url("deliveries"),
+    syncs: sqs.url("syncs"),
+    probes: sqs.url("probes"),
+    outbound: sqs.url("outbound"),
+    ...urls,
+  })(list, {
     debug: note,
     info: note,
     warn: note,
@@ -29,11 +36,12 @@ const send = (list: WakeUp[], urls: Partial<Record<WakeUp["queue"], string>> = {
 const bodies = async (queue: string) => new Set((await sqs.take(queue)).map(({ Body }) => JSON.parse(Body!).id as string));
 
 test("each wake-up is sent to its queue", async () => {
-  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs"), wakeUp("probes")];
+  const list = [wakeUp("syncs"), wakeUp("deliveries"), wakeUp("syncs"), wakeUp("probes"), wakeUp("outbound")];
   expect(await send(list)).toEqual({ failed: [] });
   expect(await bodies("deliveries")).toEqual(new Set([list[1]!.id]));
   expect(await bodies("syncs")).toEqual(new Set([list[0]!.id, list[2]!.id]));
   expect(await bodies("probes")).toEqual(new Set([list[3]!.id]));
+  expect(await bodies("outbound")).toEqual(new Set([list[4]!.id]));
 });
 
 test("a failing queue does not affect wake-ups for the other queue", async () => {

@@ -20,6 +20,7 @@ const ENV = {
   DELIVERIES_QUEUE_URL: "http://127.0.0.1:1/q",
   SYNCS_QUEUE_URL: "http://127.0.0.1:1/s",
   PROBES_QUEUE_URL: "http://127.0.0.1:1/p",
+  OUTBOUND_QUEUE_URL: "http://127.0.0.1:1/o",
   BASE_URL: "http://127.0.0.1:1",
   LOCAL_AUTH_TOKEN: "0".repeat(64),
   ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),

@@ -85,7 +85,7 @@ export async function createFirstRequests(cloud: AwsDeployment, gateway_url: str
         if (head.statusCode !== 200) throw new Error(`stream: ${head.statusCode}`);
       },
     },
-    ...["deliveries", "syncs", "probes"].map(consume),
+    ...["deliveries", "syncs", "probes", "outbound"].map(consume),
     {
       what: "the schedule of the relay",
       name: "schedule",

@@ -21,8 +21,8 @@ function createWork() {
 test("groups take turns, so that one group's backlog does not delay another group's work", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
-  for (const name of ["a1", "a2", "a3"]) pool.add("a", work(name));
-  for (const name of ["b1", "b2"]) pool.add("b", work(name));
+  for (const name of ["a1", "a2", "a3"]) pool.add({ group: "a", member: "" }, work(name));
+  for (const name of ["b1", "b2"]) pool.add({ group: "b", member: "" }, work(name));
   for (const name of ["a1", "b1", "a2", "b2", "a3"]) {
     expect(started.at(-1)).toBe(name);
     await end(name);
@@ -30,12 +30,24 @@ test("groups take turns, so that one group's backlog does not delay another grou
   expect(started).toHaveLength(5);
 });
 
+test("the members of a group take turns in the turns of the group", async () => {
+  const pool = createFairPool({ slots: 1, slots_per_group: 1 });
+  const { started, work, end } = createWork();
+  for (const name of ["a1", "a2", "a3", "a4"]) pool.add({ group: "a", member: "first" }, work(name));
+  pool.add({ group: "a", member: "second" }, work("a5"));
+  for (const name of ["b1", "b2"]) pool.add({ group: "b", member: "" }, work(name));
+  for (const name of ["a1", "b1", "a2", "b2", "a5", "a3", "a4"]) {
+    expect(started.at(-1)).toBe(name);
+    await end(name);
+  }
+});
+
 test("a group occupies no more than its share of the slots, while others use the rest", async () => {
   const pool = createFairPool({ slots: 3, slots_per_group: 2 });
   const { started, work, end } = createWork();
-  for (const name of ["a1", "a2", "a3"]) pool.add("a", work(name));
+  for (const name of ["a1", "a2", "a3"]) pool.add({ group: "a", member: "" }, work(name));
   expect(started).toEqual(["a1", "a2"]);
-  for (const name of ["b1", "b2"]) pool.add("b", work(name));
+  for (const name of ["b1", "b2"]) pool.add({ group: "b", member: "" }, work(name));
   expect(started).toEqual(["a1", "a2", "b1"]);
   await end("a1");
   expect(started).toEqual(["a1", "a2", "b1", "b2"]);
@@ -44,7 +56,7 @@ test("a group occupies no more than its share of the slots, while others use the
 test("a pool that stops waits for the running work and starts none of the rest", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
-  for (const name of ["a1", "a2"]) pool.add("a", work(name));
+  for (const name of ["a1", "a2"]) pool.add({ group: "a", member: "" }, work(name));
   let stopped = false;
   const stopping = pool.stop().then(() => (stopped = true));
   await new Promise(setImmediate);

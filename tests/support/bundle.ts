@@ -40,6 +40,7 @@ export const entries: readonly Entry[] = [
   functionEntry("deliveries", "deliveries"),
   functionEntry("syncs", "syncs"),
   functionEntry("probes", "probes"),
+  functionEntry("outbound", "outbound"),
   functionEntry("schedule", "schedule"),
   functionEntry("migrate", "migrate", migrate.files),
 ];

@@ -1,6 +1,6 @@
 /** The sandboxes of a world. They start on demand, one per concurrent request of a function up to a limit. */
 import path from "node:path";
-import { type ApiGroup, deliveries, groups, probes, scheduleRunner, stream, syncs } from "@board/functions/manifest";
+import { type ApiGroup, deliveries, groups, outbound, probes, scheduleRunner, stream, syncs } from "@board/functions/manifest";
 import { type Lambda, LambdaError, type StreamedResponse, type StreamListeners, startLambda } from "./lambda-sandbox.ts";
 
 export interface LambdaPool {
@@ -38,6 +38,7 @@ const sizes: Record<string, { timeout_seconds: number; memory_mb: number }> = {
   deliveries,
   syncs,
   probes,
+  outbound,
   schedule: scheduleRunner,
 };
 

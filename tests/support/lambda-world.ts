@@ -8,7 +8,7 @@ import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { relay } from "@board/core/job/job";
 import type { QueueName } from "@board/core/job/kinds";
-import { deliveries, probes, syncs } from "@board/functions/manifest";
+import { deliveries, outbound, probes, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from "aws-lambda";
 import { inArray } from "drizzle-orm";
 import { Hono } from "hono";
@@ -46,7 +46,7 @@ export interface LambdaWorldOptions extends Pick<WorldOptions, "clock" | "stream
 /** The output of the functions of all worlds since the start of the test. */
 export const functionOutput: string[] = [];
 
-const queues = { deliveries, syncs, probes };
+const queues = { deliveries, syncs, probes, outbound };
 const names = Object.keys(queues) as QueueName[];
 /** Statements that do not belong to an operation: BEGIN, savepoints and COMMIT, the driver's check and the relay after the answer. */
 const IGNORED_STATEMENTS =
@@ -119,6 +119,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
       DELIVERIES_QUEUE_URL: sqs.url("deliveries"),
       SYNCS_QUEUE_URL: sqs.url("syncs"),
       PROBES_QUEUE_URL: sqs.url("probes"),
+      OUTBOUND_QUEUE_URL: sqs.url("outbound"),
       CLOCK_FILE: clock,
       ...(servers ? { OTHERS_PORT: String(servers.port), OTHERS_CA: certificate } : {}),
       ...(max_seconds > 0 && Number.isFinite(max_seconds) ? { STREAM_MAX_SECONDS: String(Math.ceil(max_seconds)) } : {}),
@@ -149,7 +150,12 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   };
 
   /** The ids of received messages, or of messages due by the world's clock, that were not processed. */
-  const received: Record<QueueName, Set<string>> = { deliveries: new Set(), syncs: new Set(), probes: new Set() };
+  const received: Record<QueueName, Set<string>> = {
+    deliveries: new Set(),
+    syncs: new Set(),
+    probes: new Set(),
+    outbound: new Set(),
+  };
 
   async function receive(queue: QueueName): Promise<void> {
     const addId = (body: string | undefined) => received[queue].add((JSON.parse(body ?? "") as { id: string }).id);

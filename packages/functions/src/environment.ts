@@ -9,6 +9,7 @@ export const FunctionEnvironment = z.object({
     .describe("URL of the queue for deliveries: provisioning of agents, notifications and board events."),
   SYNCS_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for template syncs and skill pack syncs."),
   PROBES_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for probes of hosts."),
+  OUTBOUND_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for deliveries to subscriptions."),
   EVENT_BUS_NAME: z.string().optional().describe("Name or ARN of the event bus for board events. If unset, none are published."),
   STAGE: z.string().default("local").describe("Stage of the deployment, which is a dimension of every metric."),
   DATABASE_CONNECTIONS: z.coerce

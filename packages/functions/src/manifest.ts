@@ -179,6 +179,19 @@ export const probes = {
 } as const satisfies Queue;
 
 /**
+ * Deliveries to subscriptions, whose receivers are the tenants' own. A silent one takes 15 s of its batch; once it has, its
+ * organization has eight such deliveries at a time, in a fifth of the sandboxes.
+ */
+export const outbound = {
+  batch_size: 5,
+  timeout_seconds: 60,
+  visibility_seconds: 360,
+  max_receives: 5,
+  max_concurrency: 40,
+  memory_mb: 512,
+} as const satisfies Queue;
+
+/**
  * Template and skill pack syncs that continue after their request, with the same timeouts as deliveries. Agents of one run
  * share the lock of one host, so a higher concurrency would not help. Rendering and unpacking need the larger memory.
  */

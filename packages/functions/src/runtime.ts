@@ -121,6 +121,7 @@ const getWakeUpSender = () =>
       deliveries: environment.DELIVERIES_QUEUE_URL,
       syncs: environment.SYNCS_QUEUE_URL,
       probes: environment.PROBES_QUEUE_URL,
+      outbound: environment.OUTBOUND_QUEUE_URL,
     }),
   ));
 

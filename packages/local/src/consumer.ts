@@ -30,6 +30,8 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   deliveries: { slots: 64, slots_per_group: 16 },
   syncs: { slots: 8, slots_per_group: 4 },
   probes: { slots: 8, slots_per_group: 4 },
+  // A receiver may say nothing for 15 s, and each of many organizations may have dozens of them.
+  outbound: { slots: 256, slots_per_group: 32 },
 };
 
 /**
@@ -56,12 +58,14 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     timers.add(timer);
   };
 
-  const groupOf = ({ subscription_id, organization_id }: WakeUp) => subscription_id ?? organization_id ?? "";
+  /** Organizations take turns first, and within each its subscriptions. */
+  const addWork = ({ queue, organization_id, subscription_id }: WakeUp, work: () => Promise<void>) =>
+    pools[queue].add({ group: organization_id ?? "", member: subscription_id ?? "" }, work);
 
   function receive(wakeUp: WakeUp, receives = 1): void {
     if (stopped) return;
     if (wakeUp.lane !== undefined) busyLanes.add(wakeUp.lane);
-    pools[wakeUp.queue].add(groupOf(wakeUp), async () => {
+    addWork(wakeUp, async () => {
       const ctx = createContext();
       const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
       repeatUnlessHandled(wakeUp, receives, outcome);
@@ -80,7 +84,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     const { lane, queue } = wakeUp;
     if (lane !== undefined && queue === "deliveries") {
       pendingWakeups.lanes.delete(lane);
-      pools.deliveries.add(groupOf(wakeUp), () => runNext(wakeUp, lane));
+      addWork(wakeUp, () => runNext(wakeUp, lane));
     } else if (lane !== undefined) {
       busyLanes.delete(lane);
       pendingWakeups.lanes.add(lane);

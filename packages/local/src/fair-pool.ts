@@ -5,19 +5,25 @@ export interface PoolSize {
   slots_per_group: number;
 }
 
+type Work = () => Promise<void>;
+
 export interface FairPool {
   /** Runs the work as soon as a slot is free. It must not reject. */
-  add(group: string, work: () => Promise<void>): void;
+  add(owner: { group: string; member: string }, work: Work): void;
   /** Drops what has not started and waits for the rest. */
   stop(): Promise<void>;
 }
 
 interface Group {
-  waiting: (() => Promise<void>)[];
+  /** The waiting work of each member, in the order of their turns. */
+  waiting: Map<string, Work[]>;
   running: number;
 }
 
-/** Groups with waiting work take turns, so that the backlog of one group delays the next work of another by one piece at most. */
+/**
+ * Groups with waiting work take turns, and so do the members of a group: the backlog of one delays the next work of another by
+ * one piece at most.
+ */
 export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   const groups = new Map<string, Group>();
   let running = 0;
@@ -34,7 +40,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
     for (const [name, group] of groups) {
       if (stopped || running >= slots) return;
       if (group.running >= slots_per_group) continue;
-      const work = group.waiting.shift();
+      const work = takeWork(group);
       if (!work) continue;
       group.running++;
       running++;
@@ -43,7 +49,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
       void work().then(() => {
         group.running--;
         running--;
-        if (group.running === 0 && group.waiting.length === 0) groups.delete(name);
+        if (group.running === 0 && group.waiting.size === 0) groups.delete(name);
         else moveToEnd(name, group);
         if (running === 0) resolveIdle();
         startNext();
@@ -52,10 +58,12 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   }
 
   return {
-    add(name, work) {
-      const group = groups.get(name) ?? { waiting: [], running: 0 };
+    add({ group: name, member }, work) {
+      const group = groups.get(name) ?? { waiting: new Map<string, Work[]>(), running: 0 };
       groups.set(name, group);
-      group.waiting.push(work);
+      const works = group.waiting.get(member);
+      if (works) works.push(work);
+      else group.waiting.set(member, [work]);
       startNext();
     },
     async stop() {
@@ -63,4 +71,14 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
       if (running > 0) await new Promise<void>((resolve) => (resolveIdle = resolve));
     },
   };
+}
+
+function takeWork({ waiting }: Group): Work | undefined {
+  const [turn] = waiting;
+  if (!turn) return undefined;
+  const [member, works] = turn;
+  waiting.delete(member);
+  const work = works.shift();
+  if (works.length > 0) waiting.set(member, works);
+  return work;
 }

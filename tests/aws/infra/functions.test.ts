@@ -8,6 +8,7 @@ import {
   scheduleRunner,
   stream,
   deliveries,
+  outbound,
   probes,
   syncs,
   webhookRoutes,
@@ -48,6 +49,7 @@ test("every function has the size given in the manifest, and there are no other 
     { ...deliveries, name: consumer("Deliveries") },
     { ...syncs, name: consumer("Syncs") },
     { ...probes, name: consumer("Probes") },
+    { ...outbound, name: consumer("Outbound") },
   ].map(({ name, memory_mb, timeout_seconds }) => [name, memory_mb, timeout_seconds]);
   expect(new Set(sizes.map(String))).toEqual(new Set(expected.map(String)));
   expect(sizes).toHaveLength(expected.length);

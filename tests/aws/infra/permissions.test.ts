@@ -126,6 +126,7 @@ test("each function gets only the secrets that it needs, and the migrator only t
       DELIVERIES_QUEUE_URL: expect.stringContaining("DeliveriesQueue"),
       SYNCS_QUEUE_URL: expect.stringContaining("SyncsQueue"),
       PROBES_QUEUE_URL: expect.stringContaining("ProbesQueue"),
+      OUTBOUND_QUEUE_URL: expect.stringContaining("OutboundQueue"),
       BASE_URL: expect.stringMatching(/^https:/),
       STAGE: "production",
     });

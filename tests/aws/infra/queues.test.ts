@@ -1,12 +1,12 @@
 /** Queues, their consumers, schedules and dead letters: no message may be lost. */
-import { deliveries, probes, type Queue, schedules, syncs } from "@board/functions/manifest";
+import { deliveries, outbound, probes, type Queue, schedules, syncs } from "@board/functions/manifest";
 import { expect, test } from "vitest";
 import { findResource, graphOf, sorted } from "./graph.ts";
 
 const graph = graphOf("production");
 
 /** The settings of each queue with a consumer, by the prefix of its resource names. */
-const QUEUES: Record<string, Queue> = { Deliveries: deliveries, Syncs: syncs, Probes: probes };
+const QUEUES: Record<string, Queue> = { Deliveries: deliveries, Syncs: syncs, Probes: probes, Outbound: outbound };
 const LONGEST_RETENTION = 14 * 24 * 60 * 60;
 
 const mappings = graph.all("aws:lambda/eventSourceMapping:EventSourceMapping").map(({ inputs }) => {

@@ -156,14 +156,15 @@ export function remainingRetryMs(policy: JobRetryPolicy, attempts: number): numb
   return seconds * 1000;
 }
 
-/** Each queue has separate consumers, so that a sync of many agents or a dead host's probe does not delay notifications. */
-export const QUEUES = ["deliveries", "syncs", "probes"] as const;
+/** Each queue has separate consumers, so that syncs, probes of dead hosts and silent receivers do not delay notifications. */
+export const QUEUES = ["deliveries", "syncs", "probes", "outbound"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** The queues of the kinds that are not of `deliveries`. */
 export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
   "pack.sync": "syncs",
+  "subscription.deliver": "outbound",
   "sync.agent": "syncs",
   "sync.finish": "syncs",
   "sync.start": "syncs",

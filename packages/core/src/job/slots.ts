@@ -94,12 +94,19 @@ const deliveriesAreFree = (limit: number) =>
     : sql`(select count(*) from ${jobs} as other where other.status = 'running'
   and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null) < ${inText(limit)}`;
 
+/** Running deliveries of an organization to receivers that failed or were slow at their last attempt, all together. */
+const SLOW_DELIVERIES = 8;
+const ownSubscription = (which: string) => sql`from ${subscriptions} as own where own.id = ${sql.raw(which)}.subscription_id`;
+const slowDeliveriesAreFree = sql`(not (select own.throttled ${ownSubscription('"jobs"')})
+  or (select count(*) from ${jobs} as other where other.status = 'running' and other.organization_id = ${jobs}.organization_id
+    and other.subscription_id is not null and (select own.throttled ${ownSubscription("other")})) < ${sql.raw(String(SLOW_DELIVERIES))})`;
+
 /** Whether the organization, the gateway and the subscription of a queued job have a free slot each. */
 export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits) => ({
   organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organizationBudget(organization))})`,
   gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget(gateway))})`,
   subscription_free: sql<boolean>`(${jobs}.subscription_id is null
-    or (${deliveriesAreFree(deliveries)} and ${hasFreeSlot(subscriptionBudget)}))`,
+    or (${deliveriesAreFree(deliveries)} and ${slowDeliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`,
 });
 
 /** A job that is taken over from a dead worker keeps its slots. */

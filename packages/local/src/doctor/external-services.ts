@@ -83,7 +83,7 @@ export async function checkSouls(
 
 /** Checks the queues of the environment and their dead-letter queues. */
 export async function checkQueues(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const queues = ["DELIVERIES_QUEUE_URL", "SYNCS_QUEUE_URL", "PROBES_QUEUE_URL"].flatMap((name) => {
+  const queues = ["DELIVERIES_QUEUE_URL", "SYNCS_QUEUE_URL", "PROBES_QUEUE_URL", "OUTBOUND_QUEUE_URL"].flatMap((name) => {
     const url = environment[name]?.trim();
     return url ? [{ name, url }] : [];
   });

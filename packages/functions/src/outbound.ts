@@ -1,0 +1,1 @@
+export { consume as handler } from "./consume.ts";
