@@ -1,6 +1,7 @@
 /** Every attack, in the order of the table that the run ends with. */
 import type { Attack } from "../attacker.ts";
 import { hostAttacks } from "./hosts.ts";
+import { receiverAttacks } from "./receivers.ts";
 import { requestAttacks } from "./requests.ts";
 import { credentialAttacks } from "./credentials.ts";
 import { socketAttacks } from "./sockets.ts";
@@ -25,6 +26,7 @@ export const attacks: Readonly<Record<string, AttackPlan>> = {
   ...requestAttacks,
   ...socketAttacks,
   ...workAttacks,
+  ...receiverAttacks,
   ...strangerAttacks,
   ...credentialAttacks,
 };
