@@ -31,7 +31,7 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   syncs: { slots: 8, slots_per_group: 4 },
   probes: { slots: 8, slots_per_group: 4 },
   // A receiver may say nothing for 15 s, and each of many organizations may have dozens of them.
-  outbound: { slots: 256, slots_per_group: 32 },
+  outbound: { slots: 192, slots_per_group: 24 },
 };
 
 /**

@@ -104,7 +104,7 @@ test("every dead-letter queue and every late queue has an alarm", () => {
 test("every function that answers requests has an alarm for throttles, and every consumer one for errors", () => {
   const answering = graph.functions().filter(({ name }) => name.startsWith("Api") || name === "StreamFunction");
   expect(alarmedResources("Throttles")).toEqual(namesOf(answering));
-  const consumers = ["Deliveries", "Syncs", "Probes"].flatMap((queue) => graph.consumersOf(queue));
+  const consumers = ["Deliveries", "Syncs", "Probes", "Outbound"].flatMap((queue) => graph.consumersOf(queue));
   expect(alarmedResources("Errors")).toEqual(namesOf(consumers));
 });
 
@@ -162,7 +162,7 @@ test("the concurrency of the account raises an alarm before it is used up", () =
 
 test("dead jobs of every consumer are counted", () => {
   const filters = graph.all("aws:cloudwatch/logMetricFilter:LogMetricFilter").map(({ inputs }) => inputs);
-  const consumers = ["Deliveries", "Syncs", "Probes"].flatMap((queue) => graph.consumersOf(queue));
+  const consumers = ["Deliveries", "Syncs", "Probes", "Outbound"].flatMap((queue) => graph.consumersOf(queue));
   expect(sorted(filters.map(({ logGroupName }) => logGroupName))).toEqual(
     sorted(consumers.map(({ inputs }) => inputs.loggingConfig.logGroup)),
   );
