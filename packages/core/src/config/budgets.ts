@@ -122,6 +122,11 @@ export const BUDGETS = {
     max: 1_000,
     describe: "Jobs of a gateway that run at the same time, for syncs counted apart, 0 = no limit.",
   },
+  organizations_per_day: {
+    default: 20,
+    max: 1_000_000_000,
+    describe: "Organizations that a person may create in a day (UTC), 0 = no limit. Each has its own budgets.",
+  },
   organization_running_deliveries: {
     default: 48,
     max: 1_000,

@@ -3,6 +3,7 @@ import { and, eq, lt, sql, type SQLWrapper } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import type { BudgetName } from "../config/budgets.ts";
+import { DAY_MS } from "../values/time.ts";
 import { noteLimit } from "../values/request-limits.ts";
 import { rate_counters } from "../schema/rate-limit.sql.ts";
 
@@ -26,6 +27,29 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
   if (count > limit) throw rateLimited(ctx);
 }
 
+const DAY_SECONDS = DAY_MS / 1000;
+
+/**
+ * Counts toward a limit per day (UTC), and throws with the text when it is over it. The counter is kept under the end of its
+ * day, so that the removal of old counters leaves it until then.
+ */
+export async function countOfDay(
+  ctx: Context,
+  name: BudgetName,
+  key: string,
+  toDetail: (limit: number) => string,
+): Promise<void> {
+  const quota = ctx.settings.budgets[name];
+  if (quota === 0) return;
+  const now = ctx.now().getTime();
+  const end = Math.floor(now / DAY_MS + 1) * DAY_MS;
+  const [row] = await addToCounters(ctx, name, [key], new Date(end));
+  const reset_seconds = Math.ceil((end - now) / 1000);
+  const remaining = Math.max(0, quota - row!.count);
+  noteLimit(ctx.limits, { name, quota, window_seconds: DAY_SECONDS, remaining, reset_seconds });
+  if (row!.count > quota) throw new DomainError("limited", toDetail(quota), { retry_after_seconds: reset_seconds });
+}
+
 /** Shows the caller a limit per clock minute, of which `count` is used. */
 export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
   noteLimit(ctx.limits, {
@@ -37,8 +61,10 @@ export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count
   });
 
 /** Adds one to several counters in one statement. Name them in the same order everywhere, or two statements can deadlock. */
-export function incrementCounters(ctx: Context, scope: string, keys: readonly string[], by = 1): Promise<{ count: number }[]> {
-  const minute = startOfMinute(ctx.now());
+export const incrementCounters = (ctx: Context, scope: string, keys: readonly string[], by = 1): Promise<{ count: number }[]> =>
+  addToCounters(ctx, scope, keys, startOfMinute(ctx.now()), by);
+
+function addToCounters(ctx: Context, scope: string, keys: readonly string[], minute: Date, by = 1): Promise<{ count: number }[]> {
   return ctx.db
     .insert(rate_counters)
     .values(keys.map((key) => ({ scope, key, minute, count: by })))

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Admin, Member as MemberActor, User } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
+import { countOfDay } from "../db/rate-limit.ts";
 import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
 import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../values/wire.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
@@ -69,11 +70,14 @@ export function createOrganization(ctx: Context<User>, { name }: CreateOrganizat
   return transaction(ctx, async (ctx) => {
     await lockUser(ctx, user_id);
     await requireNewName(ctx, name);
+    await countOfDay(ctx, "organizations_per_day", user_id, toLimitText);
     const { organization } = await createOrganizationWithOwner(ctx, user_id, name);
     await setActiveOrganization(ctx, user_id, organization.id);
     return toOrganization(organization);
   });
 }
+
+const toLimitText = (limit: number) => `You have created ${limit} organizations today, which is the limit. Try again tomorrow.`;
 
 /** Renames the active organization. The lock on the caller keeps the caller's organizations from getting one name at once. */
 export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {
