@@ -38,6 +38,7 @@ test("only functions that enqueue jobs may send, and only to the queues with con
       "DeliveriesQueue",
       "SyncsQueue",
       "ProbesQueue",
+      "OutboundQueue",
     ]);
   const silent = Object.entries<ApiGroup>(groups).flatMap(([name, { enqueues }]) =>
     enqueues === false ? [`Api${capitalized(name)}Function`] : [],
