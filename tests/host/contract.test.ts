@@ -3,7 +3,7 @@ import { type DialectName, dialects } from "../../packages/local/src/fake-gatewa
 import { startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { hostContract } from "../proofs/gateways/contract.ts";
 import type { ContractHost } from "../proofs/gateways/real-host.ts";
-import { startRunningService, type RunningService } from "../proofs/gateways/running-service.ts";
+import { startRunningService, type RunningService } from "../support/running-service.ts";
 
 let service: RunningService;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import type { LogLine } from "../../support/world.ts";
 import { type Actor, createHostInspector, type HostInspector, waitUntil } from "./host-inspector.ts";
 import { expectNoOrders } from "./orders.ts";
 import type { ContractHost } from "./real-host.ts";
-import type { RunningService } from "./running-service.ts";
+import type { RunningService } from "../../support/running-service.ts";
 
 export interface ContractOptions {
   /** The release that the host reports. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostContract } from "./contract.ts";
 import { RELEASES } from "./install.ts";
 import { type RealHost, startRealHost } from "./real-host.ts";
-import { startRunningService, type RunningService } from "./running-service.ts";
+import { startRunningService, type RunningService } from "../../support/running-service.ts";
 
 /** The newest release requests its plugin feed with any settings. */
 const KNOWN_OUTBOUND: Record<string, string[]> = { "2026.9.6": ["clawhub.ai"] };

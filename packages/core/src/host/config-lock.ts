@@ -84,12 +84,8 @@ async function renewConfigLock(ctx: Context, ownLock: SQL, gateway_id: string, l
     .catch((error: unknown) => ctx.log.warn("gateway.config_lock_not_renewed", errorText(error), { gateway_id }));
 }
 
-const CONFIG_LOCK_BUSY = "CONFIGURATION_BUSY";
-
-export const isConfigLockBusy = (error: unknown): boolean =>
-  error instanceof GatewayError && error.failure.code === CONFIG_LOCK_BUSY;
-
+/** The error of a wait that was too long for its attempt, not of the work: it can go on as soon as the others have written. */
 export function createConfigLockBusy(waited_ms: number): GatewayError {
   const text = `The host's configuration is busy: other jobs have been writing to it for ${Math.round(waited_ms / 1000)} s.`;
-  return new GatewayError(text, { code: CONFIG_LOCK_BUSY, retryable: true });
+  return new GatewayError(text, { waiting: true, retryable: true });
 }

@@ -2,7 +2,8 @@ import type { Context } from "../context/context.ts";
 import type { CallOptions, GatewayHello, GatewayTarget } from "../openclaw/client.ts";
 import { selectDialect, type HostDialect } from "../openclaw/dialect.ts";
 import { type RetryPolicy, withRetry } from "../openclaw/retry.ts";
-import { createConfigLockBusy, isConfigLockBusy, acquireConfigLock } from "./config-lock.ts";
+import { GatewayError } from "../openclaw/gateway-error.ts";
+import { createConfigLockBusy, acquireConfigLock } from "./config-lock.ts";
 
 /** A host that accepted a connection, with the retry policy for the work on it. */
 export interface Host {
@@ -54,7 +55,7 @@ export async function openHost(
       return await withRetry({ ...policy, total_ms }, work, { step, ...(signal ? { signal } : {}) });
     } catch (error) {
       // The host was reachable, so the text must not say that it was not.
-      throw isConfigLockBusy(error) ? createConfigLockBusy(total_ms) : error;
+      throw error instanceof GatewayError && error.is_waiting ? createConfigLockBusy(total_ms) : error;
     }
   }
 

@@ -41,6 +41,8 @@ class DatabaseUnavailable extends ExpectedFailure {
 /** Attempts beyond the policy for a job that lost its database. Bounded, because the job itself may be what brings it down. */
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;
+/** Delay of a job that waits for others, which need about as long for one write to a host. Jitter spreads those that wait. */
+const WAITING_BACKOFF_MS = 1_000;
 
 /** How an attempt ended. An attempt that lost its lease has no outcome: the worker that took over reports one. */
 type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
@@ -208,6 +210,10 @@ async function recordFailure(
     expected &&
     (retry_permanent === true || error.is_transient || error.is_conflict || (retry_refusal === true && error.is_refusal));
   const max_attempts = job.max_attempts + (error instanceof DatabaseUnavailable ? EXTRA_ATTEMPTS : 0);
+  if (expected && error.is_waiting) {
+    if (await reschedule(ctx, job, error)) ctx.log.info("jobs.waiting", "Job waits for others that go first", { error: reason });
+    return null;
+  }
   if (expected ? isRetriable && job.attempts < max_attempts : job.crashes + 1 < MAX_CRASHES) {
     if (!(await scheduleRetry(ctx, job, handler, error))) return null;
     if (!expected) return "crashed";
@@ -235,20 +241,23 @@ const maxRetryAfterMs = ({ kind }: JobRow) =>
   (RETRY_POLICIES[kind as JobKind].max_retry_after_seconds ?? MAX_RETRY_AFTER_SECONDS) * 1000;
 
 /**
- * Returns the job to `queued`. After an expected failure, the relay sends a new wake-up after the backoff. After a crash,
- * the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
+ * Returns the job to `queued`; an attempt that only waited is not counted. After an expected failure, the relay sends a new
+ * wake-up after the backoff. After a crash, the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
  */
 async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
+  const is_waiting = error instanceof ExpectedFailure && error.is_waiting;
   const delayMs = (requested_ms: number) =>
     error instanceof DatabaseUnavailable
       ? DATABASE_BACKOFF_MS
-      : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, maxRetryAfterMs(job)));
+      : is_waiting
+        ? WAITING_BACKOFF_MS * (1 + Math.random())
+        : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, maxRetryAfterMs(job)));
   const retryAt = (requested_ms: number) => new Date(ctx.now().getTime() + delayMs(requested_ms));
   const [rescheduled] = await ctx.db
     .update(jobs)
     .set({
       status: "queued",
-      last_error: errorText(error),
+      ...(is_waiting ? { attempts: job.attempts - 1 } : { last_error: errorText(error) }),
       ...freedSlots,
       ...(error instanceof ExpectedFailure
         ? { run_at: retryAt(error.retry_after_ms ?? 0), sent_at: null }

@@ -16,6 +16,8 @@ export interface GatewayFailure {
   unconnected?: boolean;
   /** This service may not dial the address (GATEWAY_ALLOWED_HOSTS). */
   refused_address?: boolean;
+  /** The call was not made, because other writers to the host's configuration went first until the time was over. */
+  waiting?: boolean;
   details?: unknown;
 }
 
@@ -44,6 +46,10 @@ export class GatewayError extends ExpectedFailure {
   override get is_refusal(): boolean {
     const { unconnected, refused_address } = this.failure;
     return unconnected === true && !refused_address && !this.is_transient;
+  }
+
+  override get is_waiting(): boolean {
+    return this.failure.waiting === true;
   }
 
   /** The connection could not be opened, or it was lost before the response. */

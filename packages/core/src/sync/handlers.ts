@@ -36,7 +36,7 @@ export const planSync: JobHandler<"sync.start"> = {
     const open = await findOpenRun(ctx, run_id);
     if (!open) return;
     const { run, gateway } = open;
-    const prepared = await prepareSync(ctx, gateway, run.options, createDeadline(CONNECT_MS));
+    const prepared = await prepareSync(ctx, gateway, run.options, createDeadline(CONNECT_MS), ATTEMPT_BUDGET_MS);
     if (prepared.problem !== null) return (ctx) => failRun(ctx, run_id, prepared.problem);
     const { targets, errors } = prepared;
     return async (ctx) => {

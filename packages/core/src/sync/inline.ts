@@ -10,7 +10,17 @@ import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finali
 import { createDeadline } from "../host/deadline.ts";
 import { untilAborted } from "../values/concurrency.ts";
 import { type PreparedSync, prepareSync } from "./prepare.ts";
-import { addRunAgents, endRun, type Findings, findRun, createRun, listRunAgents, type RunOptions, type RunRow } from "./run.ts";
+import {
+  addRunAgents,
+  endRun,
+  type Findings,
+  findRun,
+  createRun,
+  listRunAgents,
+  type RunOptions,
+  type RunRow,
+  startRun,
+} from "./run.ts";
 import { type AgentResult, recordAgentResults, abortRun } from "./agent-results.ts";
 import { type TemplateSyncResult, type TemplateSyncRun, toSyncError } from "./result.ts";
 import { toResult, toRun } from "./run-result.ts";
@@ -42,10 +52,12 @@ export async function syncInline(
 ): Promise<TemplateSyncResult | TemplateSyncRun> {
   const deadline = createDeadline(limits.connect_ms, { signal });
   const facts = { gateway_id: gateway.id, options, warnings: [] };
-  const prepared = await prepareSync(ctx, gateway, options, deadline);
+  const preparing = prepareSync(ctx, gateway, options, deadline, limits.host_ms).catch(ignoreWaiting);
+  const prepared = await untilAborted(preparing, signal);
+  // Others wrote to the host's configuration for all the time, or the host is slow: jobs do all of the work.
+  if (!prepared) return toRun(await startRun(ctx, gateway, { cause: "request", options }), []);
   if (prepared.problem !== null) return toResult({ ...facts, errors: [toSyncError(prepared.problem)] }, []);
   if (prepared.targets.length === 0) return toResult({ ...facts, errors: prepared.errors }, []);
-  deadline.extend(limits.host_ms);
   const { run, targets } = await transaction(ctx, async (ctx) => {
     const run = await createRun(ctx, gateway, { cause: "request", options, errors: prepared.errors });
     const targets = await addRunAgents(ctx, { run_id: run.id, gateway, queued: false }, prepared.targets);
@@ -66,6 +78,10 @@ export async function syncInline(
   } finally {
     await addWaitingLanes(ctx, [gateway.id, ...targets.map(({ lane }) => lane)]);
   }
+}
+
+function ignoreWaiting(error: unknown): undefined {
+  if (!(error instanceof GatewayError) || !error.is_waiting) throw error;
 }
 
 /** A run that this process works on itself. */

@@ -34,13 +34,15 @@ const MIN_ANSWER_MS = 1_000;
 
 /**
  * Steps 1 to 4 of docs/reference/gateways.md#steps-of-a-sync: ensures the main agent, connects to the host, selects the
- * agents. Returns a `problem` when the sync cannot start. `deadline` limits the first contact.
+ * agents. Returns a `problem` when the sync cannot start. `deadline` limits the first contact, and is extended to `work_ms`
+ * after it. Rejects with a GatewayError when others write to the host's configuration until then.
  */
 export async function prepareSync(
   ctx: Context,
   gateway: GatewayRow,
   query: SyncQuery,
   deadline: Deadline,
+  work_ms: number,
 ): Promise<PreparedSync | { problem: string }> {
   const is_new_main = await ensureMainAgent(ctx, gateway);
   if (!isUsableGateway(gateway)) return { problem: "Gateway url is required" };
@@ -49,6 +51,7 @@ export async function prepareSync(
   if (query.board_id !== undefined && !(await isBoardOfGateway(ctx, gateway, query.board_id)))
     return { problem: "Board does not belong to this gateway." };
   const { host, entries, below_minimum } = contact;
+  deadline.extend(work_ms);
   const { agents, main } = await selectAgents(ctx, gateway, query);
   const selected = main && query.include_main ? [...agents, main] : agents;
   const targets = selected.map((agent) =>
@@ -97,7 +100,7 @@ async function ensureMainEntry(
     await ensureEntry(host, entry, { create: true, present });
     return [];
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
+    if (!(error instanceof GatewayError) || error.is_waiting) throw error;
     return [toSyncError(toGatewayMessage(error), { agent_id: main.id, agent_name: main.name, board_id: null })];
   }
 }

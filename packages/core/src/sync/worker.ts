@@ -139,6 +139,6 @@ export async function processTargets(
   };
 }
 
-/** Concurrent writers changed the host's configuration or undid our change, so another attempt can succeed. */
+/** Concurrent writers went first, changed the host's configuration or undid our change, so another attempt can succeed. */
 const isTemporaryConflict = ({ failure: { retryable, code } }: GatewayError): boolean =>
   retryable === true && (code ?? null) === null;

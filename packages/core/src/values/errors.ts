@@ -75,6 +75,11 @@ export class ExpectedFailure extends Error {
   get is_unreachable(): boolean {
     return false;
   }
+
+  /** Whether the work only waited for others that go first. It has not failed, so a job's attempt does not count. */
+  get is_waiting(): boolean {
+    return false;
+  }
 }
 
 export interface FieldProblem {

@@ -2,8 +2,8 @@ import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { jobs } from "@board/core/schema/all-tables";
 import { and, eq, inArray, notInArray } from "drizzle-orm";
 import { setTimeout as pause } from "node:timers/promises";
-import { startConsumer } from "../../../packages/local/src/consumer.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { startConsumer } from "../../packages/local/src/consumer.ts";
+import { createWorld, type World } from "./world.ts";
 
 /** The service with the consumer of `npm start`, which runs its jobs. */
 export interface RunningService {

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { agents } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withAgents } from "../../packages/local/src/fake-gateway/config.ts";
+import { type RunningService, startRunningService } from "../support/running-service.ts";
+import { jobsOf, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
+
+/** A host of protocol 3 that has lost the entries of all agents gets them back by one sync, however slowly it answers. */
+let service: RunningService;
+
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service.close());
+
+const SECOND_MS = 1_000;
+const works = async (token: string) =>
+  (await service.world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
+
+/** A host with as many agents, the main agent among them, that then loses all entries and answers each call after the delay. */
+async function startWithoutEntries(count: number, delay_ms: number): Promise<SyncFixture> {
+  const { world } = service;
+  const fixture = await startSyncFixture(world);
+  const { gateway_id, board_id } = fixture.home;
+  const added = Array.from({ length: count - 3 }, (_, n) => {
+    const id = randomUUID();
+    return { id, name: `Agent ${n}`, gateway_id, board_id, status: "ready" as const, openclaw_session_id: `agent:mc-${id}:main` };
+  });
+  if (added.length > 0) await world.db.insert(agents).values(added);
+  const { host, faults } = fixture.fake;
+  host.config.write(withAgents(host.config.file(), host.dialect, []));
+  host.config.reload();
+  host.files.clear();
+  faults.delays_ms = new Proxy({}, { get: () => delay_ms });
+  return fixture;
+}
+
+/** Syncs as a user does: the answer, or the run read until its end. */
+async function syncToEnd({ sync, run }: SyncFixture, query = "rotate_tokens=true") {
+  const { status, body } = await sync(query);
+  if (status === 200) return body;
+  for (;;) {
+    const { status, result } = (await run(body.run_id)).body;
+    if (status === "done") return result;
+    await pause(200);
+  }
+}
+
+/** The agents that are not on the host with a valid token, and the failed attempts of jobs. A taken over job is no failure. */
+async function listProblems(fixture: SyncFixture): Promise<unknown[]> {
+  const { world } = service;
+  const rows = await world.db.select().from(agents).where(eq(agents.gateway_id, fixture.home.gateway_id));
+  const list: unknown[] = [];
+  for (const { name, openclaw_session_id, last_provision_error } of rows) {
+    const entry_id = openclaw_session_id!.split(":")[1]!;
+    const workspace = `/srv/agents/workspace-${entry_id.replace(/^mc-gateway-/, "gateway-")}`;
+    const tools = fixture.fake.host.files.get(workspace)?.get("TOOLS.md")?.content ?? "";
+    const token = /^AUTH_TOKEN=(.*)$/m.exec(tools)?.[1];
+    if (token === undefined || !(await works(token)) || last_provision_error !== null)
+      list.push({ name, token, last_provision_error });
+  }
+  for (const { kind, attempts, crashes, last_error } of await jobsOf(world, fixture))
+    if (attempts - crashes > 1 || last_error !== null) list.push({ kind, attempts, crashes, last_error });
+  return list;
+}
+
+describe.concurrent("one rotating sync brings all agents back to a host that lost their entries", () => {
+  test.each([
+    { count: 4, delay_ms: 0 },
+    { count: 15, delay_ms: 0 },
+    { count: 50, delay_ms: 0 },
+    { count: 4, delay_ms: SECOND_MS },
+    { count: 15, delay_ms: SECOND_MS },
+    { count: 4, delay_ms: 4 * SECOND_MS },
+  ])(
+    "$count agents are back on a host that answers after $delay_ms ms",
+    { timeout: 400 * SECOND_MS },
+    async ({ count, delay_ms }) => {
+      const fixture = await startWithoutEntries(count, delay_ms);
+      const { errors, total_synced } = await syncToEnd(fixture);
+      expect([errors, total_synced]).toEqual([[], count]);
+      expect(await listProblems(fixture)).toEqual([]);
+    },
+  );
+
+  test("two syncs at once take turns", { timeout: 400 * SECOND_MS }, async () => {
+    const fixture = await startWithoutEntries(8, SECOND_MS);
+    const results = await Promise.all([syncToEnd(fixture), syncToEnd(fixture, "rotate_tokens=true&include_main=false")]);
+    expect(results.map(({ errors, total_synced }) => [errors, total_synced])).toEqual([
+      [[], 8],
+      [[], 7],
+    ]);
+    expect(await listProblems(fixture)).toEqual([]);
+  });
+
+  test("a sync and new agents that are provisioned beside it take turns", { timeout: 400 * SECOND_MS }, async () => {
+    const { world } = service;
+    const fixture = await startWithoutEntries(6, SECOND_MS);
+    const { token } = fixture.home.owner;
+    const board_id = await fixture.addBoard("Beside");
+    const syncing = syncToEnd(fixture);
+    for (let n = 0; n < 5; n++) {
+      const { status } = await world.call("POST", "/api/v1/agents", { token, body: { name: `New ${n}`, board_id } });
+      expect(status).toBe(200);
+    }
+    expect((await syncing).errors).toEqual([]);
+    await service.waitForJobs(fixture.home.organization_id, 200 * SECOND_MS);
+    expect(await listProblems(fixture)).toEqual([]);
+  });
+});
