@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 3;
 /** Delays between retries while a host does not know an agent that it has just created; milliseconds. */
 const UNKNOWN_AGENT_WAITS_MS = [500, 1_000, 2_000, 4_000];
 /** The host's default agent, which must never be removed. */
-export const HOST_DEFAULT_AGENT = "main";
+const HOST_DEFAULT_AGENT = "main";
 
 /** The agents that a host knows. Older hosts report the workspaces only in their configuration. */
 export async function listEntries(host: Host): Promise<HostEntry[]> {
@@ -49,6 +49,10 @@ const toText = (value: unknown): string | null => (typeof value === "string" ? v
 /** Finds an entry without regard to case, because hosts store ids in lower case. */
 export const findEntry = (entries: readonly HostEntry[], id: string): HostEntry | undefined =>
   entries.find((entry) => entry.id.toLowerCase() === id.toLowerCase());
+
+/** A host without any other agent lists its default agent only implicitly. */
+export const hasAgentsBesideDefault = (entries: readonly HostEntry[]): boolean =>
+  entries.some(({ id }) => id !== HOST_DEFAULT_AGENT);
 
 /** Hosts may store white space differently, so names are compared without it. */
 const normalizeName = (name: string | null) => name?.normalize().replace(/\s+/g, " ").trim();

@@ -4,7 +4,7 @@ import type { CompletionWrite, JobHandler } from "../job/handler.ts";
 import { GatewayError } from "../openclaw/gateway-error.ts";
 import type { DesiredEntry } from "../host/config.ts";
 import { configureEntries } from "../host/configure.ts";
-import { findEntry, HOST_DEFAULT_AGENT, type HostEntry, listEntries } from "../host/entries.ts";
+import { findEntry, hasAgentsBesideDefault, type HostEntry, listEntries } from "../host/entries.ts";
 import { isMissingSession, toGatewayMessage } from "../openclaw/failure.ts";
 import { createDeadline } from "../host/deadline.ts";
 import { type Host, openReachableHost } from "../host/open.ts";
@@ -153,8 +153,7 @@ async function provisionOnHost(
 
 /**
  * When several agents wait for their first entries on a host, adds all of them in one change of its configuration instead
- * of one call for each. Returns the host's entries. A host without any of our entries lists its default agent only
- * implicitly, and such a change would remove it.
+ * of one call for each. Returns the host's entries. It would remove a default agent that is only listed implicitly.
  */
 async function addWaitingEntries(
   host: Host,
@@ -163,7 +162,7 @@ async function addWaitingEntries(
 ): Promise<readonly HostEntry[]> {
   const present = await listEntries(host);
   const isMissing = ({ id }: DesiredEntry) => findEntry(present, id) === undefined;
-  if (!isMissing(entry) || !present.some(({ id }) => id !== HOST_DEFAULT_AGENT)) return present;
+  if (!isMissing(entry) || !hasAgentsBesideDefault(present)) return present;
   if (!(await findWaiting()).some(isMissing)) return present;
   await configureEntry(host, entry, findWaiting);
   return listEntries(host);

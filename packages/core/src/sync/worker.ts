@@ -7,6 +7,7 @@ import type { GatewayRow } from "../gateway/target.ts";
 import { claimJobs } from "../job/claim.ts";
 import { readSubjects, type TemplateSubject } from "../template/subject.ts";
 import { forEachConcurrent, untilAborted } from "../values/concurrency.ts";
+import { addMissingEntries } from "./missing-entries.ts";
 import type { PreparedSync } from "./prepare.ts";
 import type { RunRow } from "./run.ts";
 import type { SyncTarget } from "./selection.ts";
@@ -95,13 +96,14 @@ export async function processTargets(
     );
     const claimed = pending.filter(({ job_id }) => ids.has(job_id));
     if (claimed.length > 0) {
-      const present = known_entries ?? (await listEntries(host));
       const rows = await readSubjects(
         ctx,
         gateway,
         claimed.map(({ agent }) => agent.id),
         run.options.user_id,
       );
+      const isCreated = ({ agent }: TemplateSubject) => run.options.rotate_tokens || agent.board_id === null;
+      const present = await addMissingEntries(host, rows.filter(isCreated), known_entries ?? (await listEntries(host)));
       const subjects = new Map(rows.map((subject) => [subject.agent.id, subject]));
       await forEachConcurrent(claimed, { max_concurrent: AGENT_CONCURRENCY, shouldStop }, (target) =>
         processTarget(target, subjects.get(target.agent.id), present),
