@@ -5,15 +5,19 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withAgents } from "../../packages/local/src/fake-gateway/config.ts";
 import { type RunningService, startRunningService } from "../support/running-service.ts";
-import { jobsOf, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
+import { createSyncFixture, jobsOf, type SyncFixture } from "../support/sync-fixture.ts";
 
 /** A host of protocol 3 that has lost the entries of all agents gets them back by one sync, however slowly it answers. */
 let service: RunningService;
+const fixtures: SyncFixture[] = [];
 
 beforeAll(async () => {
   service = await startRunningService();
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  await Promise.all(fixtures.map(({ fake }) => fake.close()));
+});
 
 const SECOND_MS = 1_000;
 const works = async (token: string) =>
@@ -22,7 +26,8 @@ const works = async (token: string) =>
 /** A host with as many agents, the main agent among them, that then loses all entries and answers each call after the delay. */
 async function startWithoutEntries(count: number, delay_ms: number): Promise<SyncFixture> {
   const { world } = service;
-  const fixture = await startSyncFixture(world);
+  const fixture = await createSyncFixture(world, "2026.5.7");
+  fixtures.push(fixture);
   const { gateway_id, board_id } = fixture.home;
   const added = Array.from({ length: count - 3 }, (_, n) => {
     const id = randomUUID();
