@@ -7,6 +7,7 @@ export const SLOW_FILES = [
   "tests/local/{full-disk,unfinished-bodies}.test.ts",
   "tests/provisioning/{heartbeat-config,lost-files}.test.ts",
   "tests/gateway/session-operations.test.ts",
+  "tests/sync/lost-entries.test.ts",
   "tests/subscription/silent-receivers.test.ts",
 ];
 

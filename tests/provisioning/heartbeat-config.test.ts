@@ -160,6 +160,17 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("26m")]);
   });
 
+  test("an attempt that waited for other writers until its time was over does not count", async () => {
+    const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 5_000 });
+    await setHeartbeat("27m");
+    expect(await job()).toMatchObject({ status: "queued", attempts: 0, last_error: null });
+    expect([patches(), callsOf("config.get")]).toEqual([[], []]);
+    await holder.release(0);
+    world.elapse(2_000);
+    await world.drain();
+    expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("27m")]);
+  });
+
   test("a key that the host refuses is left out, once, and logged", async () => {
     host.faults.refused_config_keys = ["target"];
     await setHeartbeat("23m");

@@ -30,9 +30,9 @@ export interface SyncFixture {
   main: SyncAgent;
   sync: (query?: string, options?: { headers?: Record<string, string> }) => Promise<Answer>;
   run: (run_id: string) => Promise<Answer>;
-  file: (agent: SyncAgent, name: string) => string | null;
+  file: (agent: Pick<SyncAgent, "workspace">, name: string) => string | null;
   write: (agent: SyncAgent, name: string, content: string) => void;
-  tokenOnHost: (agent: SyncAgent) => string | null;
+  tokenOnHost: (agent: Pick<SyncAgent, "workspace">) => string | null;
   calls: (method: string) => { params: never; connection: number; at: number }[];
   /** The written files as `agent/name`, in order. */
   written: (agent?: SyncAgent) => string[];

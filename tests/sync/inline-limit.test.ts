@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { jobs } from "@board/core/schema/all-tables";
+import { acquireConfigLock } from "@board/core/host/config-lock";
 import type { Gateways } from "@board/core/openclaw/client";
 import { RETRY_POLICIES } from "@board/core/job/kinds";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
@@ -121,6 +122,34 @@ describe("a request that reaches its time limit", () => {
     await world.db.update(jobs).set({ status: "done" }).where(eq(jobs.id, other!.id));
     await world.drain();
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
+  });
+
+  test("agents that wait for other writers of the host's configuration are left to the queue, without an attempt", async () => {
+    const fixture = await start();
+    const { worker, home, run, remove, tokenOnHost } = fixture;
+    remove(worker);
+    const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 0 });
+    const { run_id, result } = await syncWithLimits(fixture, { host_ms: 1_000 }, { rotate_tokens: "true" });
+    expect([result.total_synced, result.errors]).toEqual([2, []]);
+    const waiting = (await jobsOf(world, fixture, "sync.agent")).filter(({ status }) => status === "queued");
+    expect(waiting).toMatchObject([{ lane: `${home.gateway_id}/${worker.entry_id}`, attempts: 0, last_error: null }]);
+    await holder.release(0);
+    await world.drain();
+    expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
+    expect(await works(tokenOnHost(worker)!)).toBe(true);
+  });
+
+  test("jobs do the whole sync when others write to the host's configuration before its agents are known", async () => {
+    const fixture = await start();
+    const { main, home, run, remove, fake } = fixture;
+    remove(main);
+    const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 0 });
+    const { run_id, result } = await syncWithLimits(fixture, { host_ms: 1_000 }, { include_main: "false" });
+    expect([result.total_synced, result.errors]).toEqual([0, []]);
+    await holder.release(0);
+    await world.drain();
+    expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 2 } });
+    expect(fake.host.files.has(main.workspace)).toBe(true);
   });
 
   test("the response is complete when other workers finish the remaining work in time", async () => {

@@ -4,10 +4,11 @@ import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withAgents } from "../../packages/local/src/fake-gateway/config.ts";
+import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
 import { type RunningService, startRunningService } from "../support/running-service.ts";
 import { createSyncFixture, jobsOf, type SyncFixture } from "../support/sync-fixture.ts";
 
-/** A host of protocol 3 that has lost the entries of all agents gets them back by one sync, however slowly it answers. */
+/** Hosts of protocol 3 need a pause after each change of their configuration, so the agents of one sync wait for each other. */
 let service: RunningService;
 const fixtures: SyncFixture[] = [];
 
@@ -20,13 +21,14 @@ afterAll(async () => {
 });
 
 const SECOND_MS = 1_000;
+const TIMEOUT = { timeout: 400 * SECOND_MS };
 const works = async (token: string) =>
   (await service.world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 /** A host with as many agents, the main agent among them, that then loses all entries and answers each call after the delay. */
-async function startWithoutEntries(count: number, delay_ms: number): Promise<SyncFixture> {
+async function startWithoutEntries(dialect: DialectName, count: number, delay_ms: number): Promise<SyncFixture> {
   const { world } = service;
-  const fixture = await createSyncFixture(world, "2026.5.7");
+  const fixture = await createSyncFixture(world, dialect);
   fixtures.push(fixture);
   const { gateway_id, board_id } = fixture.home;
   const added = Array.from({ length: count - 3 }, (_, n) => {
@@ -61,9 +63,8 @@ async function listProblems(fixture: SyncFixture): Promise<unknown[]> {
   for (const { name, openclaw_session_id, last_provision_error } of rows) {
     const entry_id = openclaw_session_id!.split(":")[1]!;
     const workspace = `/srv/agents/workspace-${entry_id.replace(/^mc-gateway-/, "gateway-")}`;
-    const tools = fixture.fake.host.files.get(workspace)?.get("TOOLS.md")?.content ?? "";
-    const token = /^AUTH_TOKEN=(.*)$/m.exec(tools)?.[1];
-    if (token === undefined || !(await works(token)) || last_provision_error !== null)
+    const token = fixture.tokenOnHost({ workspace });
+    if (token === null || !(await works(token)) || last_provision_error !== null)
       list.push({ name, token, last_provision_error });
   }
   for (const { kind, attempts, crashes, last_error } of await jobsOf(world, fixture))
@@ -72,26 +73,29 @@ async function listProblems(fixture: SyncFixture): Promise<unknown[]> {
 }
 
 describe.concurrent("one rotating sync brings all agents back to a host that lost their entries", () => {
-  test.each([
-    { count: 4, delay_ms: 0 },
-    { count: 15, delay_ms: 0 },
-    { count: 50, delay_ms: 0 },
-    { count: 4, delay_ms: SECOND_MS },
-    { count: 15, delay_ms: SECOND_MS },
-    { count: 4, delay_ms: 4 * SECOND_MS },
+  test.each<{ dialect: DialectName; count: number; delay_ms: number }>([
+    { dialect: "2026.2.9", count: 15, delay_ms: 0 },
+    { dialect: "2026.2.26", count: 15, delay_ms: 0 },
+    { dialect: "2026.5.7", count: 4, delay_ms: 0 },
+    { dialect: "2026.5.7", count: 15, delay_ms: 0 },
+    { dialect: "2026.5.7", count: 50, delay_ms: 0 },
+    { dialect: "2026.5.7", count: 4, delay_ms: SECOND_MS },
+    { dialect: "2026.5.7", count: 15, delay_ms: SECOND_MS },
+    { dialect: "2026.5.7", count: 4, delay_ms: 4 * SECOND_MS },
+    { dialect: "2026.9.6", count: 15, delay_ms: SECOND_MS },
   ])(
-    "$count agents are back on a host that answers after $delay_ms ms",
-    { timeout: 400 * SECOND_MS },
-    async ({ count, delay_ms }) => {
-      const fixture = await startWithoutEntries(count, delay_ms);
+    "$count agents are back on a host like $dialect that answers after $delay_ms ms",
+    TIMEOUT,
+    async ({ dialect, count, delay_ms }) => {
+      const fixture = await startWithoutEntries(dialect, count, delay_ms);
       const { errors, total_synced } = await syncToEnd(fixture);
       expect([errors, total_synced]).toEqual([[], count]);
       expect(await listProblems(fixture)).toEqual([]);
     },
   );
 
-  test("two syncs at once take turns", { timeout: 400 * SECOND_MS }, async () => {
-    const fixture = await startWithoutEntries(8, SECOND_MS);
+  test("two syncs at once take turns", TIMEOUT, async () => {
+    const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
     const results = await Promise.all([syncToEnd(fixture), syncToEnd(fixture, "rotate_tokens=true&include_main=false")]);
     expect(results.map(({ errors, total_synced }) => [errors, total_synced])).toEqual([
       [[], 8],
@@ -100,9 +104,9 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     expect(await listProblems(fixture)).toEqual([]);
   });
 
-  test("a sync and new agents that are provisioned beside it take turns", { timeout: 400 * SECOND_MS }, async () => {
+  test("a sync and new agents that are provisioned beside it take turns", TIMEOUT, async () => {
     const { world } = service;
-    const fixture = await startWithoutEntries(6, SECOND_MS);
+    const fixture = await startWithoutEntries("2026.5.7", 6, SECOND_MS);
     const { token } = fixture.home.owner;
     const board_id = await fixture.addBoard("Beside");
     const syncing = syncToEnd(fixture);
