@@ -35,6 +35,7 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "api/identity-provider-outage": "every function keeps its own keys, and the test moves the clock of this process",
   "host/contract": CONSUMER,
   "job/starvation": CONSUMER,
+  "sync/lost-entries": CONSUMER,
   "aws/meter": METRICS,
   "activity/feed-order": PACE,
   "change/order": PACE,
