@@ -8,13 +8,14 @@ import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { notFound } from "../values/errors.ts";
 import { newestFirst, toOrderBy } from "../lists/keyset.ts";
-import { largeText, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, type PageWindow, pageQuery, readPageAndCount } from "../lists/page.ts";
+import { largeText, truncatable } from "../lists/large-fields.ts";
+import { type Page, type PageQuery, type PageWindow, pageQuery } from "../lists/page.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { activity_events } from "../schema/activity.sql.ts";
 import { countComments } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
+import { listOf } from "../lists/list.ts";
 
 export const FeedComment = lazyObject(() => ({
   id: Id.describe("Id of the comment, and of its event in the activity log."),
@@ -66,12 +67,10 @@ const feedColumns = {
   seq: activity_events.seq,
 };
 
-const LARGE_FEED_FIELDS = { message: largeText, agent_role: largeText };
-
 /** The comments with these ids. Ids are selected first, so that an offset skips ids and not joined rows. */
-export const selectFeed = (ctx: Context, ids: SQLWrapper, columns = feedColumns) =>
+export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
   ctx.db
-    .select(columns)
+    .select(feedColumns)
     .from(activity_events)
     .innerJoin(tasks, eq(tasks.id, activity_events.task_id))
     .innerJoin(boards, eq(boards.id, activity_events.board_id))
@@ -80,34 +79,41 @@ export const selectFeed = (ctx: Context, ids: SQLWrapper, columns = feedColumns)
 type FeedColumns = SelectResultFields<typeof feedColumns>;
 export type FeedRow = Omit<FeedColumns, "agent_name"> & { agent_name: string | null };
 
+const feedOrder = newestFirst(activity_events);
+
+const feedList = listOf({
+  name: "comment feed",
+  table: activity_events,
+  joins: [
+    { table: tasks, on: eq(tasks.id, activity_events.task_id) },
+    { table: boards, on: eq(boards.id, activity_events.board_id) },
+    { table: agents, on: eq(agents.id, activity_events.agent_id), optional: true },
+  ],
+  columns: feedColumns,
+  large: { message: largeText, agent_role: largeText },
+  order: feedOrder,
+});
+
 /** The comments on tasks of boards that the caller may read, newest first. */
 export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<Page<FeedComment>> {
   const { actor } = ctx;
   const { board_id } = query;
   const isReadable = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
   const readsAllBoards = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
-  const list = { name: "comment feed", owner: actor.active.organization_id, order: feedOrder };
-  const page = await readPageAndCount(
-    ctx,
-    query,
-    list,
-    (window) => {
-      const ids = readsAllBoards
-        ? selectAllIds(ctx, actor.active, window)
-        : selectNewestByBoard({ boards: isReadable, events: isFeedComment, ...window });
-      return readShortened(ctx, { fields: feedColumns, large: LARGE_FEED_FIELDS, max_rows: query.limit }, (columns) =>
-        selectFeed(ctx, ids, columns as unknown as typeof feedColumns).orderBy(...toOrderBy(feedOrder)),
-      );
-    },
-    async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
-    (row) => toShortened(row, toFeedComment),
-  );
+  const page = await feedList.read(ctx, query, {
+    owner: actor.active.organization_id,
+    filters: [],
+    selectIds: (window) =>
+      readsAllBoards
+        ? selectAllIds(ctx, actor.active, window).getSQL()
+        : selectNewestByBoard({ boards: isReadable, events: isFeedComment, ...window }),
+    count: async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
+    toItem: toFeedComment,
+  });
   // A comment on the page proves that the board is readable; without one the board itself must be looked up.
   if (board_id !== undefined && page.items.length === 0 && (await readBoardIds(ctx, isReadable)).length === 0) throw notFound();
   return page;
 }
-
-const feedOrder = newestFirst(activity_events);
 
 const selectAllIds = (ctx: Context, { organization_id }: Member["active"], { after, limit, offset }: PageWindow) =>
   ctx.db

@@ -1,6 +1,6 @@
-import { and, count, eq, getTableColumns, isNull, or, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, isNull, or } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
+import { type BoardRow, boardFor, readableBoards, readableBoardsFilter } from "../organization/access.ts";
 import type { Admin, Lead } from "../context/actor.ts";
 import { storeBoardEvents } from "../subscription/board-event.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -10,10 +10,9 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { boardAccessDenied, DomainError, notFound } from "../values/errors.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 import { requireUsableGateway } from "../gateway/target.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { largeObject, largeText, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
-import { readSearchPage } from "../lists/search-page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import {
   TextOrNull,
   Id,
@@ -35,6 +34,8 @@ import { IdentityProfile } from "./identity-profile.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { displayStatus } from "./presence.ts";
 import { mintToken, toStoredToken } from "./token.ts";
+import { listOf } from "../lists/list.ts";
+import { orFilter, filterBy } from "../lists/filter.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
 
@@ -192,51 +193,39 @@ export async function requireAgentCapacity(ctx: Context, board_id: string, max_a
 export const agentNameTaken = () => new DomainError("conflict", "An agent with this name already exists on this board.");
 const leadTaken = () => new DomainError("conflict", "Board already has a lead agent.");
 
-/** The order of all lists of agents. */
-export const agentOrder = newestFirst(agents);
-export const agentList = { order: agentOrder, columns: getTableColumns(agents), large: LARGE_AGENT_FIELDS };
+/** What all lists of agents share. */
+export const agentListOptions = {
+  table: agents,
+  columns: getTableColumns(agents),
+  large: LARGE_AGENT_FIELDS,
+  order: newestFirst(agents),
+  words: agentWords(agents),
+};
+const boardOfAgent = { table: boards, on: eq(boards.id, agents.board_id), optional: true };
+const gatewayOfAgent = { table: gateways, on: eq(gateways.id, agents.gateway_id) };
+const agentList = listOf({ ...agentListOptions, name: "agents", joins: [gatewayOfAgent, boardOfAgent] });
 
 /** Agents of readable boards and main agents of the organization's gateways, newest first. */
 export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promise<Page<AgentRead>> {
   const { organization_id } = ctx.actor.active;
-  if (query.board_id) await boardFor(ctx, query.board_id, "read");
-  if (query.gateway_id) await requireOwnGateway(ctx, query.gateway_id);
-  const visible = or(readableBoards(ctx.actor), and(isNull(agents.board_id), eq(gateways.organization_id, organization_id)));
-  const ofBoard = query.board_id ? eq(agents.board_id, query.board_id) : undefined;
-  const ofGateway = query.gateway_id
-    ? or(eq(boards.gateway_id, query.gateway_id), and(isNull(agents.board_id), eq(agents.gateway_id, query.gateway_id)))
-    : undefined;
-  const where = and(visible, ofBoard, ofGateway);
-  const joins = sql`join ${gateways} on ${gateways}.id = ${agents}.gateway_id left join ${boards} on ${boards}.id = ${agents}.board_id`;
-  const list = { name: "agents", owner: organization_id, ...agentList };
-  const toItem = (row: AgentRow) => toAgent(row, ctx.now());
-  if (query.q !== undefined) {
-    const search = { ...searchedAgents, owners: await listGatewayIds(ctx), text: query.q };
-    return readSearchPage(ctx, query, { ...list, joins, where, search }, toItem);
-  }
-  const total = ctx.db.$count(sql`${agents} ${joins}`, where);
-  return readShortenedPage(
-    ctx,
-    query,
-    {
-      ...list,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(agents)
-          .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-          .leftJoin(boards, eq(boards.id, agents.board_id))
-          .where(and(where, after))
-          .orderBy(...toOrderBy(agentOrder))
-          .limit(limit)
-          .offset(offset),
-    },
-    toItem,
-  );
+  const { board_id, gateway_id, q } = query;
+  if (board_id) await boardFor(ctx, board_id, "read");
+  if (gateway_id) await requireOwnGateway(ctx, gateway_id);
+  const isMain = isNull(agents.board_id);
+  return agentList.read(ctx, query, {
+    owner: organization_id,
+    filters: [
+      orFilter(
+        readableBoardsFilter(ctx.actor),
+        filterBy("main_of", organization_id, (id) => and(isMain, eq(gateways.organization_id, id))!),
+      ),
+      filterBy("board_id", board_id, (id) => eq(agents.board_id, id)),
+      filterBy("gateway_id", gateway_id, (id) => or(eq(boards.gateway_id, id), and(isMain, eq(agents.gateway_id, id)))!),
+    ],
+    ...(q === undefined ? {} : { search_owners: await listGatewayIds(ctx) }),
+    toItem: (row) => toAgent(row, ctx.now()),
+  });
 }
-
-export const searchedAgents = { table: agents, id: agents.id, vector: agentWords(agents) };
 
 async function listGatewayIds(ctx: Context<Admin>): Promise<string[]> {
   const { organization_id } = ctx.actor.active;

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, sql, type Placeholder } from "drizzle-orm";
 import type { Admin } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
@@ -14,13 +14,16 @@ import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
 export const noHost = () => new DomainError("invalid", "Gateway has no host.");
 
 /** Whether an agent of the gateway was seen recently, as a condition on `gateways`. */
-export const hasSeenAgent = (ctx: Context) => sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id
-  and ${agents.last_seen_at} >= ${addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString()}::timestamptz)`;
+export const hasSeenAgent = (seen_after: string | Placeholder) =>
+  sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id and ${agents.last_seen_at} >= ${seen_after}::timestamptz)`;
+
+/** The time since which an agent counts as online. */
+export const seenAfter = (ctx: Context): string => addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString();
 
 /** Whether an agent of this gateway of the caller's organization was seen recently. */
 export async function isPullGatewayConnected(ctx: Context<Admin>, gateway_id: string): Promise<boolean> {
   const [row] = await ctx.db
-    .select({ connected: sql<boolean>`${hasSeenAgent(ctx)}` })
+    .select({ connected: sql<boolean>`${hasSeenAgent(seenAfter(ctx))}` })
     .from(gateways)
     .where(isOwnGateway(ctx, gateway_id));
   return row?.connected ?? false;

@@ -1,18 +1,18 @@
-import { and, eq, or, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgent } from "../organization/access.ts";
+import { boardFor, boardsOfAgentFilter } from "../organization/access.ts";
 import type { Agent as AgentActor } from "../context/actor.ts";
 import { recordEvent } from "../activity/activity.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../values/errors.ts";
-import { toOrderBy } from "../lists/keyset.ts";
-import { type Page, readShortenedPage } from "../lists/page.ts";
-import { readSearchPage } from "../lists/search-page.ts";
+import type { Page } from "../lists/page.ts";
 import { Id, lazyObject } from "../values/wire.ts";
-import { agentList, agentOrder, type AgentQuery, AgentRead, type AgentRow, searchedAgents, toAgent } from "./agent.ts";
+import { type AgentQuery, AgentRead, type AgentRow, toAgent, agentListOptions } from "./agent.ts";
 import { agents } from "../schema/agent.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { orFilter, filterBy } from "../lists/filter.ts";
 
 export const AgentHealth = lazyObject(() => ({
   ok: z.literal(true).describe("The token is valid."),
@@ -24,39 +24,28 @@ export const AgentHealth = lazyObject(() => ({
 })).meta({ id: "AgentHealth", description: "Who the caller is." });
 export type AgentHealth = z.infer<typeof AgentHealth>;
 
+const peerList = listOf({
+  ...agentListOptions,
+  name: "peer agents",
+  joins: [{ table: boards, on: eq(boards.id, agents.board_id), optional: true }],
+});
+
 /** The agents that the caller works with: those of its board, or for a main agent those of its gateway's boards and itself. */
 export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
+  const { agent_id, gateway_id } = ctx.actor;
   if (query.board_id) await boardFor(ctx, query.board_id, "read");
-  const where = and(
-    or(boardsOfAgent(ctx.actor), eq(agents.id, ctx.actor.agent_id)),
-    query.board_id ? eq(agents.board_id, query.board_id) : undefined,
-  );
-  const joins = sql`left join ${boards} on ${boards}.id = ${agents}.board_id`;
-  const list = { name: "peer agents", owner: ctx.actor.agent_id, ...agentList };
-  const toItem = (row: AgentRow) => toAgent(row, ctx.now());
-  if (query.q !== undefined) {
-    const search = { ...searchedAgents, owners: [ctx.actor.gateway_id], text: query.q };
-    return readSearchPage(ctx, query, { ...list, joins, where, search }, toItem);
-  }
-  const total = ctx.db.$count(sql`${agents} ${joins}`, where);
-  return readShortenedPage(
-    ctx,
-    query,
-    {
-      ...list,
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(agents)
-          .leftJoin(boards, eq(boards.id, agents.board_id))
-          .where(and(where, after))
-          .orderBy(...toOrderBy(agentOrder))
-          .limit(limit)
-          .offset(offset),
-    },
-    toItem,
-  );
+  return peerList.read(ctx, query, {
+    owner: agent_id,
+    filters: [
+      orFilter(
+        boardsOfAgentFilter(ctx.actor),
+        filterBy("agent_id", agent_id, (id) => eq(agents.id, id)),
+      ),
+      filterBy("of_board", query.board_id, (id) => eq(agents.board_id, id)),
+    ],
+    search_owners: [gateway_id],
+    toItem: (row) => toAgent(row, ctx.now()),
+  });
 }
 
 /** Returns who the caller is. The status is read again, since this request may have changed it. */

@@ -49,7 +49,7 @@ const linked = aggregatedList<LinkedTask>(
 export const approvalColumns = { ...getTableColumns(approvals), linked: linked.column };
 
 /** The fields of an approval that are shortened in a list that would be too large. The reason keeps its beginning. */
-const LARGE_APPROVAL_FIELDS = {
+export const LARGE_APPROVAL_FIELDS = {
   payload: {
     ...largeObject,
     shorten: (payload: SQL, chars: SQL) => sql`case when json_typeof(${payload} -> 'reason') = 'string'
@@ -73,19 +73,15 @@ export async function readApproval(ctx: Context, board_id: string, approval_id: 
 
 export const approvalOrder = newestFirst(approvals);
 
-/** Approvals with their linked tasks in one statement, newest first. */
-export async function readApprovals(ctx: Context, condition: SQL, page: { limit: number; offset?: number }): Promise<Approval[]> {
-  const rows = await readShortened(
-    ctx,
-    { fields: approvalColumns, large: LARGE_APPROVAL_FIELDS, max_rows: page.limit },
-    (columns) =>
-      ctx.db
-        .select(columns)
-        .from(approvals)
-        .where(condition)
-        .orderBy(...toOrderBy(approvalOrder))
-        .limit(page.limit)
-        .offset(page.offset ?? 0),
+/** The newest approvals that match, with their linked tasks in one statement. */
+export async function readApprovals(ctx: Context, condition: SQL, limit: number): Promise<Approval[]> {
+  const rows = await readShortened(ctx, { fields: approvalColumns, large: LARGE_APPROVAL_FIELDS, max_rows: limit }, (columns) =>
+    ctx.db
+      .select(columns)
+      .from(approvals)
+      .where(condition)
+      .orderBy(...toOrderBy(approvalOrder))
+      .limit(limit),
   );
   return rows.map((row) => toShortened(row, toApproval));
 }

@@ -1,11 +1,13 @@
-import { and, count, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { boardFor } from "../organization/access.ts";
 import type { CallerContext } from "../context/context.ts";
-import { longPageQuery, type Page, type PageQuery, readPageAndCount } from "../lists/page.ts";
+import { longPageQuery, type Page, type PageQuery } from "../lists/page.ts";
 import { lazyObject } from "../values/wire.ts";
-import { type Approval, approvalOrder, readApproval, readApprovals } from "./approval.ts";
+import { type Approval, approvalOrder, readApproval, approvalColumns, LARGE_APPROVAL_FIELDS, toApproval } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvals } from "../schema/approval.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy } from "../lists/filter.ts";
 
 export const ApprovalQuery = lazyObject(() => ({
   ...longPageQuery().shape,
@@ -15,21 +17,25 @@ export interface ApprovalQuery extends PageQuery {
   status?: ApprovalStatus | undefined;
 }
 
+const approvalList = listOf({
+  name: "approvals",
+  table: approvals,
+  columns: approvalColumns,
+  large: LARGE_APPROVAL_FIELDS,
+  order: approvalOrder,
+});
+
 /** The approvals of a board, newest first. */
 export async function listApprovals(ctx: CallerContext, board_id: string, query: ApprovalQuery): Promise<Page<Approval>> {
   const board = await boardFor(ctx, board_id, "read");
-  const where = and(
-    eq(approvals.board_id, board.id),
-    query.status === undefined ? undefined : eq(approvals.status, query.status),
-  )!;
-  return readPageAndCount(
-    ctx,
-    query,
-    { name: "approvals", owner: board.id, order: approvalOrder },
-    ({ after, ...page }) => readApprovals(ctx, and(where, after)!, page),
-    async () => (await ctx.db.select({ total: count() }).from(approvals).where(where))[0]!.total,
-    (approval) => approval,
-  );
+  return approvalList.read(ctx, query, {
+    owner: board.id,
+    filters: [
+      filterBy("board_id", board.id, (id) => eq(approvals.board_id, id)),
+      filterBy("status", query.status, (status) => eq(approvals.status, status)),
+    ],
+    toItem: toApproval,
+  });
 }
 
 /** Needs write access when it is read before a decision. */

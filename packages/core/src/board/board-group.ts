@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardGroupRow, groupFor, readableGroups } from "../organization/access.ts";
 import type { Admin, Member } from "../context/actor.ts";
@@ -6,13 +6,14 @@ import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
-import { idKey, lowerCaseKey, type SortOrder, toOrderBy } from "../lists/keyset.ts";
+import { idKey, lowerCaseKey, type SortOrder } from "../lists/keyset.ts";
 import { largeText, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import { lockBoardGroup } from "./lock.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
+import { listOf } from "../lists/list.ts";
 
 export const BoardGroup = lazyObject(() => ({
   id: Id.describe("Id of the group."),
@@ -47,33 +48,21 @@ const groupOrder: SortOrder<BoardGroupRow> = [
   idKey(board_groups.id, ({ id }) => id),
 ];
 
+const groupList = listOf({
+  name: "board groups",
+  table: board_groups,
+  columns: getTableColumns(board_groups),
+  large: { description: largeText },
+  order: groupOrder,
+});
+
 /** The groups that the caller may read, by name. */
-export function listBoardGroups(ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> {
-  const readable = readableGroups(ctx.actor);
-  const { organization_id } = ctx.actor.active;
-  const total = ctx.db.$count(board_groups, readable);
-  return readShortenedPage(
-    ctx,
-    query,
-    {
-      name: "board groups",
-      owner: organization_id,
-      order: groupOrder,
-      columns: getTableColumns(board_groups),
-      large: { description: largeText },
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(board_groups)
-          .where(and(readable, after))
-          .orderBy(...toOrderBy(groupOrder))
-          .limit(limit)
-          .offset(offset),
-    },
-    toBoardGroup,
-  );
-}
+export const listBoardGroups = (ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> =>
+  groupList.read(ctx, query, {
+    owner: ctx.actor.active.organization_id,
+    filters: [readableGroups(ctx.actor)],
+    toItem: toBoardGroup,
+  });
 
 export async function getBoardGroup(ctx: Context<Member>, group_id: string): Promise<BoardGroup> {
   return toBoardGroup(await groupFor(ctx, group_id, "read"));

@@ -1,21 +1,19 @@
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor, readableBoardsFilter } from "../organization/access.ts";
 import type { Admin, Agent, Member, User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
-import { type Context, type Db, transaction } from "../context/context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../values/errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
 import { ensurePullGateway } from "../agent/pull-gateway.ts";
 import { grantBoardAccess } from "../organization/member.ts";
-import { filterBy, where } from "../lists/filter.ts";
-import { lowerCaseKey, newestFirst, type SortOrder, toOrderBy } from "../lists/keyset.ts";
-import { largeObject, largeText, type PageColumns, truncatable } from "../lists/large-fields.ts";
+import { filterBy } from "../lists/filter.ts";
+import { lowerCaseKey, newestFirst, type SortOrder } from "../lists/keyset.ts";
+import { largeObject, largeText, truncatable } from "../lists/large-fields.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
-import { readPreparedPage } from "../lists/prepared-page.ts";
-import { readSearchPage } from "../lists/search-page.ts";
 import {
   TextOrNull,
   Id,
@@ -38,6 +36,7 @@ import { requireCompleteGoal } from "./goal.ts";
 import { lockBoard } from "./lock.ts";
 import { notifyBoardUpdated } from "./notifications.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
+import { listOf } from "../lists/list.ts";
 
 const GoalSource = z.enum(["user", "ai_generated"]);
 
@@ -150,52 +149,28 @@ export interface BoardQuery extends PageQuery {
   q?: string | undefined;
 }
 
-export const searchedBoards = { table: boards, id: boards.id, vector: boardWords(boards) };
-
 const boardOrder: SortOrder<BoardRow> = [lowerCaseKey(boards.name, ({ name }) => name), ...newestFirst(boards)];
 
-/** The boards that the caller may read, by name. A filter without matches gives an empty page. */
-export function listBoards(ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> {
-  const { q, board_group_id, gateway_id } = query;
-  const { organization_id } = ctx.actor.active;
-  const columns = getTableColumns(boards);
-  const list = { name: "boards", owner: organization_id, order: boardOrder, columns, large: LARGE_BOARD_FIELDS };
-  const filters = [readableBoardsFilter(ctx.actor)];
-  if (board_group_id) filters.push(filterBy("board_group_id", board_group_id, (id) => eq(boards.board_group_id, id)));
-  if (gateway_id) filters.push(filterBy("gateway_id", gateway_id, (id) => eq(boards.gateway_id, id)));
-  if (q !== undefined) {
-    const search = { ...searchedBoards, owners: [organization_id], text: q };
-    return readSearchPage(ctx, query, { ...list, where: where(filters), search }, toBoard);
-  }
-  return readPreparedPage(
-    ctx,
-    query,
-    {
-      ...list,
-      filters,
-      build: ({ where, after, limit }) => ({
-        total: ctx.db.$count(boards, where),
-        select: (columns) => selectBoards(ctx.db, columns, { where: and(where, after), limit }, boardOrder),
-      }),
-    },
-    toBoard,
-  );
-}
+const boardList = listOf({
+  name: "boards",
+  table: boards,
+  columns: getTableColumns(boards),
+  large: LARGE_BOARD_FIELDS,
+  order: boardOrder,
+  words: boardWords(boards),
+});
 
-/** A page of boards, with the placeholder `offset`. */
-export const selectBoards = (
-  db: Db,
-  columns: PageColumns,
-  { where, limit }: { where: SQL | undefined; limit: SQL },
-  order: SortOrder<never>,
-) =>
-  db
-    .select(columns)
-    .from(boards)
-    .where(where)
-    .orderBy(...toOrderBy(order))
-    .limit(limit as unknown as number)
-    .offset(sql.placeholder("offset"));
+/** The boards that the caller may read, by name. A filter without matches gives an empty page. */
+export const listBoards = (ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> =>
+  boardList.read(ctx, query, {
+    owner: ctx.actor.active.organization_id,
+    filters: [
+      readableBoardsFilter(ctx.actor),
+      filterBy("board_group_id", query.board_group_id, (id) => eq(boards.board_group_id, id)),
+      filterBy("gateway_id", query.gateway_id, (id) => eq(boards.gateway_id, id)),
+    ],
+    toItem: toBoard,
+  });
 
 export async function getBoard(ctx: Context<User | Agent>, board_id: string): Promise<Board> {
   return toBoard(await boardFor(ctx, board_id, "read"));

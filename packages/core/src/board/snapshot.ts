@@ -47,7 +47,7 @@ export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: str
   const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await Promise.all([
     readTasks(ctx, board.id),
     readAgents(ctx, board.id),
-    readApprovals(ctx, eq(approvals.board_id, board.id), { limit: MAX_APPROVALS }),
+    readApprovals(ctx, eq(approvals.board_id, board.id), MAX_APPROVALS),
     readChat(ctx, board.id),
     countPending(ctx, board.id),
   ]);

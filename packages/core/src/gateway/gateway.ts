@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, or, sql, type Placeholder } from "drizzle-orm";
 import * as z from "zod";
 import { type Admin, mainSessionKey } from "../context/actor.ts";
 import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../provisioning/main-agent.ts";
@@ -10,7 +10,7 @@ import { actingAs } from "../db/acting-as.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { type Page, type PageQuery, readPage } from "../lists/page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import {
   TextOrNull,
   Id,
@@ -27,13 +27,15 @@ import {
 import { GATEWAY_KINDS, gateways } from "../schema/gateway.sql.ts";
 import { initialSyncDue } from "./sync-due.ts";
 import { maskToken } from "./mask.ts";
-import { hasSeenAgent, insertPullGateway, updatePullGateway } from "../agent/pull-gateway.ts";
+import { hasSeenAgent, insertPullGateway, updatePullGateway, seenAfter } from "../agent/pull-gateway.ts";
 import { closeCircuit } from "../job/circuit.ts";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "../provisioning/connectivity.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "./target.ts";
 import { gatewayOrigin, isGatewayUrl } from "../openclaw/url.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { truncatable } from "../lists/large-fields.ts";
+import { filterBy } from "../lists/filter.ts";
+import { listOf } from "../lists/list.ts";
 
 const GatewayKind = z.enum(GATEWAY_KINDS);
 
@@ -113,40 +115,37 @@ export const UpdateGateway = lazyObject(
 ).meta({ id: "GatewayUpdate" });
 export type UpdateGateway = z.infer<typeof UpdateGateway>;
 
-const gatewayOrder = newestFirst(gateways);
-
 /** The organization's gateways, newest first. */
 export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
   const { organization_id } = ctx.actor.active;
-  const filter = eq(gateways.organization_id, organization_id);
-  const total = ctx.db.$count(gateways, filter);
-  return readPage(
-    ctx,
-    query,
-    { name: "gateways", owner: organization_id, order: gatewayOrder },
-    total,
-    ({ after, limit, offset, total }) =>
-      ctx.db
-        .select({ item: shownColumns(ctx), total })
-        .from(gateways)
-        .where(and(filter, after))
-        .orderBy(...toOrderBy(gatewayOrder))
-        .limit(limit)
-        .offset(offset),
-    (row) => toGateway(ctx, row),
-  );
+  return gatewayList.read(ctx, query, {
+    owner: organization_id,
+    filters: [filterBy("organization_id", organization_id, (id) => eq(gateways.organization_id, id))],
+    values: { seen_after: seenAfter(ctx) },
+    toItem: (row) => toGateway(ctx, row),
+  });
 }
 
 export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promise<Gateway> {
-  const [row] = await ctx.db.select(shownColumns(ctx)).from(gateways).where(isOwnGateway(ctx, gateway_id));
+  const [row] = await ctx.db
+    .select(shownColumns(seenAfter(ctx)))
+    .from(gateways)
+    .where(isOwnGateway(ctx, gateway_id));
   if (!row) throw notFound();
   return toGateway(ctx, row);
 }
 
 /** A gateway without a host is connected while one of its agents was seen recently. */
-const shownColumns = (ctx: Context) => ({
+const shownColumns = (seen_after: string | Placeholder) => ({
   ...getTableColumns(gateways),
-  connected: sql<boolean>`case when ${gateways.kind} = 'pull' then ${hasSeenAgent(ctx)} else ${gateways.connected} end`,
+  connected: sql<boolean>`case when ${gateways.kind} = 'pull' then ${hasSeenAgent(seen_after)} else ${gateways.connected} end`,
+});
+
+const gatewayList = listOf({
+  name: "gateways",
+  table: gateways,
+  columns: shownColumns(sql.placeholder("seen_after")),
+  order: newestFirst(gateways),
 });
 
 /** Registers a gateway and creates its main agent. An unreachable host is registered as not connected, with the error. */

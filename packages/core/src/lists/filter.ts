@@ -1,4 +1,4 @@
-import { and, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Values } from "../db/prepared.ts";
 
 /**
@@ -11,24 +11,47 @@ export interface Filter {
   condition: (of: (name: string) => unknown) => SQL;
 }
 
-/** A filter with one value. */
-export const filterBy = <T>(name: string, value: T, condition: (value: T | Placeholder) => SQL): Filter => ({
-  name,
-  values: { [name]: value },
-  condition: (of) => condition(of(name) as T | Placeholder),
+/** A filter with one value; none when the value is undefined, such as a parameter that was not sent. */
+export const filterBy = <Value>(
+  name: string,
+  value: Value,
+  condition: (value: NonNullable<Value> | Placeholder) => SQL,
+): Filter | (undefined extends Value ? null : never) =>
+  (value === undefined
+    ? null
+    : { name, values: { value }, condition: (of) => condition(of("value") as NonNullable<Value> | Placeholder) }) as Filter;
+
+/** A filter without a value; none when `applies` is not true. */
+export const filterIf = (name: string, applies: boolean | undefined, condition: () => SQL): Filter | null =>
+  applies ? { name, values: {}, condition } : null;
+
+/** Rows to which one of two filters applies. */
+export const orFilter = (a: Filter, b: Filter): Filter => ({
+  name: `(${a.name} or ${b.name})`,
+  values: valuesOf([a, b]),
+  condition: (of) => or(...conditionsOf([a, b], of))!,
 });
 
-/** A filter without a value. */
-export const filterIf = (name: string, condition: () => SQL): Filter => ({ name, values: {}, condition });
+/** The filters of a request, without those of parameters that were not sent. */
+export const presentOf = (filters: readonly (Filter | null)[]): Filter[] => filters.filter((filter) => filter !== null);
 
-/** The condition of a statement that is prepared, and its name. */
-export const preparedWhere = (filters: readonly Filter[]): SQL =>
-  and(...filters.map(({ condition }) => condition((name) => sql.placeholder(name))))!;
+/** Every filter has placeholders of its own, so that the value of one is never taken for another's of the same name. */
+const placeholderName = (index: number, name: string) => `${index}_${name}`;
+
+const conditionsOf = (filters: readonly Filter[], of: (name: string) => unknown): SQL[] =>
+  filters.map(({ condition }, index) => condition((name) => of(placeholderName(index, name))));
+
+/** The condition of a statement that is prepared; its text follows from `keyOf`. */
+export const preparedWhere = (filters: readonly Filter[]): SQL => and(...conditionsOf(filters, (name) => sql.placeholder(name)))!;
 
 export const keyOf = (filters: readonly Filter[]): string => filters.map(({ name }) => name).join();
 
 export const valuesOf = (filters: readonly Filter[]): Values =>
-  Object.assign({}, ...filters.map(({ values }) => values)) as Values;
+  Object.fromEntries(
+    filters.flatMap(({ values }, index) =>
+      Object.entries(values).map(([name, value]) => [placeholderName(index, name), value] as const),
+    ),
+  );
 
 /** The condition of a statement that is built for these values. */
 export const where = (filters: readonly Filter[]): SQL =>

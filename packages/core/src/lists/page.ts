@@ -1,10 +1,7 @@
-import { type SQL, sql } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
-import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
+import type { SQL } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
-import { isAfterPosition, positionOf, type SortOrder } from "./keyset.ts";
-import { type LargeFields, type PageColumns, type PageSelect, readShortened, withTruncatedFields } from "./large-fields.ts";
+import { positionOf, type SortOrder } from "./keyset.ts";
 import { type CursorScope, formatPageCursor, MAX_CURSOR, parsePageCursor } from "./page-cursor.ts";
 import { lazyObject, MAX_INTEGER, QueryInteger } from "../values/wire.ts";
 
@@ -81,11 +78,9 @@ export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPa
   return page;
 }
 
-/** A list that is read by page. */
-export interface List<Row> {
-  /** Names the list in its cursors. */
+/** What a cursor belongs to: a list by its name, of an owner, in an order. */
+interface Listing<Row> {
   name: string;
-  /** Id of the resource whose list it is. A cursor of another owner is refused. */
   owner: string;
   order: SortOrder<Row>;
 }
@@ -97,30 +92,24 @@ export interface PageWindow {
   offset: number;
 }
 
-const scopeOf = ({ name, owner }: List<never>, { limit, offset, cursor, ...filters }: PageQuery): CursorScope => ({
+const scopeOf = ({ name, owner }: Listing<never>, { limit, offset, cursor, ...filters }: PageQuery): CursorScope => ({
   list: name,
   owner,
   filters,
 });
 
 /** The position of a page's cursor; null for a page that starts at the beginning or at an offset. */
-export function toPosition(ctx: Context, query: PageQuery, list: List<never>): string[] | null {
+export function toPosition(ctx: Context, query: PageQuery, list: Listing<never>): string[] | null {
   return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
 }
 
-function toWindow(ctx: Context, query: PageQuery, list: List<never>): PageWindow {
-  const { limit, offset, cursor } = query;
-  if (cursor === undefined) return { after: undefined, limit, offset };
-  const position = toPosition(ctx, query, list);
-  return { after: position ? isAfterPosition(list.order, position) : undefined, limit: limit + 1, offset: 0 };
-}
-
-export async function toPage<Row, T>(
+/** The page of `rows`, of which a cursor's page has one more than is shown. `count` runs only for a page by offset. */
+export async function toPage<Row>(
   ctx: Context,
   query: PageQuery,
-  list: List<Row>,
-  { rows, count, toItem }: { rows: Row[]; count: () => PromiseLike<number> | number; toItem: (row: Row) => T },
-): Promise<Page<T>> {
+  list: Listing<Row>,
+  { rows, count }: { rows: Row[]; count: () => PromiseLike<number> | number },
+): Promise<Page<Row>> {
   const { limit } = query;
   const isByCursor = query.cursor !== undefined;
   const offset = isByCursor ? 0 : query.offset;
@@ -132,79 +121,7 @@ export async function toPage<Row, T>(
     hasMore && last !== undefined
       ? formatPageCursor(ctx.settings.token_pepper, scopeOf(list, query), positionOf(list.order, last))
       : null;
-  return { items: shown.map(toItem), total, limit, offset, [NEXT_CURSOR]: next };
-}
-
-/** A row of a page together with the number of rows in the whole list. */
-interface CountedRow<Row> {
-  item: Row;
-  total: number;
-}
-
-/** The total of a list, by itself or as a column of its page. `column` is for a page that has counted already. */
-export type Total = SQL<number> & PromiseLike<number> & { column?: SQL<number> };
-
-/** What a page by cursor selects instead of the total, which would cost as much as reading the whole list. */
-export const NOT_COUNTED = sql<number>`-1`.mapWith(Number);
-
-/**
- * Reads a page and the total in one statement: `rows` selects `total` next to each item, and PostgreSQL evaluates it once
- * per statement. Past the end of the list no row holds the total, so `total` is queried separately.
- */
-export async function readPage<Keys, Row extends Keys, T>(
-  ctx: Context,
-  query: PageQuery,
-  list: List<Keys>,
-  total: Total,
-  rows: (window: PageWindow & { total: SQL<number> }) => PromiseLike<CountedRow<Row>[]>,
-  toItem: (row: Row) => T,
-): Promise<Page<T>> {
-  const selected = query.cursor === undefined ? (total.column ?? total) : NOT_COUNTED;
-  const page = await rows({ ...toWindow(ctx, query, list), total: selected });
-  return toPage(ctx, query, list, {
-    rows: page.map(({ item }) => item),
-    count: () => page[0]?.total ?? (query.offset === 0 ? 0 : total),
-    toItem,
-  });
-}
-
-export interface ShortenedPage<F extends Record<string, PgColumn | SQL>> extends List<SelectResultFields<F>> {
-  columns: F;
-  large: LargeFields<Extract<keyof F, string>>;
-  total: Total;
-  /** The query of the page. It selects `columns`, in which the total is one of them. */
-  select: (columns: PageColumns, window: PageWindow) => PageSelect;
-}
-
-/** Reads a page and the total as `readPage` does, and shortens large fields when the page would exceed the budget of an answer. */
-export function readShortenedPage<F extends Record<string, PgColumn | SQL>, T extends object>(
-  ctx: Context,
-  query: PageQuery,
-  { columns, large, total, select, ...list }: ShortenedPage<F>,
-  toItem: (row: SelectResultFields<F>) => T,
-): Promise<Page<T>> {
-  type Shortened = SelectResultFields<F> & { truncated_fields?: string[] };
-  const read = async ({ total, ...window }: PageWindow & { total: SQL<number> }) => {
-    const fields: Record<string, PgColumn | SQL> = { ...columns, total };
-    const rows = await readShortened(ctx, { fields, large, max_rows: query.limit }, (fields) => select(fields, window));
-    return rows.map(({ total, ...row }) => ({ item: row as unknown as Shortened, total: total as number }));
-  };
-  return readPage(ctx, query, list, total, read, ({ truncated_fields, ...row }) =>
-    withTruncatedFields(toItem(row as SelectResultFields<F>), truncated_fields ?? null),
-  );
-}
-
-/** Reads a page where counting is expensive, so that `count` runs only when it must. */
-export async function readPageAndCount<Keys, Row extends Keys, T>(
-  ctx: Context,
-  query: PageQuery,
-  list: List<Keys>,
-  rows: (window: PageWindow) => Promise<Row[]>,
-  count: () => Promise<number>,
-  toItem: (row: Row) => T,
-): Promise<Page<T>> {
-  const page = await rows(toWindow(ctx, query, list));
-  return toPage(ctx, query, list, { rows: page, count: () => countUnlessLast(query, page, count), toItem });
+  return { items: shown, total, limit, offset, [NEXT_CURSOR]: next };
 }
 
 /** The total that the last page of a list determines; `count` runs for other pages. */

@@ -2,16 +2,17 @@ import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import { type Context, transaction } from "../context/context.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { actingActor } from "../db/acting-as.ts";
 import type { LargeFields } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
-import { readSearchPage } from "../lists/search-page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import { toCursor } from "../stream/cursor.ts";
 import { type Source, windowCondition, windowOrder } from "../stream/source.ts";
 import { MAX_NAME, QueryBoolean } from "../values/wire.ts";
 import type { board_group_memory } from "../schema/group-memory.sql.ts";
 import type { board_memory } from "../schema/memory.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { type Filter, filterBy } from "../lists/filter.ts";
 
 const MAX_TAGS = 50;
 
@@ -59,7 +60,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
   // The words are for searches only.
   const { words: _, ...columns } = getTableColumns(shared);
-  const listOrder = newestFirst(shared);
+  const list = listOf({ name: key, table: shared, columns, large, order: newestFirst(shared), words });
   const order = { tx: shared.tx, seq: shared.seq, at: shared.created_at };
   const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
 
@@ -69,34 +70,17 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
       ctx: Context,
       owner_id: string,
       query: MemoryLogQuery,
-      { condition, toEntry }: { condition?: SQL | undefined; toEntry: (row: Table["$inferSelect"]) => Item },
+      { filters = [], toEntry }: { filters?: (Filter | null)[]; toEntry: (row: Table["$inferSelect"]) => Item },
     ): Promise<Page<Item>> {
-      const { is_chat, q } = query;
-      const toItem = (row: unknown) => toEntry(row as Table["$inferSelect"]);
-      const where = and(eq(owner, owner_id), ofKind(is_chat), condition);
-      const list = { name: key, owner: owner_id, order: listOrder, columns, large };
-      if (q !== undefined) {
-        const search = { table, id: shared.id, vector: words, owners: [owner_id], text: q };
-        return readSearchPage(ctx, query, { ...list, where, search }, toItem);
-      }
-      const total = ctx.db.$count(shared, where);
-      return readShortenedPage(
-        ctx,
-        query,
-        {
-          ...list,
-          total,
-          select: (columns, { after, limit, offset }) =>
-            ctx.db
-              .select(columns)
-              .from(shared)
-              .where(and(where, after))
-              .orderBy(...toOrderBy(listOrder))
-              .limit(limit)
-              .offset(offset),
-        },
-        toItem,
-      );
+      return list.read(ctx, query, {
+        owner: owner_id,
+        filters: [
+          filterBy("owner", owner_id, (id) => eq(owner, id)),
+          filterBy("is_chat", query.is_chat, (is_chat) => eq(shared.is_chat, is_chat)),
+          ...filters,
+        ],
+        toItem: (row) => toEntry(row as Table["$inferSelect"]),
+      });
     },
 
     /** A stream of the entries that are written from now on. */

@@ -1,4 +1,4 @@
-import { and, arrayOverlaps, eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "../organization/access.ts";
 import { actorName, type Agent, type User } from "../context/actor.ts";
@@ -27,6 +27,7 @@ import { SearchText } from "../lists/text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 import { board_memory, memoryWords } from "../schema/memory.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
+import { filterBy } from "../lists/filter.ts";
 
 const MAX_KEY = 200;
 
@@ -128,11 +129,11 @@ async function listEntries<Entry extends object>(
 ): Promise<Page<Entry>> {
   const board = await boardFor(ctx, board_id, "read");
   const { key, tags = [] } = query;
-  const condition = and(
-    key === undefined ? undefined : eq(board_memory.memory_key, key),
-    tags.length === 0 ? undefined : arrayOverlaps(board_memory.tags, [...tags]),
-  );
-  return boardMemory.list(ctx, board.id, query, { condition, toEntry });
+  const filters = [
+    filterBy("key", key, (key) => eq(board_memory.memory_key, key)),
+    filterBy("tags", tags.length === 0 ? undefined : [...tags], (tags) => sql`${board_memory.tags} && ${tags}::text[]`),
+  ];
+  return boardMemory.list(ctx, board.id, query, { filters, toEntry });
 }
 
 /** A stream of the entries that are written to a board's memory from now on. */

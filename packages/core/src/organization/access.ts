@@ -203,12 +203,26 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   return row.group;
 }
 
-/** Condition on `board_groups`: groups of the active organization that the member may read. */
-export const readableGroups = (actor: Member): SQL =>
-  and(eq(board_groups.organization_id, actor.active.organization_id), groupAccessCondition(actor, "read"))!;
+/** Filter of `board_groups`: groups of the active organization that the member may read. */
+export function readableGroups(actor: Member): Filter {
+  const { organization_id, member_id, role, all_boards_read, all_boards_write } = actor.active;
+  return {
+    name: all_boards_read || all_boards_write ? "of the organization" : `granted to a ${role}`,
+    values: { organization_id, member_id },
+    condition: (of) =>
+      and(
+        eq(board_groups.organization_id, of("organization_id") as string),
+        groupAccessCondition(actor, "read", of("member_id") as Placeholder),
+      )!,
+  };
+}
 
-function groupAccessCondition(actor: Member, need: "read" | "write"): SQL<boolean> {
-  const { member_id, role, all_boards_read, all_boards_write } = actor.active;
+function groupAccessCondition(
+  { active }: Member,
+  need: "read" | "write",
+  member_id: string | Placeholder = active.member_id,
+): SQL<boolean> {
+  const { role, all_boards_read, all_boards_write } = active;
   if (all_boards_write || (need === "read" && all_boards_read)) return sql`true`;
   const board = sql`from ${boards} as board where board.board_group_id = ${board_groups}.id`;
   const granted = sql<boolean>`exists (select 1 ${board} and exists (

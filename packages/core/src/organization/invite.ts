@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
-import { type Page, type PageQuery, readPage } from "../lists/page.ts";
+import { newestFirst } from "../lists/keyset.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import { seal, unseal } from "../values/seal.ts";
 import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { AccessFields, requireBoards } from "./member-access.ts";
@@ -14,6 +14,8 @@ import { organization_invite_board_access, organization_invites } from "../schem
 import { lockOrganization } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy, filterIf } from "../lists/filter.ts";
 
 export const Invite = lazyObject(() => ({
   id: Id.describe("Id of the invite."),
@@ -48,28 +50,24 @@ const TOKEN_BYTES = 24;
 /** The digest that finds an invite by its token. It needs no key, because tokens are random. */
 export const digestInviteToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
-const inviteOrder = newestFirst(organization_invites);
+const inviteList = listOf({
+  name: "invites",
+  table: organization_invites,
+  columns: getTableColumns(organization_invites),
+  order: newestFirst(organization_invites),
+});
 
 /** The open invites of the organization, newest first. */
 export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page<Invite>> {
   const { organization_id } = ctx.actor.active;
-  const isOpen = and(eq(organization_invites.organization_id, organization_id), isNull(organization_invites.accepted_at));
-  const total = ctx.db.$count(organization_invites, isOpen);
-  return readPage(
-    ctx,
-    query,
-    { name: "invites", owner: organization_id, order: inviteOrder },
-    total,
-    ({ after, limit, offset, total }) =>
-      ctx.db
-        .select({ item: organization_invites, total })
-        .from(organization_invites)
-        .where(and(isOpen, after))
-        .orderBy(...toOrderBy(inviteOrder))
-        .limit(limit)
-        .offset(offset),
-    (row) => toInvite(ctx, row),
-  );
+  return inviteList.read(ctx, query, {
+    owner: organization_id,
+    filters: [
+      filterBy("organization_id", organization_id, (id) => eq(organization_invites.organization_id, id)),
+      filterIf("open", true, () => isNull(organization_invites.accepted_at)),
+    ],
+    toItem: (row) => toInvite(ctx, row),
+  });
 }
 
 /** Invites the person who signs in with this e-mail address. An address has at most one open invite. */

@@ -1,15 +1,17 @@
-import { and, asc, count, eq, getTableColumns, inArray, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, lte, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Member as MemberActor } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey, toOrderBy } from "../lists/keyset.ts";
+import { booleanKey, idKey, lowerCaseKey, type SortOrder, textKey } from "../lists/keyset.ts";
 import { truncatable, withTruncatedFields } from "../lists/large-fields.ts";
-import { arrayLimit, type Page, type PageQuery, readPageAndCount } from "../lists/page.ts";
+import { arrayLimit, type Page, type PageQuery } from "../lists/page.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy } from "../lists/filter.ts";
 
 const BoardAccess = lazyObject(() => ({
   id: Id.describe("Id of the access row."),
@@ -56,37 +58,42 @@ type AccessRow = typeof organization_board_access.$inferSelect;
 const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
 /** Of each nullable column, whether it is null comes first, so that every key has a value. */
-const memberOrder: SortOrder<Member> = [
-  booleanKey(sql`(${users.email} is null)`, ({ user }) => user?.email == null),
-  lowerCaseKey(sql`coalesce(${users.email}, '')`, ({ user }) => user?.email ?? ""),
-  booleanKey(sql`(${users.name} is null)`, ({ user }) => user?.name == null),
-  textKey(sql`coalesce(${users.name}, '')`, ({ user }) => user?.name ?? ""),
+const memberOrder: SortOrder<{ id: string; email: string | null; name: string | null }> = [
+  booleanKey(sql`(${users.email} is null)`, ({ email }) => email === null),
+  lowerCaseKey(sql`coalesce(${users.email}, '')`, ({ email }) => email ?? ""),
+  booleanKey(sql`(${users.name} is null)`, ({ name }) => name === null),
+  textKey(sql`coalesce(${users.name}, '')`, ({ name }) => name ?? ""),
   idKey(organization_members.id, ({ id }) => id),
 ];
+
+const memberList = listOf({
+  name: "members",
+  table: organization_members,
+  joins: [{ table: users, on: eq(users.id, organization_members.user_id) }],
+  columns: {
+    ...getTableColumns(organization_members),
+    email: users.email,
+    name: users.name,
+    preferred_name: users.preferred_name,
+  },
+  order: memberOrder,
+});
 
 /** The organization's members by e-mail address; members without an address come last. */
 export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
   const { organization_id } = ctx.actor.active;
-  const condition = eq(organization_members.organization_id, organization_id);
-  return readPageAndCount(
-    ctx,
-    query,
-    { name: "members", owner: organization_id, order: memberOrder },
-    async ({ after, limit, offset }) =>
+  return memberList.read(ctx, query, {
+    owner: organization_id,
+    filters: [filterBy("organization_id", organization_id, (id) => eq(organization_members.organization_id, id))],
+    toItems: (rows) =>
       readBoardAccess(
         ctx,
-        await ctx.db
-          .select(memberColumns)
-          .from(organization_members)
-          .innerJoin(users, eq(users.id, organization_members.user_id))
-          .where(and(condition, after))
-          .orderBy(...toOrderBy(memberOrder))
-          .limit(limit)
-          .offset(offset),
+        rows.map(({ email, name, preferred_name, ...member }) => ({
+          member,
+          user: { id: member.user_id, email, name, preferred_name },
+        })),
       ),
-    async () => (await ctx.db.select({ total: count() }).from(organization_members).where(condition))[0]!.total,
-    (member) => member,
-  );
+  });
 }
 
 /** A member of the organization. Admins may read every member, other members only their own membership. */

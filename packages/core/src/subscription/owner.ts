@@ -1,4 +1,5 @@
 import { and, eq, type SQL } from "drizzle-orm";
+import { type Filter, where } from "../lists/filter.ts";
 import { boardFor } from "../organization/access.ts";
 import type { Admin, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
@@ -22,6 +23,16 @@ export async function boardOwner(ctx: Context<User>, board_id: string): Promise<
   return { organization_id: board.organization_id, board_id: board.id };
 }
 
-/** Condition on `subscriptions`. */
-export const isOwnedBy = ({ organization_id, board_id }: Owner): SQL =>
-  and(eq(subscriptions.organization_id, organization_id), board_id === null ? undefined : eq(subscriptions.board_id, board_id))!;
+/** Filter of `subscriptions`. */
+export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
+  name: board_id === null ? "of the organization" : "of the board",
+  values: { organization_id, board_id },
+  condition: (of) =>
+    and(
+      eq(subscriptions.organization_id, of("organization_id") as string),
+      board_id === null ? undefined : eq(subscriptions.board_id, of("board_id") as string),
+    )!,
+});
+
+/** The same as a condition on `subscriptions`. */
+export const isOwnedBy = (owner: Owner): SQL => where([ownedBy(owner)]);

@@ -5,18 +5,19 @@ import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { FetchError } from "../context/http-client.ts";
 import { lockOrganization } from "../organization/lock.ts";
-import { type Page, type PageQuery, readPage } from "../lists/page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import { seal } from "../values/seal.ts";
 import { addMs } from "../values/time.ts";
 import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { addressColumns, changeAddress } from "./address.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
-import { isOwnedBy, type Owner } from "./owner.ts";
+import { isOwnedBy, type Owner, ownedBy } from "./owner.ts";
 import { createSecret, ROTATION_MS } from "./secret.ts";
 import { SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
+import { listOf } from "../lists/list.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
@@ -71,28 +72,20 @@ export type CreateSubscription = z.infer<typeof CreateSubscription>;
 export const UpdateSubscription = lazyObject(() => Fields.partial().shape).meta({ id: "SubscriptionUpdate" });
 export type UpdateSubscription = z.infer<typeof UpdateSubscription>;
 
-const subscriptionOrder = newestFirst(subscriptions);
+const subscriptionList = listOf({
+  name: "subscriptions",
+  table: subscriptions,
+  columns: getTableColumns(subscriptions),
+  order: newestFirst(subscriptions),
+});
 
 /** The owner's subscriptions, newest first. */
-export function listSubscriptions(ctx: Context<User>, owner: Owner, query: PageQuery): Promise<Page<Subscription>> {
-  const where = isOwnedBy(owner);
-  const total = ctx.db.$count(subscriptions, where);
-  return readPage(
-    ctx,
-    query,
-    { name: "subscriptions", owner: owner.board_id ?? owner.organization_id, order: subscriptionOrder },
-    total,
-    ({ after, limit, offset, total }) =>
-      ctx.db
-        .select({ item: getTableColumns(subscriptions), total })
-        .from(subscriptions)
-        .where(and(where, after))
-        .orderBy(...toOrderBy(subscriptionOrder))
-        .limit(limit)
-        .offset(offset),
-    toSubscription,
-  );
-}
+export const listSubscriptions = (ctx: Context<User>, owner: Owner, query: PageQuery): Promise<Page<Subscription>> =>
+  subscriptionList.read(ctx, query, {
+    owner: owner.board_id ?? owner.organization_id,
+    filters: [ownedBy(owner)],
+    toItem: toSubscription,
+  });
 
 /** `locked` keeps the subscription from being removed until the transaction ends. */
 export async function getSubscriptionRow(

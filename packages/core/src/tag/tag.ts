@@ -8,7 +8,7 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../lists/keyset.ts";
 import { largeText, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import {
   TextOrNull,
   Id,
@@ -22,6 +22,8 @@ import {
   lazyObject,
 } from "../values/wire.ts";
 import { tag_assignments, tags } from "../schema/tag.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy } from "../lists/filter.ts";
 
 export const Tag = lazyObject(() => ({
   id: Id.describe("Id of the tag."),
@@ -92,32 +94,16 @@ export const byName = toOrderBy(tagOrder);
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
   and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
 
+const tagList = listOf({ name: "tags", table: tags, columns, large: { description: largeText }, order: tagOrder });
+
 /** The tags of the active organization, by name. */
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
   const { organization_id } = ctx.actor.active;
-  const inOrganization = eq(tags.organization_id, organization_id);
-  const total = ctx.db.$count(tags, inOrganization);
-  return readShortenedPage(
-    ctx,
-    query,
-    {
-      name: "tags",
-      owner: organization_id,
-      order: tagOrder,
-      columns,
-      large: { description: largeText },
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(tags)
-          .where(and(inOrganization, after))
-          .orderBy(...byName)
-          .limit(limit)
-          .offset(offset),
-    },
-    toTag,
-  );
+  return tagList.read(ctx, query, {
+    owner: organization_id,
+    filters: [filterBy("organization_id", organization_id, (id) => eq(tags.organization_id, id))],
+    toItem: toTag,
+  });
 }
 
 export async function getTag(ctx: Context<Member>, tag_id: string): Promise<Tag> {

@@ -35,7 +35,7 @@ export async function getTaskDetail(ctx: CallerContext, board_id: string, task_i
   const [comments, dependencies, linked] = await readAll(ctx, [
     () => readLatestComments(ctx, task.board_id, task.id, COMMENTS),
     () => readDependencies(ctx, task),
-    () => readApprovals(ctx, and(eq(approvals.board_id, task.board_id), isLinked)!, { limit: MAX_APPROVALS }),
+    () => readApprovals(ctx, and(eq(approvals.board_id, task.board_id), isLinked)!, MAX_APPROVALS),
   ]);
   return { ...task, comments, dependencies, approvals: linked };
 }

@@ -6,10 +6,9 @@ import type { Context } from "../context/context.ts";
 import { notFound } from "../values/errors.ts";
 import { RawJson } from "../values/json.ts";
 import { jobs } from "../schema/job.sql.ts";
-import { descending, idKey, type SortOrder, timeKey, toOrderBy } from "../lists/keyset.ts";
+import { descending, idKey, type SortOrder, timeKey } from "../lists/keyset.ts";
 import { truncatable } from "../lists/large-fields.ts";
-import { type Page, pageQuery, readPage } from "../lists/page.ts";
-import { createSearchQuery } from "../lists/search-page.ts";
+import { type Page, pageQuery } from "../lists/page.ts";
 import { SearchText } from "../lists/text-search.ts";
 import { truncate, snippet } from "../values/text.ts";
 import { Id, Instant, MAX_NAME, lazyObject } from "../values/wire.ts";
@@ -26,6 +25,8 @@ import {
 import { shownHeaders } from "./headers.ts";
 import { getWebhookRow } from "./webhook.ts";
 import { board_webhook_payloads, payloadWords } from "../schema/webhook.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy } from "../lists/filter.ts";
 
 const payloadColumns = {
   id: board_webhook_payloads.id,
@@ -120,12 +121,28 @@ export const PayloadsQuery = lazyObject(() => ({
 }));
 type PayloadsQuery = z.infer<typeof PayloadsQuery>;
 
-const searched = { table: board_webhook_payloads, id: board_webhook_payloads.id, vector: payloadWords(board_webhook_payloads) };
-
 const payloadOrder: SortOrder<{ received_at: Date; id: string }> = descending(
   timeKey(board_webhook_payloads.received_at, ({ received_at }) => received_at),
   idKey(board_webhook_payloads.id, ({ id }) => id),
 );
+
+/** The part of an answer that one of `limit` payloads may have. */
+const payloadBytes = ({ settings }: Context, limit: number) => Math.floor(settings.budgets.answer_max_bytes / limit);
+const grownBytes = sql`coalesce(${board_webhook_payloads.body_bytes}, octet_length(${board_webhook_payloads.body}))
+  * case when ${board_webhook_payloads.body_kind} = 'json' then ${sql.raw(String(GROWTH.json))} else ${sql.raw(String(GROWTH.text))} end`;
+const is_truncated = sql<boolean>`(${grownBytes} > ${sql.placeholder("payload_bytes")}::int)`;
+/** Bodies that are larger than their part are cut by the database. */
+const listedBody = sql<Uint8Array | null>`case when ${is_truncated}
+  then substring(${board_webhook_payloads.body} from 1 for ${sql.raw(String(PREVIEW_BYTES))}) else ${board_webhook_payloads.body} end`;
+
+const payloadList = listOf({
+  name: "payloads",
+  table: board_webhook_payloads,
+  joins: [{ table: jobs, on: isNotifyJob, optional: true }],
+  columns: { ...payloadColumns, is_truncated, body: listedBody.mapWith(board_webhook_payloads.body) },
+  order: payloadOrder,
+  words: payloadWords(board_webhook_payloads),
+});
 
 /** The payloads of a webhook, newest first. A payload that is larger than its part of the list is shown as a preview. */
 export async function listPayloads(
@@ -135,62 +152,23 @@ export async function listPayloads(
   query: PayloadsQuery,
 ): Promise<Page<ListedPayload>> {
   const board = await boardFor(ctx, board_id, "read");
-  const { event_type, delivery_status, q } = query;
-  const where = and(
-    eq(board_webhook_payloads.webhook_id, webhook_id),
-    eq(board_webhook_payloads.board_id, board.id),
-    event_type === undefined ? undefined : eq(board_webhook_payloads.event_type, event_type),
-    delivery_status && eq(deliveryStatus, delivery_status),
-  );
-  // The count needs no jobs unless their states are asked for.
-  const joins = delivery_status ? sql`left join ${jobs} on ${isNotifyJob}` : sql``;
-  const found =
-    q === undefined
-      ? null
-      : createSearchQuery(ctx, query, {
-          search: { ...searched, owners: [webhook_id], text: q },
-          joins,
-          where,
-          order: payloadOrder,
-        });
-  const total = found ? found.total : ctx.db.$count(sql`${board_webhook_payloads} ${joins}`, where);
-  const page = await readPage(
-    ctx,
-    query,
-    { name: "payloads", owner: webhook_id, order: payloadOrder },
-    total,
-    async ({ total, ...window }) => {
-      const page = found?.page(window) ?? { ctes: [], where: and(where, window.after) };
-      const rows = await ctx.db
-        .with(...page.ctes)
-        .select({ item: { ...payloadColumns, ...listedBody(ctx, query.limit) }, total })
-        .from(board_webhook_payloads)
-        .leftJoin(jobs, isNotifyJob)
-        .where(page.where)
-        .orderBy(...toOrderBy(payloadOrder))
-        .limit(window.limit)
-        .offset(found ? 0 : window.offset);
-      const items = await readListedBodies(
-        ctx,
-        rows.map(({ item }) => item),
-        PREVIEW_BYTES,
-      );
-      return items.map((item, index) => ({ item, total: rows[index]!.total }));
-    },
-    ({ is_truncated, ...row }) => (is_truncated ? toPreview(row) : toPayload(row)),
-  );
+  const page = await payloadList.read(ctx, query, {
+    owner: webhook_id,
+    filters: [
+      filterBy("webhook_id", webhook_id, (id) => eq(board_webhook_payloads.webhook_id, id)),
+      filterBy("board_id", board.id, (id) => eq(board_webhook_payloads.board_id, id)),
+      filterBy("event_type", query.event_type, (type) => eq(board_webhook_payloads.event_type, type)),
+      filterBy("delivery_status", query.delivery_status, (status) => sql`${deliveryStatus} = ${status}`),
+    ],
+    values: { payload_bytes: payloadBytes(ctx, query.limit) },
+    toItems: async (rows) =>
+      (await readListedBodies(ctx, rows, PREVIEW_BYTES)).map(({ is_truncated, ...row }) =>
+        is_truncated ? toPreview(row) : toPayload(row),
+      ),
+  });
   // A payload proves that its webhook exists; only for an empty list it must be checked.
   if (page.items.length === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
-}
-
-/** The bodies of a list of so many payloads, of which each has an equal part of the answer. The database cuts larger ones. */
-function listedBody({ settings }: Context, limit: number) {
-  const { body, body_bytes, body_kind } = board_webhook_payloads;
-  const growth = sql`case when ${body_kind} = 'json' then ${GROWTH.json}::int else ${GROWTH.text}::int end`;
-  const is_truncated = sql<boolean>`coalesce(${body_bytes}, octet_length(${body})) * ${growth} > ${Math.floor(settings.budgets.answer_max_bytes / limit)}::int`;
-  const preview = sql`substring(${body} from 1 for ${PREVIEW_BYTES}::int)`;
-  return { is_truncated, body: sql<Uint8Array | null>`case when ${is_truncated} then ${preview} else ${body} end`.mapWith(body) };
 }
 
 /** The beginning of a body is a text: cut JSON cannot be parsed. */

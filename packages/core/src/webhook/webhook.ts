@@ -7,15 +7,17 @@ import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { newestFirst, toOrderBy } from "../lists/keyset.ts";
+import { newestFirst } from "../lists/keyset.ts";
 import { largeText, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, readShortenedPage } from "../lists/page.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
 import type { Settings } from "../config/settings.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { removePayloads } from "./payload-usage.ts";
 import { changeSecret, endOverlap, sealSecret } from "./secret.ts";
 import { SOURCES } from "./source/sources.ts";
 import { board_webhooks, SOURCE_NAMES } from "../schema/webhook.sql.ts";
+import { listOf } from "../lists/list.ts";
+import { filterBy } from "../lists/filter.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
 
@@ -81,34 +83,22 @@ export const UpdateWebhook = lazyObject(
 ).meta({ id: "BoardWebhookUpdate" });
 export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
 
-const webhookOrder = newestFirst(board_webhooks);
+const webhookList = listOf({
+  name: "webhooks",
+  table: board_webhooks,
+  columns: getTableColumns(board_webhooks),
+  large: { description: largeText },
+  order: newestFirst(board_webhooks),
+});
 
 /** The webhooks of a board, newest first. Requires write access, since their URLs allow posting to the board. */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
-  const where = eq(board_webhooks.board_id, board.id);
-  const total = ctx.db.$count(board_webhooks, where);
-  return readShortenedPage(
-    ctx,
-    query,
-    {
-      name: "webhooks",
-      owner: board.id,
-      order: webhookOrder,
-      columns: getTableColumns(board_webhooks),
-      large: { description: largeText },
-      total,
-      select: (columns, { after, limit, offset }) =>
-        ctx.db
-          .select(columns)
-          .from(board_webhooks)
-          .where(and(where, after))
-          .orderBy(...toOrderBy(webhookOrder))
-          .limit(limit)
-          .offset(offset),
-    },
-    (row) => toWebhook(ctx.settings, row),
-  );
+  return webhookList.read(ctx, query, {
+    owner: board.id,
+    filters: [filterBy("board_id", board.id, (id) => eq(board_webhooks.board_id, id))],
+    toItem: (row) => toWebhook(ctx.settings, row),
+  });
 }
 
 export async function getWebhook(

@@ -11,11 +11,10 @@ import { notFound } from "../../values/errors.ts";
 import { parseMentions } from "../../values/mention.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
 import { insertNotifications } from "../../notification/notification.ts";
-import { idKey, integerKey, type SortOrder, timeKey, toOrderBy } from "../../lists/keyset.ts";
+import { idKey, integerKey, type SortOrder, timeKey } from "../../lists/keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";
 import type { Page, PageQuery } from "../../lists/page.ts";
 import type { Filter } from "../../lists/filter.ts";
-import { readPreparedPage } from "../../lists/prepared-page.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../../values/wire.ts";
 import { commentEvent } from "../activity-events.ts";
 import { needsRenewal, renewalByComment } from "../lease/lease.ts";
@@ -23,6 +22,7 @@ import { requireFence } from "../lease/lease-state.ts";
 import { commentNotifications } from "../notifications.ts";
 import { isTask } from "../task.ts";
 import { tasks } from "../../schema/task.sql.ts";
+import { listOf } from "../../lists/list.ts";
 
 const MAX_TAGS = 50;
 const LARGE_COMMENT_FIELDS = { message: { ...largeText, shown_as: ["message", "content"] }, tags: largeTexts };
@@ -79,6 +79,14 @@ const ofTask = (board_id: string, task_id: string): Filter => ({
   condition: (of) => commentCondition(of("board_id") as string, of("task_id") as string)!,
 });
 
+const commentList = listOf({
+  name: "comments",
+  table: activity_events,
+  columns: getTableColumns(activity_events),
+  large: LARGE_COMMENT_FIELDS,
+  order: commentOrder,
+});
+
 /** The comments on a task, oldest first. */
 export async function listComments(
   ctx: CallerContext,
@@ -87,30 +95,7 @@ export async function listComments(
   query: PageQuery,
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
-  const page = await readPreparedPage(
-    ctx,
-    query,
-    {
-      name: "comments",
-      owner: task_id,
-      order: commentOrder,
-      columns: getTableColumns(activity_events),
-      large: LARGE_COMMENT_FIELDS,
-      filters: [ofTask(board.id, task_id)],
-      build: ({ where, after, limit }) => ({
-        total: ctx.db.$count(activity_events, where),
-        select: (columns) =>
-          ctx.db
-            .select(columns)
-            .from(activity_events)
-            .where(and(where, after))
-            .orderBy(...toOrderBy(commentOrder))
-            .limit(limit as unknown as number)
-            .offset(sql.placeholder("offset")),
-      }),
-    },
-    toComment,
-  );
+  const page = await commentList.read(ctx, query, { owner: task_id, filters: [ofTask(board.id, task_id)], toItem: toComment });
   // Where there are comments, there is a task: only an empty page needs the check.
   if (page.items.length === 0) await requireTask(ctx, board, task_id);
   return page;

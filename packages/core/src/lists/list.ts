@@ -1,0 +1,291 @@
+import { and, inArray, type Placeholder, type SQL, sql, WithSubquery } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
+import type { Context, Db } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { createStatement, createStatementCache, type Values } from "../db/prepared.ts";
+import { type Filter, keyOf, preparedWhere, presentOf, valuesOf } from "./filter.ts";
+import { isAfterPosition, type SortOrder, toOrderBy } from "./keyset.ts";
+import { type LargeFields, type PageColumns, type PageSelect, readShortened, withTruncatedFields } from "./large-fields.ts";
+import { countUnlessLast, type Page, type PageQuery, type PageWindow, toPage, toPosition } from "./page.ts";
+import { rowsWithWords, toWordQuery } from "./text-search.ts";
+
+type Columns = Record<string, PgColumn | SQL>;
+
+interface Join {
+  table: PgTable;
+  on: SQL;
+  /** Whether rows without a match stay. */
+  optional?: boolean;
+}
+
+/** What is the same for every request of a list. */
+interface ListOptions<F extends Columns> {
+  /** Names the list in its cursors. */
+  name: string;
+  table: PgTable & { id: PgColumn };
+  joins?: readonly Join[];
+  columns: F;
+  /** The columns that a page shortens when they would be too large together. */
+  large?: LargeFields<Extract<keyof F, string>>;
+  order: SortOrder<SelectResultFields<F>>;
+  /** The words of a row that the parameter `q` searches, as the index has them. */
+  words?: SQL;
+  /** An index has all keys of the order, so that an offset skips its entries instead of whole rows. */
+  skips_in_index?: boolean;
+}
+
+interface ListRequest<Row, Item> {
+  /** Id of the resource whose list it is. A cursor of another owner is refused. */
+  owner: string;
+  /** Which rows the list has. The caller's access is one of them; null for a parameter that was not sent. */
+  filters: readonly (Filter | null)[];
+  /** Another order than the usual one. */
+  order?: SortOrder<Row>;
+  /** The owners of searched rows, when they are not `owner`. */
+  search_owners?: readonly string[];
+  /** Placeholders of the columns. */
+  values?: Values;
+  /** Selects the ids of a page where one index of `filters` does not serve all of them. */
+  selectIds?: (window: PageWindow) => SQL;
+  /** The total, where counting the rows would cost too much. */
+  count?: () => Promise<number>;
+  toItems: (rows: Row[]) => Item[] | Promise<Item[]>;
+}
+
+type ItemRequest<Row, Item> = Omit<ListRequest<Row, Item>, "toItems"> & { toItem: (row: Row) => Item };
+
+export interface List<Row> {
+  /** A page by offset with the total, or by cursor without it. */
+  read<Item extends object>(
+    ctx: Context,
+    query: Query,
+    request: ItemRequest<Row, Item> | ListRequest<Row, Item>,
+  ): Promise<Page<Item>>;
+}
+
+type Query = PageQuery & { q?: string | undefined };
+
+/**
+ * Declares a list. Its statements follow from the filters that a request has: each is built once, and the server prepares it.
+ * Cursors, the total, the search and the shortening of large columns follow too.
+ */
+export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectResultFields<F>> {
+  type Row = SelectResultFields<F>;
+  const statements = createPageStatements(options as unknown as ListOptions<Columns>);
+  return {
+    async read(ctx, query, request) {
+      const { owner, order = options.order, count } = request;
+      const scope = { name: options.name, owner, order };
+      const found = await statements.read(ctx, query, { ...request, order } as AnyRequest, toPosition(ctx, query, scope));
+      const rows = found.map(({ total: _total, truncated_fields: _truncated, ...row }) => row as Row);
+      const readTotal = () =>
+        found[0]?.["total"] ?? (query.offset === 0 ? 0 : statements.count(ctx, query, request as AnyRequest));
+      const page = await toPage<Row>(ctx, query, scope, {
+        rows,
+        count: async () => (count ? countUnlessLast(query, rows, count) : ((await readTotal()) as number)),
+      });
+      const items = "toItem" in request ? page.items.map(request.toItem) : await request.toItems(page.items);
+      const truncated = (index: number) => found[index]!["truncated_fields"] as string[] | false;
+      return { ...page, items: items.map((item, index) => withTruncatedFields(item, truncated(index))) };
+    },
+  };
+}
+
+type AnyRequest = Omit<ListRequest<never, never>, "toItems" | "order"> & { order: SortOrder<never> };
+
+/** The usual limits. PostgreSQL plans a page better with the limit in its text, but a caller must not make as many texts. */
+const INLINED_LIMITS = [10, 20, 50, 100, 200];
+/** No list is longer, and the indexes of PostgreSQL's arrays end a little later. */
+const MAX_INDEX = 2 ** 30;
+
+const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
+
+/** What the text of a page's statement depends on besides its filters and its order. */
+interface Shape {
+  is_by_cursor: boolean;
+  has_position: boolean;
+  has_offset: boolean;
+  is_search: boolean;
+  /** A page by cursor does not count, which would cost as much as reading the whole list. */
+  is_counted: boolean;
+  /** The limit when it stands in the text. */
+  limit: number | null;
+}
+
+interface PageStatement {
+  fields: Columns;
+  select: (columns: PageColumns) => PageSelect;
+  cache: ReturnType<typeof createStatementCache<Record<string, unknown>[]>>;
+}
+
+/** The statements of one list, by what their texts depend on. */
+function createPageStatements(list: ListOptions<Columns>) {
+  const built = new WeakMap<SortOrder<never>, Map<string, PageStatement>>();
+
+  function statementOf(ctx: Context, filters: readonly Filter[], order: SortOrder<never>, shape: Shape): PageStatement {
+    const pages = built.get(order) ?? new Map<string, PageStatement>();
+    built.set(order, pages);
+    const key = [keyOf(filters), ...Object.values(shape)].join("/");
+    const page = pages.get(key) ?? { ...buildPage(ctx.db, list, filters, order, shape), cache: createStatementCache() };
+    pages.set(key, page);
+    return page;
+  }
+
+  return {
+    read(ctx: Context, query: Query, request: AnyRequest, position: readonly string[] | null) {
+      const { order, selectIds } = request;
+      const filters = presentOf(request.filters);
+      const is_by_cursor = query.cursor !== undefined;
+      const limit = query.limit + Number(is_by_cursor);
+      const offset = is_by_cursor ? 0 : query.offset;
+      const shown = { max_rows: query.limit, large: list.large ?? {} };
+      if (selectIds) {
+        const after = position ? isAfterPosition(order, position) : undefined;
+        const where = inArray(list.table.id, selectIds({ after, limit, offset }));
+        return readShortened(ctx, { ...shown, fields: list.columns }, (columns) =>
+          selectFrom(ctx.db, list, columns)
+            .where(where)
+            .orderBy(...toOrderBy(order)),
+        );
+      }
+      const page = statementOf(ctx, filters, order, {
+        is_by_cursor,
+        has_position: position !== null,
+        has_offset: offset > 0,
+        is_search: query.q !== undefined,
+        is_counted: request.count === undefined && !is_by_cursor,
+        limit: INLINED_LIMITS.includes(query.limit) ? limit : null,
+      });
+      const positions = Object.fromEntries((position ?? []).map((value, index) => [afterName(index), value]));
+      const first = Math.min(offset, MAX_INDEX) + 1;
+      const values = { ...valuesFor(query, request), ...positions, limit, offset, first, last: first + limit - 1 };
+      return readShortened(
+        ctx,
+        {
+          ...shown,
+          fields: page.fields,
+          run: (key, build) =>
+            (key === null ? createStatement<Record<string, unknown>[]>(build()) : page.cache.get(key, build)).execute(
+              ctx.db,
+              values,
+            ),
+        },
+        page.select,
+      );
+    },
+
+    /** The total of a list of which a page has no row. */
+    async count(ctx: Context, query: Query, request: AnyRequest): Promise<number> {
+      const source = query.q === undefined ? sql`${list.table}` : foundRows(list);
+      const total = countOf(list, source, preparedWhere(presentOf(request.filters)));
+      const result = await createStatement(sql`select ${total} as total`).execute(ctx.db, valuesFor(query, request));
+      return Number(rowsOf<{ total: unknown }>(result)[0]!.total);
+    },
+  };
+}
+
+function valuesFor({ q }: Query, { owner, search_owners = [owner], filters, values }: AnyRequest): Values {
+  return { ...values, ...valuesOf(presentOf(filters)), ...(q === undefined ? {} : { words: toWordQuery(search_owners, q) }) };
+}
+
+const afterName = (index: number) => `after_${index}`;
+
+/** The rows that a search finds have the name of their table, so that all conditions and keys apply to them. */
+const foundRows = ({ table, words }: ListOptions<Columns>): SQL =>
+  sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;
+
+const joinsOf = ({ joins = [] }: ListOptions<Columns>): SQL =>
+  sql.join(joins.map(({ table, on, optional }) => sql` ${sql.raw(optional ? "left join" : "join")} ${table} on ${on}`));
+
+const countOf = (list: ListOptions<Columns>, source: SQL, where: SQL): SQL<number> =>
+  sql<number>`(select count(*) from ${source}${joinsOf(list)} where ${where})`.mapWith(Number);
+
+function selectFrom(db: Pick<Db, "select">, { table, joins = [] }: ListOptions<Columns>, columns: PageColumns) {
+  let query = db.select(columns).from(table).$dynamic();
+  for (const { table, on, optional } of joins)
+    query = (optional ? query.leftJoin(table, on) : query.innerJoin(table, on)) as never;
+  return query;
+}
+
+function buildPage(
+  db: Db,
+  list: ListOptions<Columns>,
+  filters: readonly Filter[],
+  order: SortOrder<never>,
+  shape: Shape,
+): Pick<PageStatement, "fields" | "select"> {
+  const where = preparedWhere(filters);
+  const orderBy = toOrderBy(order);
+  const after = shape.has_position
+    ? isAfterPosition(
+        order,
+        order.map((_key, index) => sql.placeholder(afterName(index)) as Placeholder),
+      )
+    : undefined;
+  const limit = shape.limit === null ? placeholderOf("limit") : sql.raw(String(shape.limit));
+  const withTotal = (total: SQL<number>) => (shape.is_counted ? { ...list.columns, total } : list.columns);
+  if (shape.is_search)
+    return buildSearch(db, list, { where, after, limit, orderBy, withTotal, is_by_cursor: shape.is_by_cursor });
+  const skips = shape.has_offset && list.skips_in_index;
+  return {
+    fields: withTotal(countOf(list, sql`${list.table}`, where)),
+    select(columns) {
+      const start = skips ? startsAtOffset(list, order, where) : after;
+      const query = selectFrom(db, list, columns)
+        .where(and(where, start))
+        .orderBy(...orderBy)
+        .limit(limit as never);
+      return shape.has_offset && !skips ? query.offset(sql.placeholder("offset")) : query;
+    },
+  };
+}
+
+interface SearchParts {
+  where: SQL;
+  after: SQL | undefined;
+  limit: SQL;
+  orderBy: SQL[];
+  withTotal: (total: SQL<number>) => Columns;
+  is_by_cursor: boolean;
+}
+
+/**
+ * A statement that reads the rows of a search only once: their ids become an array in the order of the list, its length is the
+ * total, and a part of it is the page.
+ */
+function buildSearch(
+  db: Db,
+  list: ListOptions<Columns>,
+  { where, after, limit, orderBy, withTotal, is_by_cursor }: SearchParts,
+): Pick<PageStatement, "fields" | "select"> {
+  const { id } = list.table;
+  const keys = sql.join(orderBy, sql`, `);
+  const from = sql`from ${foundRows(list)}${joinsOf(list)} where ${and(where, after)}`;
+  const ids = sql`select array_agg(${id} order by ${keys}) as ids ${from}`;
+  const found = sql`(select ids from found)`;
+  const shown = is_by_cursor
+    ? sql`array(select ${id} ${from} order by ${keys} limit ${limit})`
+    : sql`${found}[${placeholderOf("first")}::int:${placeholderOf("last")}::int]`;
+  return {
+    fields: withTotal(sql<number>`(select cardinality(ids) from found)`.mapWith(Number)),
+    select(columns) {
+      const builder = is_by_cursor ? db : db.with(new WithSubquery(ids, {}, "found", true));
+      return selectFrom(builder, list, columns)
+        .where(sql`${id} = any (${shown})`)
+        .orderBy(...orderBy)
+        .limit(limit as never);
+    },
+  };
+}
+
+/** The offset is applied to an index-only query, and the other columns are then read for the page alone. */
+function startsAtOffset(list: ListOptions<Columns>, order: SortOrder<never>, where: SQL): SQL {
+  const keys = sql.join(
+    order.map(({ by }) => sql`${by}`),
+    sql`, `,
+  );
+  const orderBy = sql.join(toOrderBy(order), sql`, `);
+  const start = sql`select ${keys} from ${list.table} where ${where} order by ${orderBy} limit 1 offset ${placeholderOf("offset")}`;
+  return sql`(${keys}) ${sql.raw(order[0]!.descending ? "<=" : ">=")} (${start})`;
+}
