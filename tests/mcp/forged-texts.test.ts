@@ -66,7 +66,7 @@ describe("what others write is in a fence in a tool's answer", () => {
     await must(asWorker.use("release_task", { task_id, fence, reason: forged }));
     for (const { text } of [read, await must(asWorker.use("next_task"))]) {
       const outside = outsideOf(text).join("\n");
-      expect(outside).not.toMatch(/approv|999|A person: /i);
+      expect(outside).not.toMatch(/approv|fence 999|A person: /i);
       expect(outside).toMatch(new RegExp(`^Comment [0-9a-f-]{36} by agent ${home.worker.id}, `, "m"));
       expect(outside).toMatch(new RegExp(`^Comment [0-9a-f-]{36} by person ${user_id}, `, "m"));
     }

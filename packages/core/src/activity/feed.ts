@@ -105,7 +105,7 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
     filters: [],
     selectIds: (window) =>
       readsAllBoards
-        ? selectAllIds(ctx, actor.active, window).getSQL()
+        ? selectAllIds(ctx, actor.active, window)
         : selectNewestByBoard({ boards: isReadable, events: isFeedComment, ...window }),
     count: async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
     toItem: toFeedComment,

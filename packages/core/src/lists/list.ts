@@ -1,4 +1,4 @@
-import { and, inArray, type Placeholder, type SQL, sql, WithSubquery } from "drizzle-orm";
+import { and, inArray, type Placeholder, type SQL, type SQLWrapper, sql, WithSubquery } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context, Db } from "../context/context.ts";
@@ -47,7 +47,7 @@ interface ListRequest<Row, Item> {
   /** Placeholders of the columns. */
   values?: Values;
   /** Selects the ids of a page where one index of `filters` does not serve all of them. */
-  selectIds?: (window: PageWindow) => SQL;
+  selectIds?: (window: PageWindow) => SQLWrapper;
   /** The total, where counting the rows would cost too much. */
   count?: () => Promise<number>;
   toItems: (rows: Row[]) => Item[] | Promise<Item[]>;
