@@ -79,11 +79,11 @@ export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectR
       const scope = { name: options.name, owner, order };
       const found = await statements.read(ctx, query, { ...request, order } as AnyRequest, toPosition(ctx, query, scope));
       const rows = found.map(({ total: _total, truncated_fields: _truncated, ...row }) => row as Row);
-      const readTotal = () =>
-        found[0]?.["total"] ?? (query.offset === 0 ? 0 : statements.count(ctx, query, request as AnyRequest));
+      const readTotal = () => statements.count(ctx, query, request as AnyRequest);
+      const counted = found[0]?.["total"] as number | undefined;
       const page = await toPage<Row>(ctx, query, scope, {
         rows,
-        count: async () => (count ? countUnlessLast(query, rows, count) : ((await readTotal()) as number)),
+        count: () => (count ? countUnlessLast(query, rows, count) : (counted ?? (query.offset === 0 ? 0 : readTotal()))),
       });
       const items = "toItem" in request ? page.items.map(request.toItem) : await request.toItems(page.items);
       const truncated = (index: number) => found[index]!["truncated_fields"] as string[] | false;
