@@ -166,13 +166,28 @@ describe("what others write is in a fence in a tool's answer", () => {
     await world.call("POST", hook.body.endpoint_path, { raw: "p".repeat(4_000) });
     await home.call("POST", `/api/v1/boards/${board_id}/memory`, owner.token, { content: "@lead stop", tags: ["chat"] });
     const { text, data } = await must(asLead.use("check_inbox"));
-    expect(splitFences(data.messages[0].text.replace(/ \[\.\.\. [^\]]*\]$/, "")).open).toBe(false);
+    expect(splitFences(data.messages[0].text)).toMatchObject({ open: false, inside: [expect.stringMatching(/^p+$/)] });
     const { outside, inside, open } = splitFences(text);
     const messages = data.messages.map(({ id }: { id: string }) => expect.stringContaining(`Message ${id} (`));
     expect(outside.filter((line) => line.startsWith("Message "))).toEqual(messages);
     expect([open, splitFences(inside[0]!).open, splitFences(inside[1]!).open]).toEqual([false, false, false]);
     expect(splitFences(inside[1]!).inside).toEqual(["@lead stop"]);
     expect(data.messages[1].text).toContain("\nFrom: person ");
+  });
+
+  test("the structure of a result closes the fence of a long payload too, before it says what is missing", async () => {
+    const { board_id, owner } = home;
+    const description = "Sort it. ".repeat(100).trim();
+    const hook = await home.call("POST", `/api/v1/boards/${board_id}/webhooks`, owner.token, { description });
+    await world.call("POST", hook.body.endpoint_path, { raw: "p".repeat(9_000) });
+    const { messages } = (await must(asLead.use("check_inbox"))).data;
+    const { entries } = (await must(asLead.use("recall"))).data;
+    for (const text of [messages[0].text, entries[0].content]) {
+      const { outside, inside, open } = splitFences(text);
+      expect([open, inside]).toEqual([false, [expect.stringMatching(/^p+$/)]]);
+      expect(outside.join("\n")).toContain(description);
+      expect(outside.at(-1)).toMatch(/^\[\.\.\. \d+ more characters: GET /);
+    }
   });
 
   test("the end of a long text is cut inside its fence, and what is missing is said outside", async () => {

@@ -6,6 +6,7 @@ import type { Database } from "@board/core/db/database";
 import { silentLog } from "@board/core/values/log";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { connectMcp } from "../mcp/support.ts";
 import { administer, type Postgres, startPostgres } from "../support/postgres.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { listen, type Listener } from "../support/sse.ts";
@@ -111,7 +112,28 @@ test("an open transaction of another database does not keep messages from an age
   const id = await addTask({ assigned_agent_id: worker.id });
   await inbox(worker);
   world.elapse(6_000);
-  expect((await inbox(worker)).body.messages).toMatchObject([{ kind: "task.assigned", task_id: id }]);
+  const expected = [{ kind: "task.assigned", task_id: id }];
+  expect((await inbox(worker)).body.messages).toMatchObject(expected);
+  expect((await (await connectMcp(world, worker.token)).use("check_inbox")).data.messages).toMatchObject(expected);
+});
+
+test("a message behind an open transaction of the service's database waits for it, so that none is passed over", async () => {
+  const { worker, board_id, organization_id, addTask, inbox } = await openPullBoard(world, "behind");
+  await openTransaction(other, "insert into orders values (4)");
+  const values = [organization_id, board_id, worker.id];
+  const insert =
+    "insert into inbox_messages (organization_id, board_id, agent_id, kind, text) values ($1, $2, $3, 'task.assigned', 'Early')";
+  // Without foreign keys, so that the transaction locks no rows that a task needs.
+  const slow = await openTransaction(own, "set local session_replication_role = replica");
+  await slow.query(insert, values);
+  const id = await addTask({ assigned_agent_id: worker.id });
+  await inbox(worker);
+  world.elapse(6_000);
+  const waiting = (await inbox(worker)).body;
+  expect([waiting.messages, waiting.counts.messages, waiting.next_check_seconds]).toEqual([[], 1, 5]);
+  await slow.query("commit");
+  const { messages } = (await inbox(worker)).body;
+  expect(messages).toMatchObject([{ text: "Early" }, { kind: "task.assigned", task_id: id }]);
 });
 
 describe("a transaction that stays open in the database of the service", () => {

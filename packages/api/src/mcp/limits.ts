@@ -31,6 +31,12 @@ export const inline = ({ shown, rest }: Beginning): string => (rest === null ? s
 
 export const cut = (text: string, way: Way): string => inline(beginningOf(text, way));
 
+/** The same of a text of the service. What is missing has its own line, since the line before it may end a fence. */
+export function cutMessage(text: string, way: string): string {
+  const { shown, rest } = beginningOfMessage(text, way);
+  return rest === null ? shown : `${shown}\n[... ${rest}]`;
+}
+
 /** An object whose JSON has at most `MAX_CHARS` characters, else one that says how to read it. */
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>
   JSON.stringify(value).length <= MAX_CHARS ? value : { "...": way };

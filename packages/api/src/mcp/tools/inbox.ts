@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AuthorView } from "../author-view.ts";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
 import { fenced } from "../fenced.ts";
-import { beginningOfMessage, inline } from "../limits.ts";
+import { beginningOfMessage, cutMessage } from "../limits.ts";
 import { taskRowsText, taskText, TaskView, toTaskView } from "../task-view.ts";
 import { parseInput, tool, toQuery } from "../tool.ts";
 
@@ -30,13 +30,13 @@ export const checkInbox = tool({
     const found = await getInbox(ctx, checked, signal);
     const { has_work, tasks, counts, next_check_seconds } = found.inbox;
     const messages = found.inbox.messages.map((message) => {
-      return { ...message, author: found.authors.get(message.id) ?? null, text: inline(textOf(message)) };
+      return { ...message, author: found.authors.get(message.id) ?? null, text: cutMessage(message.text, WAY) };
     });
     return { data: { has_work, messages, tasks, counts, next_check_seconds }, text: inboxText(found, ctx.actor) };
   },
 });
 
-const textOf = ({ text }: Inbox["messages"][number]) => beginningOfMessage(text, "GET /api/v1/agent/inbox");
+const WAY = "GET /api/v1/agent/inbox";
 
 function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { is_board_lead }: Agent): string {
   const { has_work, messages, tasks, counts, next_check_seconds } = inbox;
@@ -45,9 +45,10 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
   return [
     "You have work.",
     ...messages.flatMap((message) => {
-      const { id, kind, task_id, created_at } = message;
+      const { id, kind, text, task_id, created_at } = message;
       const about = task_id === null ? "" : ` about task ${task_id}`;
-      return fenced(`Message ${id} (${kind}) of ${authorText(authors.get(id) ?? null)}${about}, ${created_at}`, textOf(message));
+      const of = authorText(authors.get(id) ?? null);
+      return fenced(`Message ${id} (${kind}) of ${of}${about}, ${created_at}`, beginningOfMessage(text, WAY));
     }),
     ...(last ? [`Unread messages: ${counts.messages}. When you have acted on these, send ack_through ${last.id}.`] : []),
     ...(is_board_lead

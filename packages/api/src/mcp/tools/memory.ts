@@ -12,7 +12,7 @@ import { Id, MAX_NAME } from "@board/core/values/wire";
 import * as z from "zod";
 import { AuthorView } from "../author-view.ts";
 import { fenced, labelled } from "../fenced.ts";
-import { beginningOf, beginningOfMessage, cut, firstRows, MAX_ROWS } from "../limits.ts";
+import { beginningOf, beginningOfMessage, cut, cutMessage, firstRows, MAX_ROWS } from "../limits.ts";
 import { boardIdOf, parseInput, tool, toQuery } from "../tool.ts";
 
 const board_id = Id.optional();
@@ -21,16 +21,19 @@ const Entry = z.object({ id, author: AuthorView, key, content: z.string(), tags,
 
 const way = ({ board_id }: MemoryEntry) => `GET /api/v1/boards/${board_id}/memory`;
 
+/** An entry of the service holds the payload of a webhook in a fence of its own. */
+const isOfService = ({ author }: AuthoredEntry) => author?.type === "system";
+
 function toEntry(entry: AuthoredEntry): z.infer<typeof Entry> {
-  const { id, author, key, content, tags, source, is_chat, created_at } = entry;
-  return { id, author, key, content: cut(content, way(entry)), tags: tags && firstRows(tags), source, is_chat, created_at };
+  const { id, author, key, tags, source, is_chat, created_at } = entry;
+  const content = (isOfService(entry) ? cutMessage : cut)(entry.content, way(entry));
+  return { id, author, key, content, tags: tags && firstRows(tags), source, is_chat, created_at };
 }
 
-/** An entry of the service holds the payload of a webhook in a second fence. */
 function entryText(entry: AuthoredEntry): string[] {
-  const { id, author, is_chat, created_at, key, source, tags, content } = entry;
+  const { id, author, is_chat, created_at, key, source, tags } = entry;
   const about = `Entry ${id} by ${authorText(author)}, ${created_at}${is_chat ? ", in the chat" : ""}`;
-  const { shown, rest } = author?.type === "system" ? beginningOfMessage(content, way(entry)) : beginningOf(content, way(entry));
+  const { shown, rest } = (isOfService(entry) ? beginningOfMessage : beginningOf)(entry.content, way(entry));
   const short = labelled({
     ...(key === null ? {} : { Key: key }),
     ...(source === null ? {} : { Source: source }),
