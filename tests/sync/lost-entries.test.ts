@@ -45,8 +45,12 @@ async function startWithoutEntries(dialect: DialectName, count: number, delay_ms
 }
 
 /** Syncs as a user does: the answer, or the run read until its end. */
-async function syncToEnd({ sync, run }: SyncFixture, query = "rotate_tokens=true") {
-  const { status, body } = await sync(query);
+async function syncToEnd(
+  { sync, run }: SyncFixture,
+  query = "rotate_tokens=true",
+  options: Parameters<SyncFixture["sync"]>[1] = {},
+) {
+  const { status, body } = await sync(query, options);
   if (status === 200) return body;
   for (;;) {
     const { status, result } = (await run(body.run_id)).body;
@@ -93,6 +97,13 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
       expect(await listProblems(fixture)).toEqual([]);
     },
   );
+
+  test("the jobs of a sync that no request waits for take turns", TIMEOUT, async () => {
+    const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
+    const { errors, total_synced } = await syncToEnd(fixture, "rotate_tokens=true", { headers: { prefer: "respond-async" } });
+    expect([errors, total_synced]).toEqual([[], 8]);
+    expect(await listProblems(fixture)).toEqual([]);
+  });
 
   test("two syncs at once take turns", TIMEOUT, async () => {
     const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
