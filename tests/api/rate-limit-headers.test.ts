@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
@@ -68,11 +69,15 @@ test("a request that is refused because others of its caller wait shows that lim
 });
 
 test("a post that finds no room for its payload shows the bytes that its organization may store", async () => {
-  const path = await addWebhook();
+  const secret = "known";
+  const send = async (path: string, raw: string) => {
+    const signature = createHmac("sha256", secret).update(raw).digest("hex");
+    return world.call("POST", path, { raw, headers: { "x-hub-signature-256": signature } });
+  };
+  const paths = [await addWebhook({ secret }), await addWebhook({ secret })];
   const statuses = [];
-  for (let n = 0; n < 2; n++) statuses.push((await world.call("POST", path, { raw: "x".repeat(1_500) })).status);
-  world.elapse(MINUTE_MS);
-  const refused = await world.call("POST", path, { raw: "x" });
+  for (const path of paths) statuses.push((await send(path, "x".repeat(1_500))).status);
+  const refused = await send(paths[0]!, "x");
   expect([...statuses, refused.status]).toEqual([202, 202, 429]);
   expect(limitsOf(refused)).toEqual([
     '"organization_payload_bytes";q=2000;qu="content-bytes"',
