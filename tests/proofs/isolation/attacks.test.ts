@@ -46,7 +46,7 @@ describe("on a PostgreSQL server", () => {
 
   test.for(names)("B works as usual while A attacks with %s", async (name, { task }) => {
     const DATABASE_URL = await postgres.createDatabase(`attack_${++copies}`, "prepared");
-    const server = await start({ DATABASE_URL }, attacks[name]!.preloads);
+    const server = await start({ DATABASE_URL, ...attacks[name]!.environment }, attacks[name]!.preloads);
     const outcome = await runAttack(server, outside, tenants, { name, seed });
     await server.stop("SIGKILL");
     task.meta.summary = { database: "PostgreSQL", ...outcome.summary, seed };

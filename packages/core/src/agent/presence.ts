@@ -53,7 +53,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
       .where(
         and(
           eq(agents.id, agent.agent_id),
-          actingAs({ actor: { type: "agent", agent_id: agent.agent_id } }),
+          actingAs({ actor: { type: "agent", agent_id: agent.agent_id }, settings: ctx.settings }),
           or(
             isOffline,
             isNull(agents.last_seen_at),

@@ -4,6 +4,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 import { isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
+import { actingAs, actingFor } from "../db/acting-as.ts";
 import { DomainError } from "../values/errors.ts";
 import { lockOrganization } from "../organization/lock.ts";
 import { addMs } from "../values/time.ts";
@@ -41,7 +42,10 @@ export async function insertPullGateway(
   { name, sync_interval_minutes = null }: PullGatewayFields,
 ): Promise<GatewayRow> {
   const values = { name, sync_interval_minutes, organization_id, kind: "pull" as const, url: "", workspace_root: "" };
-  const [row] = await ctx.db.insert(gateways).values(values).returning();
+  const [row] = await ctx.db
+    .insert(gateways)
+    .values({ ...values, organization_id: actingFor(ctx, organization_id) })
+    .returning();
   return row!;
 }
 
@@ -61,7 +65,11 @@ export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string,
     ...(sync_interval_minutes === undefined ? {} : { sync_interval_minutes }),
   };
   await transaction(ctx, async (ctx) => {
-    if (!isEmpty(values)) await ctx.db.update(gateways).set(values).where(isOwnGateway(ctx, gateway_id));
+    if (!isEmpty(values))
+      await ctx.db
+        .update(gateways)
+        .set(values)
+        .where(and(isOwnGateway(ctx, gateway_id), actingAs(ctx)));
   });
 }
 

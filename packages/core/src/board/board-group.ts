@@ -4,12 +4,14 @@ import { type BoardGroupRow, groupFor, readableGroups } from "../organization/ac
 import type { Admin, Member } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
+import { actingFor } from "../db/acting-as.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { idKey, lowerCaseKey, type SortOrder } from "../lists/keyset.ts";
 import { largeText, truncatable } from "../lists/large-fields.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SLUG, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
+import { removeGroupMemory } from "../memory/group-memory.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import { lockBoardGroup } from "./lock.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
@@ -73,7 +75,7 @@ export async function createBoardGroup(ctx: Context<Admin>, input: CreateBoardGr
   const row = await insertWithSlug(ctx, "group", values, (slug) =>
     ctx.db
       .insert(board_groups)
-      .values({ ...values, slug })
+      .values({ ...values, slug, organization_id: actingFor(ctx, values.organization_id) })
       .onConflictDoNothing()
       .returning(),
   );
@@ -100,6 +102,7 @@ export function removeBoardGroup(ctx: Context<Admin>, group_id: string): Promise
     const { id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
     // The foreign key would also clear the column, but without moving `updated_at` of the boards.
     await ctx.db.update(boards).set({ board_group_id: null }).where(eq(boards.board_group_id, id));
+    await removeGroupMemory(ctx, id);
     await ctx.db.delete(board_groups).where(eq(board_groups.id, id));
   });
 }

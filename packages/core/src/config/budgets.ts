@@ -33,6 +33,12 @@ export const BUDGETS = {
     max: 500_000_000_000,
     describe: "Bytes of answers that are stored for an organization's requests with Idempotency-Key, 0 = no limit.",
   },
+  organization_text_bytes: {
+    default: 4_294_967_296,
+    max: 500_000_000_000,
+    describe:
+      "Bytes of texts that members and agents store in an organization, such as tasks, comments and memory, with 200 a row, 0 = no limit. They never expire, so it must suffice for years.",
+  },
   auth_failures_per_minute: {
     default: 20,
     max: 1_000_000_000,

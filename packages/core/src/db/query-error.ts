@@ -8,7 +8,7 @@ const LOCK_FAILURES = ["55P03", "40P01"];
 
 /** The error of the database server, which Drizzle wraps. */
 const postgresErrorOf = (error: unknown) =>
-  ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string };
+  ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string; detail?: string };
 
 /** The unique index that a write violated; null for any other error. Nothing is read beforehand: the index decides uniqueness. */
 export function violatedUniqueIndex(error: unknown): string | null {
@@ -18,6 +18,18 @@ export function violatedUniqueIndex(error: unknown): string | null {
 
 /** Whether a write referenced a row that does not exist, because it was removed after it was read. */
 export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
+
+/** The error for the caller when a text is over the budget of its organization, which a trigger refuses; null for any other error. */
+export function toNoTextRoom(error: unknown): DomainError | null {
+  const { constraint, detail = "" } = postgresErrorOf(error);
+  if (constraint !== "organization_text_bytes") return null;
+  const [used_bytes = 0, limit_bytes = 0] = detail.split(" ").map(Number);
+  return new DomainError(
+    "conflict",
+    `The organization has no room for more text: ${used_bytes} of ${limit_bytes} bytes are used. Remove what is no longer needed.`,
+    { fields: { used_bytes, limit_bytes } },
+  );
+}
 
 /** Whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
 export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");

@@ -6,7 +6,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { resumeOwedWork } from "../provisioning/owed.ts";
 import { boards } from "../schema/board.sql.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs, actingFor } from "../db/acting-as.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
@@ -162,7 +162,7 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
         ...connectivity,
         sync_due_at,
         token_sealed: sealToken(ctx, token),
-        organization_id: ctx.actor.active.organization_id,
+        organization_id: actingFor(ctx, ctx.actor.active.organization_id),
       })
       .returning();
     await createMainAgentIfMissing(ctx, row!);
@@ -213,7 +213,11 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
     // The row is locked even when nothing is written, so that no main agent is created while the gateway is removed.
     const [row] = isEmpty(values)
       ? await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id)).for("key share")
-      : await ctx.db.update(gateways).set(values).where(isOwnGateway(ctx, gateway_id)).returning();
+      : await ctx.db
+          .update(gateways)
+          .set(values)
+          .where(and(isOwnGateway(ctx, gateway_id), actingAs(ctx)))
+          .returning();
     if (!row) throw notFound();
     // It may be another host now, so the jobs that wait for the old one try it.
     if (isConnectionChanged) await closeCircuit(ctx, gateway_id);

@@ -114,6 +114,11 @@ export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: str
   return id === null ? null : groupMemory.follow({ id, organization_id }, is_chat);
 }
 
+/** Removes the memory of a group that is being deleted, while it still says whose texts become fewer. */
+export async function removeGroupMemory(ctx: Context, group_id: string): Promise<void> {
+  await ctx.db.delete(board_group_memory).where(eq(board_group_memory.board_group_id, group_id));
+}
+
 /** Agents are notified of chat and of broadcasts. */
 async function createEntry(
   ctx: CallerContext,

@@ -1,7 +1,8 @@
-import { desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { mainSessionKey, type User } from "../context/actor.ts";
+import { actingAs } from "../db/acting-as.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { largeObject, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
@@ -85,7 +86,7 @@ export async function appendMessage(
   const [row] = await ctx.db
     .update(sessions)
     .set({ ...changes, messages, session_key: mainSessionKey(board.gateway_id) })
-    .where(eq(sessions.id, session.id))
+    .where(and(eq(sessions.id, session.id), actingAs(ctx)))
     .returning();
   return row!;
 }

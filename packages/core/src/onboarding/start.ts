@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { mainSessionKey, type User } from "../context/actor.ts";
+import { actingFor } from "../db/acting-as.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import { findUsableGateway } from "../gateway/send.ts";
@@ -37,7 +38,7 @@ async function lockOrCreateActiveSession(ctx: Context, board: BoardRow): Promise
     const [created] = await ctx.db
       .insert(sessions)
       .values({
-        board_id: board.id,
+        board_id: actingFor(ctx, board.id),
         session_key: mainSessionKey(board.gateway_id),
         messages: [toMessage(ctx, "user", onboardingPrompt(board, ctx.settings.service_url))],
       })

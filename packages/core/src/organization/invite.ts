@@ -3,6 +3,7 @@ import { and, eq, isNull, sql, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
+import { actingFor } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
@@ -84,7 +85,13 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
     const [row] = await mapUniqueViolation({ organization_invites_open: alreadyInvitedError }, () =>
       ctx.db
         .insert(organization_invites)
-        .values({ ...values, organization_id, token_digest: digestInviteToken(token), token_sealed, created_by_user_id: user_id })
+        .values({
+          ...values,
+          organization_id: actingFor(ctx, organization_id),
+          token_digest: digestInviteToken(token),
+          token_sealed,
+          created_by_user_id: user_id,
+        })
         .returning(),
     );
     if (board_access.length > 0)

@@ -13,6 +13,7 @@ import { removeOrganizationJobs } from "../job/job.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { removePayloadsOfOrganization } from "../webhook/payload-usage.ts";
 import { lockOrganization } from "./lock.ts";
+import { removeTextUsage } from "./text-usage.ts";
 import { reassignActiveOrganization } from "./remove-member.ts";
 import { organizations } from "../schema/organization.sql.ts";
 
@@ -45,6 +46,7 @@ export async function removeOrganization(ctx: Context, organization_id: string):
     await enqueueCleanups(ctx, gateway, gatewayAgents);
   }
   await removePayloadsOfOrganization(ctx, organization_id);
+  await removeTextUsage(ctx, organization_id);
   await ctx.db.delete(organizations).where(eq(organizations.id, organization_id));
   await removeChangesOf(ctx, organization_id);
 }

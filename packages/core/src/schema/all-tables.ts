@@ -18,6 +18,7 @@ export * from "./onboarding.sql.ts";
 export * from "./board-access.sql.ts";
 export * from "./invite.sql.ts";
 export * from "./organization.sql.ts";
+export * from "./organization-text.sql.ts";
 export * from "./rate-limit.sql.ts";
 export * from "./skill-pack.sql.ts";
 export * from "./skill.sql.ts";

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
+import { actingAs, actingFor } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { largeObject, largeText, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
@@ -109,7 +110,12 @@ export async function createPack(ctx: Context<Admin>, input: CreatePack): Promis
   };
   const [row] = await ctx.db
     .insert(skill_packs)
-    .values({ name: nameFromUrl(source_url), ...sent, source_url, organization_id: ctx.actor.active.organization_id })
+    .values({
+      name: nameFromUrl(source_url),
+      ...sent,
+      source_url,
+      organization_id: actingFor(ctx, ctx.actor.active.organization_id),
+    })
     .onConflictDoUpdate({
       target: [skill_packs.organization_id, skill_packs.source_url],
       set: upsertSet(skill_packs, Object.keys(sent)),
@@ -131,7 +137,11 @@ export function replacePack(ctx: Context<Admin>, pack_id: string, input: Replace
     if (isEmpty(changes)) return toPack(stored);
     const alreadyRegistered = () => new DomainError("conflict", "A pack of this repository already exists.");
     const [row] = await mapUniqueViolation({ skill_packs_url: alreadyRegistered }, () =>
-      ctx.db.update(skill_packs).set(changes).where(isOwnPack(ctx, pack_id)).returning(columns),
+      ctx.db
+        .update(skill_packs)
+        .set(changes)
+        .where(and(isOwnPack(ctx, pack_id), actingAs(ctx)))
+        .returning(columns),
     );
     return toPack(row!);
   });

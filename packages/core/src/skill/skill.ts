@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
+import { actingFor } from "../db/acting-as.ts";
 import { notFound } from "../values/errors.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { truncatable } from "../lists/large-fields.ts";
@@ -72,7 +73,12 @@ export async function registerSkill(ctx: Context<Admin>, { source_url, name, des
   const sent = { ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) };
   const [row] = await ctx.db
     .insert(marketplace_skills)
-    .values({ name: nameFromUrl(source_url), ...sent, source_url, organization_id: ctx.actor.active.organization_id })
+    .values({
+      name: nameFromUrl(source_url),
+      ...sent,
+      source_url,
+      organization_id: actingFor(ctx, ctx.actor.active.organization_id),
+    })
     .onConflictDoUpdate({
       target: [marketplace_skills.organization_id, marketplace_skills.source_url],
       set: upsertSet(marketplace_skills, Object.keys(sent)),

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Admin, Member } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs, actingFor } from "../db/acting-as.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { idKey, lowerCaseKey, type SortOrder, timeKey, toOrderBy } from "../lists/keyset.ts";
@@ -116,7 +116,7 @@ export async function createTag(ctx: Context<Admin>, input: CreateTag): Promise<
   const { organization_id } = ctx.actor.active;
   const [row] = await ctx.db
     .insert(tags)
-    .values({ ...input, organization_id, slug: slugify(input.slug ?? input.name, "tag") })
+    .values({ ...input, organization_id: actingFor(ctx, organization_id), slug: slugify(input.slug ?? input.name, "tag") })
     .onConflictDoNothing()
     .returning(columns);
   if (!row) throw slugTakenError();

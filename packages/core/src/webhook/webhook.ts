@@ -4,6 +4,7 @@ import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Agent, User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { actingAs, actingFor } from "../db/acting-as.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
@@ -118,7 +119,7 @@ export async function createWebhook(ctx: Context<User>, board_id: string, input:
   const { secret, ...values } = input;
   const [row] = await ctx.db
     .insert(board_webhooks)
-    .values({ ...values, board_id: board.id, secret_sealed: sealSecret(ctx, secret) })
+    .values({ ...values, board_id: actingFor(ctx, board.id), secret_sealed: sealSecret(ctx, secret) })
     .returning();
   return toWebhook(ctx.settings, row!);
 }
@@ -136,7 +137,11 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
     if (secret !== undefined) Object.assign(changes, changeSecret(ctx, stored, secret));
     if (previous_secret === null) Object.assign(changes, endOverlap({ ...stored, ...changes }));
     if (isEmpty(changes)) return toWebhook(ctx.settings, stored);
-    const [row] = await ctx.db.update(board_webhooks).set(changes).where(where).returning();
+    const [row] = await ctx.db
+      .update(board_webhooks)
+      .set(changes)
+      .where(and(where, actingAs(ctx)))
+      .returning();
     return toWebhook(ctx.settings, row!);
   });
 }

@@ -15,6 +15,7 @@ import { createScopedLog, errorText, stackFrames } from "../values/log.ts";
 import { removeOldCounters } from "../db/rate-limit.ts";
 import { removeOldPackSyncs } from "../skill/pack-sync-run.ts";
 import { countNewTransitions } from "../metrics/count-new-transitions.ts";
+import { recountTexts } from "../organization/text-usage.ts";
 import { recordHorizonAge } from "../stream/horizon.ts";
 import { removeExpiredLeases } from "../stream/lease-registry.ts";
 import { removeOldDeliveries } from "../subscription/retention.ts";
@@ -57,6 +58,7 @@ export const scheduled = {
     await removeOldPayloads(ctx);
     await removeOldDeliveries(ctx);
     await removeOldAnswers(ctx);
+    await recountTexts(ctx);
   },
   async bodies(ctx: Context<System>) {
     await moveOldBodies(ctx);

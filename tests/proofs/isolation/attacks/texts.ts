@@ -59,6 +59,18 @@ export const textAttacks: Readonly<Record<string, AttackPlan>> = {
       await a.forever(8, () => a.call("POST", `${tasksPath(a)}/${id}/comments`, { body: { content } }));
     },
   },
+  "texts of 100 KB until its budget is used, and then on": {
+    environment: { ORGANIZATION_TEXT_BYTES: "10000000" },
+    async run(a) {
+      const id = await a.create(tasksPath(a), { title: "Store" });
+      const text = "word ".repeat(MAX_TEXT / 5);
+      await a.forever(8, async (n) => {
+        if (n % 3 === 0) await a.call("POST", `${tasksPath(a)}/${id}/comments`, { body: { content: text } });
+        else if (n % 3 === 1) await a.call("POST", tasksPath(a), { body: { title: "Text", description: text } });
+        else await a.call("POST", `/api/v1/boards/${a.own.board_id}/memory`, { body: { content: text } });
+      });
+    },
+  },
   "chats to a group of many boards": {
     async run(a) {
       const board_group_id = await a.create("/api/v1/board-groups", { name: "Crowd" });

@@ -10,6 +10,7 @@ import type { PreparedWrite } from "../../db/prepared-write.ts";
 import { notFound } from "../../values/errors.ts";
 import { parseMentions } from "../../values/mention.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
+import { actingValue, preparedActingAs } from "../../db/acting-as.ts";
 import { insertNotifications } from "../../notification/notification.ts";
 import { idKey, integerKey, type SortOrder, timeKey } from "../../lists/keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";
@@ -147,7 +148,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   const renewal = isHolder && needsRenewal(task) ? renewalByComment(ctx, task, ctx.actor.agent_id) : null;
   const build = () => selectInserted(ctx.db, notifications, renewal);
   const statement = renewal ? createStatement<EventRow[]>(build()) : statements.get(toKey(notifications)!, build);
-  const [row] = await statement.execute(ctx.db, { ...eventValues(event), ...toValues(notifications) });
+  const [row] = await statement.execute(ctx.db, { ...eventValues(event), ...toValues(notifications), ...actingValue(ctx) });
   return toComment(row!);
 }
 
@@ -163,7 +164,8 @@ function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWr
   return db
     .with(comment, ...notifications, ...renewed)
     .select()
-    .from(comment);
+    .from(comment)
+    .where(preparedActingAs);
 }
 
 const commentedTask = {

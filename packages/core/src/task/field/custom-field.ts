@@ -6,7 +6,7 @@ import type { Admin, Member } from "../../context/actor.ts";
 import { boards } from "../../schema/board.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../../values/changed-fields.ts";
 import { type Context, transaction } from "../../context/context.ts";
-import { actingAs } from "../../db/acting-as.ts";
+import { actingAs, actingFor } from "../../db/acting-as.ts";
 import { mapUniqueViolation } from "../../db/query-error.ts";
 import { DomainError, notFound } from "../../values/errors.ts";
 import { aggregatedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";
@@ -152,7 +152,7 @@ export async function createCustomField(ctx: Context<Admin>, input: CreateCustom
   const inserted = ctx.db.$with("inserted").as(
     ctx.db
       .insert(definitions)
-      .values({ ...sent, id, organization_id, label: sent.label ?? sent.field_key })
+      .values({ ...sent, id, organization_id: actingFor(ctx, organization_id), label: sent.label ?? sent.field_key })
       .returning(),
   );
   const bound = ctx.db.$with("bound").as(

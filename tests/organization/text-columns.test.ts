@@ -1,0 +1,66 @@
+import { STORED_TEXTS } from "@board/core/organization/stored-text";
+import * as all from "@board/core/schema/all-tables";
+import { getTableColumns, getTableName, is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+
+/** Tables whose texts have another limit, are removed after a time, or are written by the service alone. */
+const NOT_COUNTED: Record<string, string> = {
+  board_webhook_payloads: "ORGANIZATION_PAYLOAD_BYTES",
+  changes: "removed after CHANGES_RETENTION_DAYS",
+
+  gateway_circuits: "of the service",
+  idempotency_keys: "ORGANIZATION_IDEMPOTENCY_BYTES",
+  jobs: "removed after 7 or 30 days, with texts of a few thousand characters",
+  organization_members: "roles",
+  organizations: "one row",
+  rate_counters: "removed after ten minutes",
+  service_keys: "of the service",
+  skill_pack_syncs: "removed by schedule",
+  stream_leases: "removed when they expire",
+  subscription_deliveries: "SUBSCRIPTION_DELIVERIES",
+  subscriptions: "ORGANIZATION_SUBSCRIPTIONS",
+  sync_run_agents: "removed by schedule",
+  sync_runs: "removed by schedule",
+  task_transitions: "statuses",
+  transition_counts: "of the service",
+  users: "one row, of no organization",
+  webhook_body_orphans: "of the service",
+  webhook_delivery_ids: "removed after days",
+};
+/** Columns of counted tables: words of the service, of few characters, or made from a counted column. */
+const NOT_COUNTED_COLUMNS: Record<string, readonly string[]> = {
+  activity_events: ["event_type"],
+  agents: ["status", "openclaw_session_id", "agent_token_hash", "agent_token_lookup", "previous_status", "last_provision_error"],
+  approvals: ["status"],
+  board_group_memory: ["words"],
+  board_memory: ["author_type", "words"],
+  board_onboarding_sessions: ["session_key", "status"],
+  board_webhooks: ["source"],
+  boards: ["board_type", "goal_source"],
+  gateways: ["kind", "version", "last_error"],
+  inbox_messages: ["kind"],
+  organization_invites: ["token_digest", "role"],
+  tags: ["color"],
+  task_custom_field_definitions: ["field_type", "ui_visibility"],
+  tasks: ["status", "priority", "auto_reason"],
+};
+
+const tables = Object.values<unknown>(all).filter((value) => is(value, PgTable));
+const textColumns = (table: PgTable) =>
+  Object.values(getTableColumns(table))
+    .filter((column) => /text|json/.test(column.getSQLType()))
+    .map(({ name }) => name);
+const counted = new Map(
+  Object.values(STORED_TEXTS).map(({ columns }) => [getTableName(columns[0].table), columns.map(({ name }) => name as string)]),
+);
+
+test("every table with texts is counted, or limited in another way", () => {
+  const withTexts = tables.filter((table) => textColumns(table).length > 0).map(getTableName);
+  expect([...counted.keys(), ...Object.keys(NOT_COUNTED)].toSorted()).toEqual(withTexts.toSorted());
+});
+
+test.each([...counted])("every text of a row of %s is counted, or has few characters", (name, columns) => {
+  const table = tables.find((table) => getTableName(table) === name)!;
+  expect([...columns, ...(NOT_COUNTED_COLUMNS[name] ?? [])].toSorted()).toEqual(textColumns(table).toSorted());
+});
