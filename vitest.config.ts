@@ -8,6 +8,7 @@ export const SLOW_FILES = [
   "tests/provisioning/{heartbeat-config,lost-files}.test.ts",
   "tests/gateway/session-operations.test.ts",
   "tests/sync/lost-entries.test.ts",
+  "tests/job/killed-process.test.ts",
   "tests/subscription/silent-receivers.test.ts",
 ];
 

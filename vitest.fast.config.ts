@@ -14,7 +14,7 @@ const OTHER_PROCESSES = [
   "tests/db/{server,concurrent-index,embedded-log}.test.ts",
   "tests/host/config-lock.test.ts",
   "tests/api/answer-size.test.ts",
-  "tests/job/retention.test.ts",
+  "tests/job/{retention,stopped-process}.test.ts",
   "tests/local/{server,start,full-disk,unfinished-bodies,demo,doctor,doctor-command,jobs-command,runbooks}.test.ts",
   "tests/dns/resolver.test.ts",
   "tests/gateway/slow-names.test.ts",

@@ -1,7 +1,7 @@
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
 import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/core/work/deliver-message";
-import { relayAll, type WakeUp } from "@board/core/job/job";
+import { HELD_WAKE_UP_LOST_MS, relayAll, type WakeUp } from "@board/core/job/job";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/values/log";
 import {
@@ -11,6 +11,7 @@ import {
   type PendingWakeups,
 } from "@board/core/context/pending-wakeups";
 import { createFairPool, type PoolSize } from "./fair-pool.ts";
+import { createHeldWakeups } from "./held-wakeups.ts";
 
 /** As on AWS: a message whose job crashes is delivered this many times, then dropped. */
 const MAX_RECEIVES = 5;
@@ -21,7 +22,7 @@ const DATABASE_RETRY_MS = 1_000;
 export interface Consumer {
   /** Requests a relay of the pending wake-ups, which runs in the background. */
   requestRelay(this: void, wakeups: PendingWakeups): void;
-  /** Stops taking messages and waits for the running jobs. */
+  /** Stops taking messages, gives back those that wait, and waits for the running jobs. */
   stop(): Promise<void>;
 }
 
@@ -44,6 +45,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     ReturnType<typeof createFairPool>
   >;
   const timers = new Set<NodeJS.Timeout>();
+  const held = createHeldWakeups(createContext);
   let relaying: Promise<void> | undefined;
   let pending = createPendingWakeups();
   let stopped = false;
@@ -58,14 +60,21 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     timers.add(timer);
   };
 
+  function receiveAfter(ms: number, wakeUp: WakeUp, receives = 1): void {
+    held.add(wakeUp.id);
+    runAfter(ms, () => receive(wakeUp, receives));
+  }
+
   /** Organizations take turns first, and within each its subscriptions. */
   const addWork = ({ queue, organization_id, subscription_id }: WakeUp, work: () => Promise<void>) =>
     pools[queue].add({ group: organization_id ?? "", member: subscription_id ?? "" }, work);
 
   function receive(wakeUp: WakeUp, receives = 1): void {
+    held.add(wakeUp.id);
     if (stopped) return;
     if (wakeUp.lane !== undefined) busyLanes.add(wakeUp.lane);
     addWork(wakeUp, async () => {
+      held.remove(wakeUp.id);
       const ctx = createContext();
       const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
       repeatUnlessHandled(wakeUp, receives, outcome);
@@ -74,9 +83,9 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
   }
 
   function repeatUnlessHandled(wakeUp: WakeUp, receives: number, outcome: DeliveryOutcome): void {
-    if (outcome === "crashed" && receives < MAX_RECEIVES) runAfter(REDELIVERY_DELAY_MS, () => receive(wakeUp, receives + 1));
-    // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only half an hour later.
-    if (outcome === "not_taken") runAfter(DATABASE_RETRY_MS, () => receive(wakeUp, receives));
+    if (outcome === "crashed" && receives < MAX_RECEIVES) receiveAfter(REDELIVERY_DELAY_MS, wakeUp, receives + 1);
+    // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only once it counts as lost.
+    if (outcome === "not_taken") receiveAfter(DATABASE_RETRY_MS, wakeUp, receives);
   }
 
   /** Ends the turn of a wake-up. The next job of its lane needs no relay, but waits until other groups had their turn. */
@@ -107,7 +116,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {
     for (const wakeUp of wakeUps) {
-      if (wakeUp.delay_seconds > 0) runAfter(wakeUp.delay_seconds * 1000, () => receive(wakeUp));
+      if (wakeUp.delay_seconds > 0) receiveAfter(wakeUp.delay_seconds * 1000, wakeUp);
       else receive(wakeUp);
     }
     return { failed: [] };
@@ -120,7 +129,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     if (stopped || relaying || !hasPendingWakeups(pending)) return;
     const scope = pending;
     pending = createPendingWakeups();
-    relaying = relayAll(createContext(), send, scope)
+    relaying = relayAll(createContext(), send, scope, Number.POSITIVE_INFINITY, HELD_WAKE_UP_LOST_MS)
       .then(() => true)
       .catch((error: unknown) => {
         // The database is unreachable: another relay tries again, for all lanes.
@@ -140,8 +149,13 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     async stop() {
       stopped = true;
       for (const timer of timers) clearTimeout(timer);
+      held.stop();
+      const idle = Promise.all(Object.values(pools).map((pool) => pool.stop()));
       await relaying;
-      await Promise.all(Object.values(pools).map((pool) => pool.stop()));
+      await held.giveBack();
+      await idle;
+      // A job that crashed or lost its database meanwhile.
+      await held.giveBack();
     },
   };
 }

@@ -38,6 +38,9 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
+/** How often a process looks for jobs whose process was stopped or killed. */
+const LOOK_MS = 30_000;
+
 /**
  * Starts the whole service in one process: the port first, then migrations, API, consumer and schedules. `onListening` is
  * called when the port is taken, with the address and whether a database must be created.
@@ -126,6 +129,11 @@ async function startService(
   });
   // A serverless database sleeps while nothing is asked; there the schedule takes back the tasks of dead agents.
   if (settings.database.driver !== "neon") cleanups.push(startLeaseTimer(createSystemContext, consumer.requestRelay));
+  // An embedded database has one process, and a serverless one sleeps while nothing is asked.
+  if (settings.database.driver === "postgres") {
+    const looking = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), LOOK_MS).unref();
+    cleanups.push(() => clearInterval(looking));
+  }
   const stopping = new AbortController();
   const runtime: Runtime = {
     settings,

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNotNull, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { undoIfLost } from "../db/retry-unavailable.ts";
@@ -21,6 +21,8 @@ export const LEASE_MS = 60_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /** A wake-up that had no effect for this long counts as lost, and the relay sends another one. */
 const WAKE_UP_LOST_MS = 30 * 60_000;
+/** The same for queues in memory, whose processes renew what they hold: after it, the process is gone. */
+export const HELD_WAKE_UP_LOST_MS = 60_000;
 
 export interface EnqueueOptions {
   /** Chosen by a caller that stores it next to what the job is about. */
@@ -166,8 +168,9 @@ export async function relayAll(
   send: Send,
   scope: PendingWakeups,
   max_batches = Number.POSITIVE_INFINITY,
+  lost_ms = WAKE_UP_LOST_MS,
 ): Promise<void> {
-  for (let batch = 0; batch < max_batches; batch++) if ((await relay(ctx, send, scope)) < RELAY_BATCH) return;
+  for (let batch = 0; batch < max_batches; batch++) if ((await relay(ctx, send, scope, lost_ms)) < RELAY_BATCH) return;
 }
 
 /**
@@ -175,12 +178,17 @@ export async function relayAll(
  * that no transaction waits for the queue. A refusal clears it again; after a crash, the scheduled relay sends another
  * wake-up once this one counts as lost. Concurrent relays share the work.
  */
-export async function relay(ctx: Context, send: Send, scope: PendingWakeups = createPendingWakeups(true)): Promise<number> {
+export async function relay(
+  ctx: Context,
+  send: Send,
+  scope: PendingWakeups = createPendingWakeups(true),
+  lost_ms = WAKE_UP_LOST_MS,
+): Promise<number> {
   const now = ctx.now();
   const [ids, lanes] = [[...scope.ids], [...scope.lanes]];
   const values = {
     now: now.toISOString(),
-    lost_before: new Date(now.getTime() - WAKE_UP_LOST_MS).toISOString(),
+    lost_before: new Date(now.getTime() - lost_ms).toISOString(),
     due_until: new Date(now.getTime() + MAX_DELAY_MS).toISOString(),
     id: ids[0] ?? null,
     lane: lanes[0] ?? null,
@@ -234,9 +242,20 @@ const takeUnsent = preparedQuery(
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 
+/** One parameter for all ids, since a process may hold more wake-ups than a statement has parameters. */
+const isOneOf = (ids: readonly string[]) =>
+  and(sql`${jobs.id} = any(${sql.param([...ids])}::uuid[])`, hasStatus("queued", "running"))!;
+
 /** Clears `sent_at` of queued and running jobs, so that the next relay sends them a new wake-up. */
-export const markUnsent = (ctx: Context, ids: readonly string[]): Promise<void> =>
-  clearSent(ctx, and(inArray(jobs.id, [...ids]), hasStatus("queued", "running"))!);
+export const markUnsent = (ctx: Context, ids: readonly string[]): Promise<void> => clearSent(ctx, isOneOf(ids));
+
+/** Sets `sent_at` of jobs whose wake-ups a process still holds. One that was cleared meanwhile stays so. */
+export async function renewSent(ctx: Context, ids: readonly string[]): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ sent_at: ctx.now() })
+    .where(and(isOneOf(ids), isNotNull(jobs.sent_at)));
+}
 
 async function clearSent(ctx: Context, which: SQL): Promise<void> {
   const live = await ctx.db.update(jobs).set({ sent_at: null }).where(which).returning({ id: jobs.id, lane: jobs.lane });

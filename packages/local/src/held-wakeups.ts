@@ -1,0 +1,39 @@
+import type { System } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { markUnsent, renewSent } from "@board/core/job/job";
+import { errorText } from "@board/core/values/log";
+
+/** Well below the time after which another process takes the wake-ups of this one for lost. */
+const RENEW_MS = 20_000;
+
+/** The wake-ups that this process has been sent and that have not led to an attempt: their jobs wait for it alone. */
+export interface HeldWakeups {
+  add(id: string): void;
+  remove(id: string): void;
+  /** Lets other processes on the database have the jobs. */
+  giveBack(): Promise<void>;
+  /** Stops renewing. */
+  stop(): void;
+}
+
+export function createHeldWakeups(createContext: () => Context<System>): HeldWakeups {
+  const ids = new Set<string>();
+
+  async function update(write: (ctx: Context, ids: readonly string[]) => Promise<void>): Promise<void> {
+    if (ids.size === 0) return;
+    const ctx = createContext();
+    // Without the database they are found once they count as lost.
+    await write(ctx, [...ids]).catch((error: unknown) => ctx.log.warn("jobs.wake_ups_not_renewed", errorText(error)));
+  }
+
+  const renewal = setInterval(() => void update(renewSent), RENEW_MS).unref();
+  return {
+    add: (id) => void ids.add(id),
+    remove: (id) => void ids.delete(id),
+    async giveBack() {
+      await update(markUnsent);
+      ids.clear();
+    },
+    stop: () => clearInterval(renewal),
+  };
+}

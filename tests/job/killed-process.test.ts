@@ -1,0 +1,43 @@
+import { jobs } from "@board/core/schema/all-tables";
+import { eq, isNull } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { cleanUpPrograms } from "../support/program.ts";
+import { startServerProcess } from "../support/server-process.ts";
+
+const JOBS = 5;
+/** A stopped process gives back what it holds, a killed one is missed after a minute, and others look every 30 seconds. */
+const PATIENCE = { timeout: 150_000, interval: 200 };
+
+let shared: ServerWorld;
+
+beforeAll(async () => {
+  shared = await openServerWorld();
+  await start();
+});
+afterAll(async () => {
+  await cleanUpPrograms();
+  await shared.close();
+});
+beforeEach(() => shared.world.db.delete(jobs));
+
+const start = () =>
+  startServerProcess({ issuer: shared.world.identities.issuer, environment: { DATABASE_URL: shared.url, LOG_LEVEL: "error" } });
+const count = (condition: Parameters<typeof shared.world.db.$count>[1]) => shared.world.db.$count(jobs, condition);
+
+test.each(["SIGTERM", "SIGKILL"] as const)(
+  "the jobs of a process that ends by %s are done by another process on the database",
+  { timeout: 240_000 },
+  async (signal) => {
+    const gateway_id = crypto.randomUUID();
+    const run_at = new Date(Date.now() + 15_000);
+    // A process that starts sends all wake-ups again, so that it has these.
+    const probe = { kind: "gateway.probe", payload: { gateway_id }, run_at, sent_at: new Date(), max_attempts: 1 };
+    await shared.world.db.insert(jobs).values(Array.from({ length: JOBS }, () => probe));
+    const ending = await start();
+    await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, PATIENCE);
+    await ending.stop(signal);
+    expect(await count(eq(jobs.status, "queued"))).toBe(JOBS);
+    await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === JOBS, PATIENCE);
+  },
+);

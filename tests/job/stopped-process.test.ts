@@ -1,0 +1,89 @@
+import { jobs } from "@board/core/schema/all-tables";
+import { createPendingWakeups } from "@board/core/context/pending-wakeups";
+import { relayAll } from "@board/core/job/job";
+import { eq, isNotNull } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
+import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { skipProvisioning } from "../support/skip-provisioning.ts";
+import type { Tenant } from "../support/world.ts";
+
+/** More than a process holds of one organization at a time, so that some wait for slots. */
+const JOBS = 40;
+const MINUTE_MS = 60_000;
+const PATIENCE = { timeout: 30_000, interval: 50 };
+
+let server: ServerWorld;
+let host: FakeGateway;
+let home: Tenant;
+const consumers: Consumer[] = [];
+
+beforeAll(async () => {
+  server = await openServerWorld();
+  host = await startFakeGateway({ token: "test-token-123" });
+  home = await server.world.tenant("home", host.url);
+  await skipProvisioning(server.world.db);
+});
+afterAll(async () => {
+  await server.close();
+  await host.close();
+});
+beforeEach(() => server.world.db.delete(jobs));
+afterEach(async () => {
+  await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));
+});
+
+const everything = () => createPendingWakeups(true);
+
+/** A process with its queue in memory. */
+function startProcess(): Consumer {
+  const consumer = startConsumer(() => server.world.context());
+  consumers.push(consumer);
+  return consumer;
+}
+
+/** Jobs without a lane: nothing but a wake-up of each of them makes it run. */
+async function addProbes(run_at: Date): Promise<void> {
+  const { organization_id, gateway_id } = home;
+  const probe = { kind: "gateway.probe", organization_id, gateway_id, payload: { gateway_id }, run_at, max_attempts: 1 };
+  await server.world.db.insert(jobs).values(Array.from({ length: JOBS }, () => probe));
+}
+const count = (status: "queued" | "done") => server.world.db.$count(jobs, eq(jobs.status, status));
+const countSent = () => server.world.db.$count(jobs, isNotNull(jobs.sent_at));
+
+test("the jobs that a process waits for when it is stopped are done by another one", async () => {
+  const first = startProcess();
+  await addProbes(new Date(server.world.now().getTime() + 1_500));
+  first.requestRelay(everything());
+  await vi.waitUntil(async () => (await countSent()) === JOBS, PATIENCE);
+  await first.stop();
+  expect(await count("queued")).toBe(JOBS);
+  const second = startProcess();
+  second.requestRelay(everything());
+  await vi.waitUntil(async () => (await count("done")) === JOBS, PATIENCE);
+});
+
+test("the jobs that wait for slots of a process when it is stopped are done by another one", async () => {
+  const first = startProcess();
+  await addProbes(server.world.now());
+  first.requestRelay(everything());
+  await vi.waitUntil(async () => (await countSent()) === JOBS, PATIENCE);
+  await first.stop();
+  startProcess().requestRelay(everything());
+  await vi.waitUntil(async () => (await count("done")) === JOBS, PATIENCE);
+});
+
+test("the jobs whose wake-ups a killed process held are done by another one after a minute", async () => {
+  await addProbes(server.world.now());
+  // The process is gone as soon as it has its wake-ups.
+  await relayAll(server.world.context(), async () => ({ failed: [] }), everything());
+  const second = startProcess();
+  server.world.elapse(MINUTE_MS / 2);
+  second.requestRelay(everything());
+  await second.stop();
+  expect(await count("queued")).toBe(JOBS);
+  server.world.elapse(MINUTE_MS);
+  startProcess().requestRelay(everything());
+  await vi.waitUntil(async () => (await count("done")) === JOBS, PATIENCE);
+});
