@@ -61,6 +61,7 @@ test("an admin sees what a job is about, its state and its error, and no text or
     max_attempts: 12,
     last_error: null,
     held_by: null,
+    waits_for: null,
     gateway_id: home.gateway_id,
     board_id: home.board_id,
     agent_id: null,

@@ -51,6 +51,7 @@ test("a payload shows that its notification waits, and then when and to which ag
     status: "queued",
     attempts: 0,
     last_error: null,
+    waits_for: null,
     next_attempt_at: run_at.toISOString(),
     delivered_at: null,
     agent_id: null,
@@ -61,6 +62,7 @@ test("a payload shows that its notification waits, and then when and to which ag
     status: "delivered",
     attempts: 1,
     last_error: null,
+    waits_for: null,
     next_attempt_at: null,
     delivered_at: finished_at!.toISOString(),
     agent_id: home.lead.id,
@@ -82,6 +84,31 @@ test("a payload shows the error and the time of the next attempt, and in the end
   });
   await failDeliveries();
   expect(await delivery(id)).toMatchObject({ status: "failed", attempts: ATTEMPTS, next_attempt_at: null, agent_id: null });
+});
+
+test("a payload that waits for its host shows why, and when the host is tried next", async () => {
+  await host.stop();
+  const first = await postPayload(world, webhook);
+  await world.drain();
+  const other = await createWebhook(world, home, { agent_id: home.worker.id });
+  const behind = await postPayload(world, webhook);
+  const elsewhere = await postPayload(world, other);
+  world.elapse(1_000);
+  const answers = [
+    await delivery(behind),
+    (await world.call("GET", `${other.endpoint_path}/payloads/${elsewhere}`, { token: home.owner.token })).body.delivery,
+    (await world.call("GET", `/api/v1/jobs?kind=webhook.notify&status=queued`, { token: home.owner.token })).body.items[1],
+  ];
+  for (const waiting of answers) {
+    expect(waiting).toMatchObject({
+      status: "queued",
+      attempts: 0,
+      waits_for: "gateway",
+      last_error: expect.stringMatching(/closed|refused/i),
+    });
+    expect(Date.parse(waiting.next_attempt_at)).toBeGreaterThanOrEqual(world.now().getTime());
+  }
+  expect(await delivery(first)).toMatchObject({ status: "retrying", waits_for: "gateway" });
 });
 
 test("a payload without an agent to notify shows that there was none", async () => {

@@ -11,6 +11,7 @@ import { JOB_STATUSES, jobs } from "../schema/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "./kinds.ts";
 import { MAX_REDRIVEN, redriveWhere } from "./redrive.ts";
 import { removeJobs } from "./remove.ts";
+import { lastError, nextAttemptAt, WAITS_FOR, WAITS_FOR_TEXT, waitsFor } from "./waiting.ts";
 
 const subjectId = (what: string) => Id.nullable().describe(`${what} that the job is about.`);
 
@@ -22,7 +23,8 @@ export const Job = lazyObject(() => ({
     .describe("queued: waits for its next attempt. running: an attempt runs. done: succeeded. dead: given up."),
   attempts: z.int().describe("Attempts so far."),
   max_attempts: z.int().describe("Attempts after which it is given up."),
-  last_error: z.string().nullable().describe("Why the last attempt failed."),
+  last_error: z.string().nullable().describe("Why the last attempt failed, or why the host of the first one is down."),
+  waits_for: z.enum(WAITS_FOR).nullable().describe(WAITS_FOR_TEXT),
   held_by: z
     .enum(["circuit", "organization", "gateway", "subscription"])
     .nullable()
@@ -88,7 +90,8 @@ const columns = {
   status: jobs.status,
   attempts: jobs.attempts,
   max_attempts: jobs.max_attempts,
-  last_error: jobs.last_error,
+  last_error: lastError,
+  waits_for: waitsFor,
   held_by: jobs.held_by,
   gateway_id: jobs.gateway_id,
   board_id: boardId,
@@ -98,7 +101,7 @@ const columns = {
   run_id: payloadId("run_id"),
   subscription_id: jobs.subscription_id,
   created_at: jobs.created_at,
-  run_at: jobs.run_at,
+  next_attempt_at: nextAttemptAt,
   finished_at: jobs.finished_at,
   seq: jobs.seq,
 };
@@ -185,16 +188,16 @@ export async function removeJob(ctx: Context<Admin>, job_id: string): Promise<vo
 
 type ListedRow = Omit<Job, "created_at" | "next_attempt_at" | "finished_at"> & {
   created_at: Date;
-  run_at: Date;
+  next_attempt_at: Date | null;
   finished_at: Date | null;
   seq: bigint;
 };
 
-function toJob({ created_at, run_at, finished_at, seq: _seq, ...job }: ListedRow): Job {
+function toJob({ created_at, next_attempt_at, finished_at, seq: _seq, ...job }: ListedRow): Job {
   return {
     ...job,
     created_at: created_at.toISOString(),
-    next_attempt_at: job.status === "queued" ? run_at.toISOString() : null,
+    next_attempt_at: next_attempt_at?.toISOString() ?? null,
     finished_at: finished_at?.toISOString() ?? null,
   };
 }

@@ -1,5 +1,6 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
+import { lastError, nextAttemptAt, WAITS_FOR, WAITS_FOR_TEXT, type WaitsFor, waitsFor } from "../job/waiting.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { board_webhook_payloads, type StoredDelivery } from "../schema/webhook.sql.ts";
@@ -13,7 +14,8 @@ export const Delivery = lazyObject(() => ({
     "queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.",
   ),
   attempts: z.int().describe("Attempts so far."),
-  last_error: z.string().nullable().describe("Why the last attempt failed."),
+  last_error: z.string().nullable().describe("Why the last attempt failed, or why the host of the first one is down."),
+  waits_for: z.enum(WAITS_FOR).nullable().describe(WAITS_FOR_TEXT),
   next_attempt_at: Instant.nullable().describe("When the next attempt is due."),
   delivered_at: Instant.nullable().describe("When the host accepted it."),
   agent_id: Id.nullable().describe("The agent that was notified."),
@@ -47,8 +49,9 @@ export const deliveryColumns = {
   status: deliveryStatus,
   has_job: sql<boolean>`${jobs.id} is not null`,
   attempts: jobs.attempts,
-  last_error: jobs.last_error,
-  run_at: jobs.run_at,
+  last_error: lastError,
+  waits_for: waitsFor,
+  next_attempt_at: nextAttemptAt,
   finished_at: jobs.finished_at,
   result: jobs.result,
   stored: delivery,
@@ -59,7 +62,8 @@ export interface DeliveryRow {
   has_job: boolean;
   attempts: number | null;
   last_error: string | null;
-  run_at: Date | null;
+  waits_for: WaitsFor | null;
+  next_attempt_at: Date | null;
   finished_at: Date | null;
   result: { agent_id: string | null } | null;
   stored: StoredDelivery | null;
@@ -70,14 +74,14 @@ export function toDelivery({ status, has_job, stored, ...job }: DeliveryRow): De
   if (!has_job) {
     const delivered_at = stored?.delivered_at ? new Date(stored.delivered_at).toISOString() : null;
     const { attempts, last_error, agent_id } = stored ?? { attempts: 0, last_error: null, agent_id: null };
-    return { status, attempts, last_error, next_attempt_at: null, delivered_at, agent_id };
+    return { status, attempts, last_error, waits_for: null, next_attempt_at: null, delivered_at, agent_id };
   }
-  const isWaiting = status === "queued" || status === "retrying";
   return {
     status,
     attempts: job.attempts ?? 0,
     last_error: job.last_error,
-    next_attempt_at: isWaiting ? (job.run_at?.toISOString() ?? null) : null,
+    waits_for: job.waits_for,
+    next_attempt_at: job.next_attempt_at?.toISOString() ?? null,
     delivered_at: status === "delivered" ? (job.finished_at?.toISOString() ?? null) : null,
     agent_id: job.result?.agent_id ?? null,
   };
