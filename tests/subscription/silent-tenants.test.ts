@@ -85,7 +85,8 @@ test("a hundred silent receivers of two organizations keep neither webhooks nor 
 test("receivers that failed lately get eight of their organization's deliveries at a time, and its others wait for none of them", async () => {
   const slow = await world.tenant("slow");
   await skipProvisioning(world.db);
-  for (let n = 0; n < 12; n++) await subscribe(slow, `${silent.url}/slow/${n}`);
+  const ids: string[] = [];
+  for (let n = 0; n < 12; n++) ids.push((await subscribe(slow, `${silent.url}/slow/${n}`)).id);
   await world.db.update(subscriptions).set({ throttled: true }).where(eq(subscriptions.organization_id, slow.organization_id));
   await subscribe(slow, `${good.url}/quick`);
   await addTask(slow);
@@ -93,4 +94,7 @@ test("receivers that failed lately get eight of their organization's deliveries 
   await vi.waitUntil(() => good.messages.some(({ path }) => path.endsWith("/quick")), PATIENCE);
   await vi.waitUntil(async () => (await countJobs([slow], eq(jobs.held_by, "subscription"))) === 4, PATIENCE);
   expect(await countJobs([slow], isRunning)).toBe(8);
+  const shown = ids.map((id) => world.call("GET", `/api/v1/subscriptions/${id}/deliveries`, { token: slow.owner.token }));
+  const waits = (await Promise.all(shown)).map(({ body }) => body.items[0].waits_for);
+  expect(waits.filter((waits_for) => waits_for === "slot")).toHaveLength(4);
 });

@@ -6208,8 +6208,10 @@ export interface components {
             status: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
             /** @description Attempts so far. */
             attempts: number;
-            /** @description Why the last attempt failed. */
+            /** @description Why the last attempt failed, or why the host of the first one is down. */
             last_error: string | null;
+            /** @description What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
+            waits_for: ("gateway" | "slot" | "lane") | null;
             /** @description When the next attempt is due. */
             next_attempt_at: string | null;
             /** @description When the host accepted it. */
@@ -6430,6 +6432,8 @@ export interface components {
             last_attempt_at: string | null;
             /** @description When it is sent next; null when it is not, or is being sent now. */
             next_attempt_at: string | null;
+            /** @description slot: it waits until other deliveries of the receiver or organization end. */
+            waits_for: "slot" | null;
             /** @description When the receiver accepted it. */
             delivered_at: string | null;
             /** @description Why the last attempt failed; null when it did not. */
@@ -6481,6 +6485,8 @@ export interface components {
             last_attempt_at: string | null;
             /** @description When it is sent next; null when it is not, or is being sent now. */
             next_attempt_at: string | null;
+            /** @description slot: it waits until other deliveries of the receiver or organization end. */
+            waits_for: "slot" | null;
             /** @description When the receiver accepted it. */
             delivered_at: string | null;
             /** @description Why the last attempt failed; null when it did not. */
@@ -6544,8 +6550,10 @@ export interface components {
             attempts: number;
             /** @description Attempts after which it is given up. */
             max_attempts: number;
-            /** @description Why the last attempt failed. */
+            /** @description Why the last attempt failed, or why the host of the first one is down. */
             last_error: string | null;
+            /** @description What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
+            waits_for: ("gateway" | "slot" | "lane") | null;
             /** @description What a due job waits for: its host (circuit), or a free slot of its organization, gateway or subscription. */
             held_by: ("circuit" | "organization" | "gateway" | "subscription") | null;
             /** @description Gateway that the job is about. */

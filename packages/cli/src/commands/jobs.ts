@@ -7,6 +7,10 @@ import { UUID } from "../session.ts";
 import { toCount } from "./tasks.ts";
 import { PROGRAM } from "../program.ts";
 
+/** A slot is one of the organization, the gateway or the subscription. */
+const toStatus = ({ status, waits_for, held_by }: Job): string =>
+  waits_for ? `${status}, waits for ${waits_for === "slot" ? `slot of ${held_by}` : waits_for}` : status;
+
 export const addJobs: AddCommands = (program, host) => {
   const jobs = program
     .command("jobs")
@@ -24,8 +28,9 @@ export const addJobs: AddCommands = (program, host) => {
           [
             { title: "id", value: ({ id }) => id },
             { title: "kind", value: ({ kind }) => kind },
-            { title: "status", value: ({ status, held_by }) => (held_by ? `${status} (${held_by})` : status) },
+            { title: "status", value: toStatus },
             { title: "attempts", value: ({ attempts, max_attempts }) => `${attempts}/${max_attempts}` },
+            { title: "next attempt", value: ({ next_attempt_at }) => next_attempt_at },
             { title: "created", value: ({ created_at }) => created_at },
             { title: "last error", value: ({ last_error }) => last_error, max: 60 },
           ],

@@ -13,6 +13,12 @@ const STYLES: Record<string, string> = {
   retrying: "warning",
 };
 
+const WAITS = {
+  gateway: "Waits for its host, which is down.",
+  slot: "Waits until other work of the organization or gateway ends.",
+  lane: "Waits for an earlier message to the agent.",
+};
+
 const toText = (payload: unknown): string => (typeof payload === "string" ? payload : JSON.stringify(payload, null, 2));
 
 /** What a webhook received last, and whether its agent was notified. */
@@ -46,6 +52,17 @@ export function Payloads({ webhook: { board_id, id: webhook_id } }: { webhook: W
                 <Time at={payload.received_at} /> from {payload.source_ip}
               </span>
             </span>
+            {payload.delivery?.waits_for && (
+              <span class="muted">
+                {WAITS[payload.delivery.waits_for]}
+                {payload.delivery.next_attempt_at && (
+                  <>
+                    {" "}
+                    Next attempt: <Time at={payload.delivery.next_attempt_at} />
+                  </>
+                )}
+              </span>
+            )}
             {payload.delivery?.last_error && (
               <span class="danger-text text" dir="auto">
                 {payload.delivery.last_error}

@@ -27,7 +27,9 @@ export const waitsFor = sql<WaitsFor | null>`case when not ${isQueued} then null
   when ${jobs}.lane is not null and ${head} <> ${jobs}.id then 'lane' end`;
 
 /** The error of the last attempt, or while there was none, of the host that the job waits for. */
-export const lastError = sql<string | null>`coalesce(${jobs}.last_error, case when ${isQueued} then ${ofCircuit("last_error")} end)`;
+export const lastError = sql<
+  string | null
+>`coalesce(${jobs}.last_error, case when ${isQueued} then ${ofCircuit("last_error")} end)`;
 
 /** When a queued job is tried next: not before its host, nor before the job that its lane waits for. */
 export const nextAttemptAt = sql<Date | null>`case when ${isQueued} then greatest(${jobs}.run_at, ${ofCircuit("retry_at")},

@@ -30,6 +30,7 @@ export const Delivery = lazyObject(() => ({
   occurred_at: Instant.describe("When the event happened."),
   last_attempt_at: Instant.nullable().describe("When it was last sent."),
   next_attempt_at: Instant.nullable().describe("When it is sent next; null when it is not, or is being sent now."),
+  waits_for: z.enum(["slot"]).nullable().describe("slot: it waits until other deliveries of the receiver or organization end."),
   delivered_at: Instant.nullable().describe("When the receiver accepted it."),
   last_error: z.string().nullable().describe("Why the last attempt failed; null when it did not."),
   response_status: z.int().nullable().describe("Status of the last answer; null when none came."),
@@ -81,11 +82,15 @@ export const RecoveredDeliveries = lazyObject(() => ({ count: z.int().describe("
   description: "How many deliveries are sent again.",
 });
 
-/** When the waiting job of a delivery runs. */
-const next_attempt_at = sql<string | null>`(select to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-  from ${jobs} as job where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status = 'queued')`;
-const columns = { ...getTableColumns(subscription_deliveries), next_attempt_at };
-type Row = DeliveryRow & { next_attempt_at: string | null };
+const ofQueuedJob = (column: string) => sql`(select ${sql.raw(column)} from ${jobs} as job
+  where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status = 'queued')`;
+const columns = {
+  ...getTableColumns(subscription_deliveries),
+  /** When the waiting job of a delivery runs. */
+  next_attempt_at: sql<string | null>`${ofQueuedJob(`to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)}`,
+  waits_for: sql<"slot" | null>`${ofQueuedJob("case when job.held_by is not null then 'slot' end")}`,
+};
+type Row = DeliveryRow & Pick<Delivery, "next_attempt_at" | "waits_for">;
 
 const DELIVERY_ORDER = newestFirst(subscription_deliveries);
 
@@ -250,6 +255,7 @@ function toDelivery(row: Row): Delivery {
     occurred_at: row.occurred_at.toISOString(),
     last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
     next_attempt_at: row.next_attempt_at,
+    waits_for: row.waits_for,
     delivered_at: row.delivered_at?.toISOString() ?? null,
     last_error,
     response_status,
