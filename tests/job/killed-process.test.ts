@@ -7,7 +7,7 @@ import { startServerProcess } from "../support/server-process.ts";
 
 const JOBS = 5;
 /** A stopped process gives back what it holds, a killed one is missed after a minute, and others look every 30 seconds. */
-const PATIENCE = { timeout: 150_000, interval: 200 };
+const WAIT = { timeout: 150_000, interval: 200 };
 
 let shared: ServerWorld;
 
@@ -35,9 +35,9 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
     const probe = { kind: "gateway.probe", payload: { gateway_id }, run_at, sent_at: new Date(), max_attempts: 1 };
     await shared.world.db.insert(jobs).values(Array.from({ length: JOBS }, () => probe));
     const ending = await start();
-    await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, PATIENCE);
+    await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, WAIT);
     await ending.stop(signal);
     expect(await count(eq(jobs.status, "queued"))).toBe(JOBS);
-    await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === JOBS, PATIENCE);
+    await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === JOBS, WAIT);
   },
 );

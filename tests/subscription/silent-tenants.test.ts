@@ -14,7 +14,7 @@ const TASKS = 3;
 /** Far fewer than the deliveries to silent receivers that can run at the same time. */
 const FEW_FAILURES = 20;
 /** Longer than a silent receiver is waited for. */
-const PATIENCE = { timeout: 60_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 let world: World;
 let host: FakeGateway;
@@ -72,17 +72,17 @@ test("a hundred silent receivers of two organizations keep neither webhooks nor 
   for (const tenant of hostile) for (let n = 0; n < TASKS; n++) await addTask(tenant);
   relayAll();
   // Both organizations have as many open deliveries as they get.
-  await vi.waitUntil(() => new Set(silent.messages.map(({ path }) => path.split("/")[2])).size === 2, PATIENCE);
-  await vi.waitUntil(async () => (await countJobs(hostile, isRunning)) >= FEW_FAILURES, PATIENCE);
+  await vi.waitUntil(() => new Set(silent.messages.map(({ path }) => path.split("/")[2])).size === 2, WAIT);
+  await vi.waitUntil(async () => (await countJobs(hostile, isRunning)) >= FEW_FAILURES, WAIT);
 
   await postPayload(world, webhook);
   await addTask(other);
   relayAll();
-  await vi.waitUntil(() => host.messages.length > 0 && good.messages.length > 0, PATIENCE);
+  await vi.waitUntil(() => host.messages.length > 0 && good.messages.length > 0, WAIT);
   expect(await countJobs(hostile, isNotNull(jobs.last_error))).toBeLessThan(FEW_FAILURES);
 });
 
-test("receivers that failed lately get eight of their organization's deliveries at a time, and its others wait for none of them", async () => {
+test("receivers that failed lately get eight of their organization's deliveries at a time, and its other receivers do not wait for them", async () => {
   const slow = await world.tenant("slow");
   await skipProvisioning(world.db);
   const ids: string[] = [];
@@ -91,8 +91,8 @@ test("receivers that failed lately get eight of their organization's deliveries 
   await subscribe(slow, `${good.url}/quick`);
   await addTask(slow);
   relayAll();
-  await vi.waitUntil(() => good.messages.some(({ path }) => path.endsWith("/quick")), PATIENCE);
-  await vi.waitUntil(async () => (await countJobs([slow], eq(jobs.held_by, "subscription"))) === 4, PATIENCE);
+  await vi.waitUntil(() => good.messages.some(({ path }) => path.endsWith("/quick")), WAIT);
+  await vi.waitUntil(async () => (await countJobs([slow], eq(jobs.held_by, "subscription"))) === 4, WAIT);
   expect(await countJobs([slow], isRunning)).toBe(8);
   const shown = ids.map((id) => world.call("GET", `/api/v1/subscriptions/${id}/deliveries`, { token: slow.owner.token }));
   const waits = (await Promise.all(shown)).map(({ body }) => body.items[0].waits_for);
