@@ -13,6 +13,8 @@ import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./sl
 
 /** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
 const FIRST_POLL_MS = 2_000;
+/** A silent receiver takes its slot for so long. Thousands of deliveries that try earlier would occupy the database. */
+const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;
 /** Spreads the jobs that wait for one host, as a fraction of the wait. */
 const JITTER = 0.25;
@@ -95,8 +97,14 @@ function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date 
 }
 
 /** Doubles with the time that the job has waited. */
-const pollMs = (ctx: Context, { held_since }: JobRow) =>
-  Math.min(MAX_POLL_MS, Math.max(FIRST_POLL_MS, held_since ? ctx.now().getTime() - held_since.getTime() : 0));
+const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
+  Math.min(
+    MAX_POLL_MS,
+    Math.max(
+      subscription_id === null ? FIRST_POLL_MS : FIRST_DELIVERY_POLL_MS,
+      held_since ? ctx.now().getTime() - held_since.getTime() : 0,
+    ),
+  );
 
 /** The job that held the slot may have ended before this one was held, and then has woken nobody. */
 async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
