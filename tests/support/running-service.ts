@@ -3,7 +3,7 @@ import { jobs } from "@board/core/schema/all-tables";
 import { and, eq, inArray, notInArray } from "drizzle-orm";
 import { setTimeout as pause } from "node:timers/promises";
 import { startConsumer } from "../../packages/local/src/consumer.ts";
-import { createWorld, type World } from "./world.ts";
+import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 /** The service with the consumer of `npm start`, which runs its jobs. */
 export interface RunningService {
@@ -17,8 +17,8 @@ export interface RunningService {
 const SCHEDULED_KINDS = ["agent.wake_check", "gateway.probe"];
 const POLL_MS = 100;
 
-export async function startRunningService(): Promise<RunningService> {
-  const world = await createWorld();
+export async function startRunningService(options?: WorldOptions): Promise<RunningService> {
+  const world = await createWorld(options);
   const consumer = startConsumer(() => world.context());
   const timer = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), POLL_MS);
   const jobsOf = (organization_id: string, status: ("queued" | "running" | "dead")[]) =>

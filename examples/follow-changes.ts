@@ -1,0 +1,44 @@
+// Follows every change of a board as it happens, and resumes after a restart where it stopped. It uses nothing but fetch.
+// Run: BOARD_TOKEN=… BOARD=… POSITION=position.txt node examples/follow-changes.ts
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+
+const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
+const file = process.env.POSITION ?? "position.txt";
+const address = `${url}/api/v1/changes/stream?board_id=${process.env.BOARD}`;
+
+/** Yields the events of one connection: frames that a blank line ends, with lines such as `id:` and `data:`. */
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
+  let text = "";
+  for await (const part of body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const frames = text.split("\n\n");
+    text = frames.pop()!;
+    for (const frame of frames) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(frame)?.[1];
+      const [id, data] = [field("id"), field("data")];
+      if (id !== undefined && data !== undefined) yield { id, data };
+    }
+  }
+}
+
+for (;;) {
+  const position = existsSync(file) ? readFileSync(file, "utf8") : null;
+  const headers = { Authorization: `Bearer ${process.env.BOARD_TOKEN}`, ...(position && { "Last-Event-ID": position }) };
+  const answer = await fetch(address, { headers }).catch(() => null);
+  // 4xx: the position is no longer kept, or the token is not valid. Another attempt would not help.
+  if (answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429) throw new Error(await answer.text());
+  if (answer?.body && answer.ok) {
+    console.log(position ? "Resumed" : "Started");
+    try {
+      for await (const { id, data } of readEvents(answer.body)) {
+        const { type, action, actor } = JSON.parse(data) as { type: string; action: string; actor: { type: string } };
+        console.log(`${type} ${action} by ${actor.type}`);
+        writeFileSync(file, id); // after the work: a change that was not finished comes again
+      }
+    } catch {
+      // The connection broke. The next one begins after the last position.
+    }
+  }
+  await pause(2_000);
+}

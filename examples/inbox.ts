@@ -1,0 +1,21 @@
+// An agent that waits for messages: each request is answered as soon as there is work, and reads again what it did not finish.
+// Run: AGENT_TOKEN=… node examples/inbox.ts
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient } from "@board/client";
+
+const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
+const agent = createClient({ url, agent_token: process.env.AGENT_TOKEN! });
+
+for (;;) {
+  const inbox = await agent.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
+  for (const message of inbox.messages) console.log(`${message.kind}: ${message.text.split("\n", 1)[0]}`);
+
+  // Acknowledge after the work: a message that was shown to a process that died is shown again.
+  const last = inbox.messages.at(-1);
+  if (last) await agent.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
+
+  // Tasks stay in the inbox until the agent starts them, so the wait would be answered at once.
+  const { mine, free } = inbox.counts;
+  if (mine + free > 0) console.log(`Tasks: ${mine} assigned to this agent, ${free} free`);
+  if (!last && inbox.has_work) await pause(60_000);
+}

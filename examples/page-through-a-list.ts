@@ -1,0 +1,32 @@
+// Reads a long list page by page with plain fetch: each answer links to the next page.
+// Run: BOARD_TOKEN=… BOARD=… node examples/page-through-a-list.ts
+interface Page {
+  items: { title: string; priority: string }[];
+  total: number;
+}
+
+const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
+const headers = { Authorization: `Bearer ${process.env.BOARD_TOKEN}` };
+
+/** The address in `Link: </api/v1/…?cursor=…>; rel="next"`, or null on the last page. */
+const nextAddress = (answer: Response) => /<([^>]+)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1] ?? null;
+
+/** An empty cursor asks for the first page. A cursor neither misses nor repeats a row that is there throughout. */
+async function* pages(path: string): AsyncGenerator<Page> {
+  let next: string | null = `${path}&cursor=`;
+  while (next !== null) {
+    const answer: Response = await fetch(new URL(next, url), { headers });
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+    yield (await answer.json()) as Page;
+    next = nextAddress(answer);
+  }
+}
+
+let count = 0;
+for await (const page of pages(`/api/v1/boards/${process.env.BOARD}/tasks?sort=priority&limit=2`)) {
+  for (const { title, priority } of page.items) console.log(`${priority}: ${title}`);
+  count += page.items.length;
+}
+console.log(`${count} tasks`);
+
+// The client does the same: for await (const task of client.list("/api/v1/boards/{board_id}/tasks", …))

@@ -1,0 +1,50 @@
+// Receives what happens on a board: a server that verifies each message as Standard Webhooks, and a subscription to it.
+// Run: BOARD_TOKEN=… BOARD=… node examples/receive-events.ts   (it removes the subscription on Ctrl-C)
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { createClient } from "@board/client";
+import { Webhook } from "standardwebhooks";
+
+const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
+const you = createClient({ url, token: process.env.BOARD_TOKEN! });
+const path = { board_id: process.env.BOARD! };
+
+const seen = new Set<string>(); // in your program a table: a message may come again after a restart
+let verifier: Webhook | undefined;
+
+const server = createServer(async (request, response) => {
+  const body = await text(request);
+  try {
+    const headers = request.headers as Record<string, string>;
+    const event = verifier!.verify(body, headers) as { type: string; data: { status?: string } };
+    // Answer within 15 seconds; do what takes longer afterwards.
+    response.writeHead(204).end();
+    const id = headers["webhook-id"]!;
+    if (seen.has(id)) return;
+    seen.add(id);
+    console.log(`${event.type} ${event.data.status ?? ""}`);
+  } catch (error) {
+    console.log(`Refused: ${(error as Error).message}`);
+    response.writeHead(401).end();
+  }
+});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+const { port } = server.address() as AddressInfo;
+// A local service posts to loopback. Any other one needs a public address with https here.
+const receiver = process.env.RECEIVER_URL ?? `http://127.0.0.1:${port}/events`;
+const subscription = await you.post("/api/v1/boards/{board_id}/subscriptions", {
+  params: { path },
+  body: { url: receiver, event_types: ["task.*", "approval.requested"] },
+});
+verifier = new Webhook(subscription.secret!);
+
+const params = { path: { ...path, subscription_id: subscription.id } };
+const test = await you.post("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/test", { params });
+console.log(`Test message: ${test.status_code}. Listening at ${receiver}`);
+
+process.once("SIGINT", async () => {
+  await you.delete("/api/v1/boards/{board_id}/subscriptions/{subscription_id}", { params });
+  process.exit();
+});

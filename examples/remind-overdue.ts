@@ -1,0 +1,28 @@
+// A job of yours that runs every morning: it finds tasks that are overdue, and reminds in a comment who has them.
+// Run: BOARD_TOKEN=… BOARD=… node examples/remind-overdue.ts
+import { createClient } from "@board/client";
+
+const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
+const you = createClient({ url, token: process.env.BOARD_TOKEN! });
+const path = { board_id: process.env.BOARD! };
+const now = new Date();
+
+const names = new Map<string, string>();
+for await (const { id, name } of you.list("/api/v1/agents", { params: { query: path } })) names.set(id, name);
+
+// Sorted by due_at, tasks without one come last, so reading ends at the first that is not overdue.
+const query = { sort: "due_at" as const, status: "inbox,in_progress,blocked" };
+for await (const task of you.list("/api/v1/boards/{board_id}/tasks", { params: { path, query } })) {
+  if (!task.due_at || new Date(task.due_at) >= now) break;
+  const name = task.assigned_agent_id && names.get(task.assigned_agent_id);
+  const content = `${name ? `@${name} ` : ""}This was due ${task.due_at.slice(0, 10)}. What is missing?`;
+  await you.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", {
+    // One reminder for each task and day, also when the job runs again.
+    params: {
+      path: { ...path, task_id: task.id },
+      header: { "Idempotency-Key": `overdue-${task.id}-${now.toISOString().slice(0, 10)}` },
+    },
+    body: { content },
+  });
+  console.log(`Reminded: ${task.title}`);
+}
