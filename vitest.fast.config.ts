@@ -17,6 +17,7 @@ const OTHER_PROCESSES = [
   "tests/job/{retention,stopped-process}.test.ts",
   "tests/local/{server,start,full-disk,unfinished-bodies,demo,doctor,doctor-command,jobs-command,runbooks}.test.ts",
   "tests/dns/resolver.test.ts",
+  "tests/examples/*.test.ts",
   "tests/gateway/slow-names.test.ts",
   "tests/proofs/{tenancy,crashes,deliveries,faults,fuzz,isolation,repeats}.test.ts",
   "tests/stream/{horizon,order,local-server}.test.ts",

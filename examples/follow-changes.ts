@@ -5,7 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const file = process.env.POSITION ?? "position.txt";
-const address = `${url}/api/v1/changes/stream?board_id=${process.env.BOARD}`;
+const feed = `${url}/api/v1/changes`;
+const filter = `board_id=${process.env.BOARD}`;
+const authorization = { Authorization: `Bearer ${process.env.BOARD_TOKEN}` };
 
 /** Yields the events of one connection: frames that a blank line ends, with lines such as `id:` and `data:`. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
@@ -22,14 +24,20 @@ async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ i
   }
 }
 
+// The first run begins now, and stores that position at once, so that no restart can skip a change.
+if (!existsSync(file)) {
+  const answer = await fetch(`${feed}?${filter}`, { headers: authorization });
+  if (!answer.ok) throw new Error(await answer.text());
+  writeFileSync(file, ((await answer.json()) as { cursor: string }).cursor);
+}
+
 for (;;) {
-  const position = existsSync(file) ? readFileSync(file, "utf8") : null;
-  const headers = { Authorization: `Bearer ${process.env.BOARD_TOKEN}`, ...(position && { "Last-Event-ID": position }) };
-  const answer = await fetch(address, { headers }).catch(() => null);
+  const headers = { ...authorization, "Last-Event-ID": readFileSync(file, "utf8") };
+  const answer = await fetch(`${feed}/stream?${filter}`, { headers }).catch(() => null);
   // 4xx: the position is no longer kept, or the token is not valid. Another attempt would not help.
   if (answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429) throw new Error(await answer.text());
   if (answer?.body && answer.ok) {
-    console.log(position ? "Resumed" : "Started");
+    console.log("Following");
     try {
       for await (const { id, data } of readEvents(answer.body)) {
         const { type, action, actor } = JSON.parse(data) as { type: string; action: string; actor: { type: string } };

@@ -1,5 +1,7 @@
 // Reads a long list page by page with plain fetch: each answer links to the next page.
 // Run: BOARD_TOKEN=… BOARD=… node examples/page-through-a-list.ts
+import process from "node:process";
+
 interface Page {
   items: { title: string; priority: string }[];
   total: number;

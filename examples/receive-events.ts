@@ -1,6 +1,7 @@
 // Receives what happens on a board: a server that verifies each message as Standard Webhooks, and a subscription to it.
 // Run: BOARD_TOKEN=… BOARD=… node examples/receive-events.ts   (it removes the subscription on Ctrl-C)
-import { createServer } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createClient } from "@board/client";
@@ -13,7 +14,7 @@ const path = { board_id: process.env.BOARD! };
 const seen = new Set<string>(); // in your program a table: a message may come again after a restart
 let verifier: Webhook | undefined;
 
-const server = createServer(async (request, response) => {
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
   try {
     const headers = request.headers as Record<string, string>;
@@ -28,11 +29,13 @@ const server = createServer(async (request, response) => {
     console.log(`Refused: ${(error as Error).message}`);
     response.writeHead(401).end();
   }
-});
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+}
+
+const server = createServer((request, response) => void receive(request, response));
+await new Promise<void>((resolve) => server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", resolve));
 
 const { port } = server.address() as AddressInfo;
-// A local service posts to loopback. Any other one needs a public address with https here.
+// A service on this machine posts to loopback. Any other one needs a public https address that leads to PORT.
 const receiver = process.env.RECEIVER_URL ?? `http://127.0.0.1:${port}/events`;
 const subscription = await you.post("/api/v1/boards/{board_id}/subscriptions", {
   params: { path },
@@ -44,7 +47,6 @@ const params = { path: { ...path, subscription_id: subscription.id } };
 const test = await you.post("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/test", { params });
 console.log(`Test message: ${test.status_code}. Listening at ${receiver}`);
 
-process.once("SIGINT", async () => {
-  await you.delete("/api/v1/boards/{board_id}/subscriptions/{subscription_id}", { params });
-  process.exit();
-});
+await once(process, "SIGINT");
+await you.delete("/api/v1/boards/{board_id}/subscriptions/{subscription_id}", { params });
+process.exit();

@@ -16,7 +16,7 @@ async function ensureTag(name: string, color: string): Promise<string> {
 const words = await ensureTag("Words", "2f6feb");
 const repairs = await ensureTag("Repairs", "d1242f");
 for (const [title, tag_ids] of [
-  ["Mend the door", [repairs]],
+  ["Mend the bell", [repairs]],
   ["Describe the new lamps", [words]],
 ] as const)
   await you.post("/api/v1/boards/{board_id}/tasks", { params: { path }, body: { title, tag_ids: [...tag_ids] } });

@@ -91,15 +91,14 @@ function startExample(name: string, environment: Record<string, string>): Exampl
         resolve(code);
       });
     }),
-    waitForOutput: (pattern) =>
-      vi.waitUntil(
-        () => {
-          const match = pattern.exec(example.stdout);
-          if (!match && hasExited) throw new Error(`${name} did not print ${pattern}:\n${example.stdout}${example.stderr}`);
-          return match;
-        },
-        { timeout: OUTPUT_TIMEOUT_MS, interval: 20 },
-      ),
+    async waitForOutput(pattern) {
+      const find = () => pattern.exec(example.stdout);
+      const wait = vi.waitUntil(() => find() ?? hasExited, { timeout: OUTPUT_TIMEOUT_MS, interval: 20 });
+      await wait.catch(() => {});
+      const match = find();
+      if (!match) throw new Error(`${name} did not print ${pattern}:\n${example.stdout}${example.stderr}`);
+      return match;
+    },
     stop(signal = "SIGTERM") {
       child.kill(signal);
       return example.exited;

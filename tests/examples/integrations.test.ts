@@ -20,7 +20,9 @@ test("send-webhook signs its posts, and a repeat is recognized as one", async ()
   const output = "first post: 202\nrepeated post: 202, it was stored before\n";
   const signed = { ENDPOINT_URL: await createWebhook(board, { secret: "fence-and-lamp" }), SECRET: "fence-and-lamp" };
   expect(await examples.run("send-webhook", board, signed)).toBe(output);
-  await expect(examples.run("send-webhook", board, { ...signed, SECRET: "another" })).rejects.toThrow("Invalid webhook signature");
+  await expect(examples.run("send-webhook", board, { ...signed, SECRET: "another" })).rejects.toThrow(
+    "Invalid webhook signature",
+  );
 });
 
 test("send-webhook posts without a secret to a webhook that takes unsigned posts", async () => {
@@ -29,10 +31,10 @@ test("send-webhook posts without a secret to a webhook that takes unsigned posts
   expect(output).toMatch(/^first post: 202\n/);
 });
 
-test("send-github-webhook signs as GitHub does, and agents are told of new issues only", async () => {
+test("send-github-webhook signs as GitHub does, and agents are notified of new issues only", async () => {
   const board = await examples.openBoard("github");
   expect(await examples.run("send-github-webhook", board)).toBe(
-    "ping: 202\nissues: 202\nissues.opened: an agent is told\nping: stored only\n",
+    "ping: 202\nissues: 202\nissues.opened: an agent is notified\nping: stored only\n",
   );
 });
 
@@ -67,7 +69,7 @@ test("receive-slack-messages prints the lines that a channel would get", async (
   await example.waitForOutput(/^\*subscription\.test\*/m);
   await board.addTask({ title: "Count the lamps", status: "done" });
   await example.waitForOutput(/^\*task\.completed\* · task \S+ · done · by a person · </m);
-  await example.stop("SIGINT");
+  expect(await example.stop("SIGINT")).toBe(0);
 });
 
 test("mirror brings its file up to date with what was changed, added and removed", async () => {
@@ -89,11 +91,12 @@ test("follow-changes resumes where it stopped and misses nothing in between", as
   const board = await examples.openBoard("follow-changes");
   const POSITION = path.join(temporaryFolder(), "position.txt");
   const first = examples.start("follow-changes", board, { POSITION });
-  await first.waitForOutput(/^Started$/m);
+  await first.waitForOutput(/^Following$/m);
   const id = await board.addTask();
   await first.waitForOutput(/^task created by user$/m);
   await first.stop();
   await board.call("PATCH", `/api/v1/boards/${board.board_id}/tasks/${id}`, board.owner.token, { title: "Changed" });
   const second = examples.start("follow-changes", board, { POSITION });
-  await second.waitForOutput(/^Resumed\n(?:task created by user\n)?task updated by user$/m);
+  await second.waitForOutput(/^task updated by user$/m);
+  expect(second.stdout).toMatch(/^Following\n(?:task created by user\n)?task updated by user\n$/);
 });

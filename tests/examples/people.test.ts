@@ -37,8 +37,8 @@ test("dependencies hands out a plan in its order and refuses a cycle", async () 
 
 test("custom-fields stores values, shows why one is refused, and can run again", async () => {
   const board = await examples.openBoard("custom-fields");
-  for (const _ of [1, 2])
-    expect(await examples.run("custom-fields", board)).toMatch(
+  for (const time of ["first", "second"])
+    expect(await examples.run("custom-fields", board), time).toMatch(
       /^{"lamps":2,"order_number":"ORD-17"}\n422: .*"field_key":"order_number".*\n$/,
     );
 });
@@ -69,7 +69,7 @@ test("remind-overdue comments once a day on each task that is overdue", async ()
   const late = await board.addTask({ title: "Late", due_at: "2020-01-01T00:00:00Z", assigned_agent_id: board.worker.id });
   await board.addTask({ title: "Later", due_at: "2999-01-01T00:00:00Z" });
   await board.addTask({ title: "Some day" });
-  for (const _ of [1, 2]) expect(await examples.run("remind-overdue", board)).toBe("Reminded: Late\n");
+  for (const time of ["first", "second"]) expect(await examples.run("remind-overdue", board), time).toBe("Reminded: Late\n");
   const comments = await board.call("GET", `/api/v1/boards/${board.board_id}/tasks/${late}/comments`, board.owner.token);
   expect(comments.body.items).toMatchObject([{ content: "@Worker This was due 2020-01-01. What is missing?" }]);
 });
