@@ -1,4 +1,4 @@
-// Shows what a Slack channel would get: a receiver in the place of Slack's incoming webhook, and a subscription with its format.
+// Shows what a Slack channel would get: a receiver instead of a Slack webhook, and a subscription with its format.
 // Run: BOARD_TOKEN=… BOARD=… node examples/receive-slack-messages.ts   (SLACK_URL=https://hooks.slack.com/… for a real channel)
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

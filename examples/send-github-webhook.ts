@@ -32,7 +32,7 @@ async function post(event: string, payload: object): Promise<number> {
 console.log("ping:", await post("ping", { zen: "Keep it logically awesome." }));
 console.log("issues:", await post("issues", { action: "opened", issue: { number: 7, title: "A lamp flickers" } }));
 
-// Both are stored; only the second one matches event_types, so only about it an agent is notified.
+// Both are stored; only the second one matches event_types, so an agent is notified of that one only.
 const path = { ...params.path, webhook_id: webhook.id };
 for await (const { event_type, delivery } of you.list("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads", {
   params: { path },

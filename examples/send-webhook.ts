@@ -1,4 +1,4 @@
-// A sender of your own: it signs the body, and repeats a post until the service has it, which stores it once.
+// A sender that is not in the list of sources: it signs the body, and repeats a post until the service has it, which stores it once.
 // Run: ENDPOINT_URL=… SECRET=… node examples/send-webhook.ts   (without SECRET for a webhook that takes unsigned posts)
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// Tags, and an agent that only takes tasks with one of its own.
+// Tags, and an agent that only takes tasks with its tag.
 // Run: BOARD_TOKEN=… AGENT_TOKEN=… BOARD=… node examples/tags.ts
 import { createClient } from "@board/client";
 
@@ -16,7 +16,7 @@ async function ensureTag(name: string, color: string): Promise<string> {
 const words = await ensureTag("Words", "2f6feb");
 const repairs = await ensureTag("Repairs", "d1242f");
 for (const [title, tag_ids] of [
-  ["Mend the bell", [repairs]],
+  ["Repair the bell", [repairs]],
   ["Describe the new lamps", [words]],
 ] as const)
   await you.post("/api/v1/boards/{board_id}/tasks", { params: { path }, body: { title, tag_ids: [...tag_ids] } });
