@@ -4,7 +4,7 @@ import { countEvents } from "@board/core/activity/count-intervals";
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { Context } from "@board/core/context/context";
 import { activity_counted, activity_counts, activity_events, boards } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { and, eq, inArray, sql, TransactionRollbackError } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addEvents, countFromLog, randomEdges } from "../support/activity.ts";

@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addEvents } from "../support/activity.ts";

@@ -1,5 +1,5 @@
 import { activity_events, organization_board_access, organization_members, tasks } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { addEvents, clearLog, type EventRow } from "../support/activity.ts";

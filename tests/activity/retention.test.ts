@@ -1,7 +1,7 @@
 import { countActivity } from "@board/core/activity/count";
 import { countEvents } from "@board/core/activity/count-intervals";
 import { activity_counts, activity_events } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { asc, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addEvents, clearLog, countFromLog, randomEdges } from "../support/activity.ts";

@@ -277,7 +277,7 @@ describe("messages", () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ assigned_agent_id: worker.id });
     await call("PATCH", `/api/v1/boards/${board_id}/tasks/${task}`, owner.token, { status: "done" });
-    const { runScheduled } = await import("@board/core/work/schedules");
+    const { runScheduled } = await import("@board/api/work/schedules");
     await runScheduled(world.context(), "retention");
     expect((await inbox(worker)).body.counts.messages).toBe(1);
     world.elapse(31 * 86_400_000);

@@ -1,4 +1,4 @@
-import { renderInstructions } from "@board/core/template/render";
+import { renderInstructions } from "@board/openclaw/template/render";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import { countTokens } from "../support/tokens.ts";

@@ -1,5 +1,5 @@
 import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
-import { parseToken } from "@board/core/template/token-line";
+import { parseToken } from "@board/openclaw/template/token-line";
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -2,7 +2,7 @@ import { AGENT_STATUSES, agents } from "@board/core/schema/agent.sql";
 import { CheckIn } from "@board/core/agent/check-in";
 import { OFFLINE_SECONDS, PRESENCE_EXEMPT_STATUSES, PRESENCE_SECONDS } from "@board/core/agent/presence";
 import { STRANDED_AFTER_MS } from "@board/core/agent/sweep";
-import { CHECK_IN_SECONDS, MAX_WAKE_UPS } from "@board/core/provisioning/wake";
+import { CHECK_IN_SECONDS, MAX_WAKE_UPS } from "@board/openclaw/provisioning/wake";
 import { getTableConfig, PgDialect } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { listOf, openStateDocument, transitions } from "../support/state-document.ts";

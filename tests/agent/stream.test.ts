@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { agents, boards, organization_members } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -7,7 +7,7 @@ import { claimKey, completeClaim, readAnswer } from "@board/core/idempotency/ide
 import { seal } from "@board/core/values/seal";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { type Answer, type CallOptions, call } from "../support/http.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
-import { runScheduled } from "@board/core/work/schedules";
+import { deliver } from "@board/api/work/handlers";
+import { runScheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { getPayloadJob } from "../support/jobs.ts";

@@ -5,7 +5,7 @@ import { type Endpoint, isStream } from "@board/api/endpoint";
 import { endpoints, groups } from "@board/api/groups";
 import { streamRoutes } from "@board/api/stream/stream-routes";
 import { type ApiGroup, groups as deployed, schedules, stream } from "@board/functions/manifest";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { expect, test } from "vitest";
 import { bundleFunctions } from "../support/bundle.ts";
 import { routeOf } from "../support/api-gateway.ts";

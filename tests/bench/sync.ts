@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
 import type { Db } from "@board/core/context/context";
 import { agents, boards } from "@board/core/schema/all-tables";
-import { createGateways } from "@board/core/openclaw/websocket";
+import { createGateways } from "@board/openclaw/wire/websocket";
 import { toKey } from "@board/core/values/seal";
 import { withAgents } from "@board/local/fake-gateway/config";
 import { startFakeGateway } from "@board/local/fake-gateway/server";

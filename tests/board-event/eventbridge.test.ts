@@ -1,6 +1,6 @@
 import { BusError, type EventBus } from "@board/core/context/event-bus";
 import { jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { createEventBus } from "@board/functions/event-bus";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { listPublishJobs, boardEvent } from "../support/board-events.ts";

@@ -103,7 +103,7 @@ test("a cursor older than the changes that are kept is gone, and an empty one st
   await send(world, home, "POST", tasksOf(home), { title: "Old" });
   // All of them, since entries are removed in the order of the feed.
   await world.db.update(changes).set({ at: new Date(Date.now() - 8 * 86_400_000) });
-  const { runScheduled } = await import("@board/core/work/schedules");
+  const { runScheduled } = await import("@board/api/work/schedules");
   await runScheduled(world.context(), "retention");
   const answer = await world.call("GET", `/api/v1/changes?cursor=${reader.cursor}`, owner);
   expect([answer.status, answer.body.detail]).toEqual([

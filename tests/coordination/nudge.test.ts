@@ -1,8 +1,8 @@
 import type { Lead } from "@board/core/context/actor";
-import { withInteractiveHost, INTERACTIVE_TIMEOUT_MS } from "@board/core/gateway/interactive-call";
-import { nudgeAgent } from "@board/core/coordination/nudge";
+import { withInteractiveHost, INTERACTIVE_TIMEOUT_MS } from "@board/openclaw/gateway/interactive-call";
+import { nudgeAgent } from "@board/openclaw/coordination/nudge";
 import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
-import { GatewayError } from "@board/core/openclaw/gateway-error";
+import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import { groups } from "@board/functions/manifest";
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";

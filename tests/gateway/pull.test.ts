@@ -1,5 +1,5 @@
 import { agents, gateways, inbox_messages, jobs } from "@board/core/schema/all-tables";
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";

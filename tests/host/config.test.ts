@@ -1,4 +1,4 @@
-import { GatewayError } from "@board/core/openclaw/gateway-error";
+import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import {
   createEntriesPatch,
   isStaleConfigError,
@@ -6,7 +6,7 @@ import {
   toHostConfig,
   type DesiredEntry,
   omitKeys,
-} from "@board/core/host/config";
+} from "@board/openclaw/host/config";
 import { workspacePath } from "@board/core/values/session-key";
 import { describe, expect, test } from "vitest";
 

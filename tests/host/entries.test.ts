@@ -1,9 +1,9 @@
-import { GatewayError } from "@board/core/openclaw/gateway-error";
-import { configureEntries } from "@board/core/host/configure";
-import { ensureEntry, listEntries, removeEntry } from "@board/core/host/entries";
-import { type Host, openHost } from "@board/core/host/open";
-import type { RetryPolicy } from "@board/core/openclaw/retry";
-import { acquireConfigLock } from "@board/core/host/config-lock";
+import { GatewayError } from "@board/openclaw/wire/gateway-error";
+import { configureEntries } from "@board/openclaw/host/configure";
+import { ensureEntry, listEntries, removeEntry } from "@board/openclaw/host/entries";
+import { type Host, openHost } from "@board/openclaw/host/open";
+import type { RetryPolicy } from "@board/openclaw/wire/retry";
+import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentsOf } from "../../packages/local/src/fake-gateway/config.ts";
 import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -1,4 +1,4 @@
-import { combineFiles, extractOwnContent, extractTools } from "@board/core/host/file-fallback";
+import { combineFiles, extractOwnContent, extractTools } from "@board/openclaw/host/file-fallback";
 import { describe, expect, test } from "vitest";
 
 describe("a file that carries other files", () => {

@@ -1,6 +1,6 @@
 import type { DialectName } from "@board/local/fake-gateway/dialect";
 import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
-import type { GatewayTarget } from "@board/core/openclaw/client";
+import type { GatewayTarget } from "@board/core/context/gateways";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Starts a separate host for a test, so that many tests can wait at the same time. */

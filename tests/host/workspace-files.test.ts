@@ -1,5 +1,5 @@
-import { type Host, openHost } from "@board/core/host/open";
-import { listFiles, readFile, readHostToken, writeFiles } from "@board/core/host/workspace";
+import { type Host, openHost } from "@board/openclaw/host/open";
+import { listFiles, readFile, readHostToken, writeFiles } from "@board/openclaw/host/workspace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
 import { type TestHosts, openTestHosts } from "./test-hosts.ts";

@@ -1,5 +1,5 @@
 import { gateway_circuits, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";

@@ -1,6 +1,6 @@
 import { gateway_circuits, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
-import { scheduled } from "@board/core/work/schedules";
+import { deliver } from "@board/api/work/handlers";
+import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

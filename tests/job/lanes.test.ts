@@ -1,5 +1,5 @@
 import { jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { createPendingWakeups, addPendingWakeup } from "@board/core/context/pending-wakeups";

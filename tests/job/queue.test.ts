@@ -1,8 +1,8 @@
 import { transaction } from "@board/core/context/context";
 import { jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { enqueue, relay, relayAll } from "@board/core/job/job";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addJob, getJob, relayOnce } from "../support/jobs.ts";

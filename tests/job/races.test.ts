@@ -1,5 +1,5 @@
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq, sql } from "drizzle-orm";

@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";

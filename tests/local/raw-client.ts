@@ -1,7 +1,7 @@
 /** A WebSocket client that is independent of the service's own: tests send each frame with it. It is closed after the test. */
 import { expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import { createDeviceKey, loadDevice } from "../../packages/core/src/openclaw/device.ts";
+import { createDeviceKey, loadDevice } from "../../packages/openclaw/src/wire/device.ts";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 
 const TOKEN = "fake-token-1";

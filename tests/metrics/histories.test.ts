@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "@board/core/db/database";

@@ -1,6 +1,6 @@
 import { transaction } from "@board/core/context/context";
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { type AgentNotification, notify } from "@board/core/notification/notification";
 import type { JobEvent } from "@board/core/job/kinds";
 import { and, desc, eq, inArray } from "drizzle-orm";

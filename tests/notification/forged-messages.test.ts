@@ -1,5 +1,5 @@
 import { memoryContent, notificationText } from "@board/core/webhook/message";
-import { toChatText } from "@board/core/openclaw/chat-text";
+import { toChatText } from "@board/openclaw/wire/chat-text";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";

@@ -1,7 +1,7 @@
 import type { ResolveName } from "@board/core/dns/address";
 import { expect, test } from "vitest";
-import type { AddressRules } from "../../packages/core/src/openclaw/address.ts";
-import { isAllowedHost, resolveHost } from "../../packages/core/src/openclaw/address.ts";
+import type { AddressRules } from "../../packages/openclaw/src/wire/address.ts";
+import { isAllowedHost, resolveHost } from "../../packages/openclaw/src/wire/address.ts";
 
 const strict: AddressRules = { allowed_hosts: [], private_addresses_allowed: false };
 const listing = (...allowed_hosts: string[]): AddressRules => ({ allowed_hosts, private_addresses_allowed: false });

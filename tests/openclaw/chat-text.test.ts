@@ -1,4 +1,4 @@
-import { parseHostCommand, toChatText } from "@board/core/openclaw/chat-text";
+import { parseHostCommand, toChatText } from "@board/openclaw/wire/chat-text";
 import { type DialectName, dialects } from "@board/local/fake-gateway/dialect";
 import { readMessage } from "@board/local/fake-gateway/directives";
 import fc from "fast-check";

@@ -2,10 +2,10 @@
 import type { AddressInfo, Server } from "node:net";
 import { expect, onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Gateways, type GatewayTarget } from "../../packages/core/src/openclaw/client.ts";
-import { GatewayError } from "../../packages/core/src/openclaw/gateway-error.ts";
-import { createDeviceKey, loadDevice } from "../../packages/core/src/openclaw/device.ts";
-import { createGateways, type GatewaysOptions } from "../../packages/core/src/openclaw/websocket.ts";
+import { type Gateways, type GatewayTarget } from "../../packages/core/src/context/gateways.ts";
+import { GatewayError } from "../../packages/openclaw/src/wire/gateway-error.ts";
+import { createDeviceKey, loadDevice } from "../../packages/openclaw/src/wire/device.ts";
+import { createGateways, type GatewaysOptions } from "../../packages/openclaw/src/wire/websocket.ts";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 
 export const TOKEN = "shared-token-0815";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { isTransient } from "../../packages/core/src/openclaw/gateway-error.ts";
-import { ensureSession, sendMessage } from "../../packages/core/src/host/session.ts";
-import { fetchVersion } from "../../packages/core/src/openclaw/version.ts";
+import { isTransient } from "../../packages/openclaw/src/wire/gateway-error.ts";
+import { ensureSession, sendMessage } from "../../packages/openclaw/src/host/session.ts";
+import { fetchVersion } from "../../packages/openclaw/src/wire/version.ts";
 import { createClient, expectGatewayError, startHostWithClient, startScriptedHost, TOKEN } from "./client-fixture.ts";
 
 test("concurrent calls share one connection and get their own responses, in any order", async () => {

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import type { GatewayFailure } from "../../packages/core/src/openclaw/gateway-error.ts";
-import { GatewayError } from "../../packages/core/src/openclaw/gateway-error.ts";
+import type { GatewayFailure } from "../../packages/openclaw/src/wire/gateway-error.ts";
+import { GatewayError } from "../../packages/openclaw/src/wire/gateway-error.ts";
 import {
   isExistingEntry,
   isMissingAgent,
   isMissingSession,
   isProtocolMismatch,
   toGatewayMessage,
-} from "../../packages/core/src/openclaw/failure.ts";
-import { isTransient } from "../../packages/core/src/openclaw/gateway-error.ts";
-import { INTERACTIVE_RETRY, SYNC_RETRY, withRetry } from "../../packages/core/src/openclaw/retry.ts";
+} from "../../packages/openclaw/src/wire/failure.ts";
+import { isTransient } from "../../packages/openclaw/src/wire/gateway-error.ts";
+import { INTERACTIVE_RETRY, SYNC_RETRY, withRetry } from "../../packages/openclaw/src/wire/retry.ts";
 
 const failed = (message: string, failure?: GatewayFailure) => new GatewayError(message, failure);
 

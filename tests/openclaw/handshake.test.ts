@@ -3,8 +3,8 @@ import { createServer as createTlsServer } from "node:https";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { createDeviceKey, loadDevice } from "../../packages/core/src/openclaw/device.ts";
-import { isTransient } from "../../packages/core/src/openclaw/gateway-error.ts";
+import { createDeviceKey, loadDevice } from "../../packages/openclaw/src/wire/device.ts";
+import { isTransient } from "../../packages/openclaw/src/wire/gateway-error.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { DIALECTS } from "../support/dialects.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
-import { createEntriesPatch } from "../../packages/core/src/host/config.ts";
+import { createEntriesPatch } from "../../packages/openclaw/src/host/config.ts";
 import { createClient, expectGatewayError, startScriptedHost, TOKEN } from "./client-fixture.ts";
 
 const DEPTH = 200_000;

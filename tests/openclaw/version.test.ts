@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Gateways } from "../../packages/core/src/openclaw/client.ts";
-import { GatewayError } from "../../packages/core/src/openclaw/gateway-error.ts";
-import { checkVersion, compareVersions, parseVersion, fetchVersion } from "../../packages/core/src/openclaw/version.ts";
+import type { Gateways } from "../../packages/core/src/context/gateways.ts";
+import { GatewayError } from "../../packages/openclaw/src/wire/gateway-error.ts";
+import { checkVersion, compareVersions, parseVersion, fetchVersion } from "../../packages/openclaw/src/wire/version.ts";
 
 const target = { url: "ws://gateway.example", token: null, disable_device_pairing: false, allow_insecure_tls: false };
 

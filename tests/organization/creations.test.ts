@@ -1,4 +1,4 @@
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWorld, type Person, type World } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { storedTextBytes } from "@board/core/organization/stored-text";
 import { organization_text_usage } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import { organization_text_usage } from "@board/core/schema/all-tables";
 import { board_memory } from "@board/core/schema/all-tables";
 import { storedTextBytes } from "@board/core/organization/stored-text";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { rowsOf } from "@board/core/db/database";

@@ -21,11 +21,11 @@ export interface Place {
 
 export interface TextKind {
   /** The request that stores a text of this kind. */
-  add(place: Place, text: string): Promise<Answer>;
+  add: (place: Place, text: string) => Promise<Answer>;
   /** Replaces the text of what `add` created, where it can be changed. */
-  change?(place: Place, made: Answer, text: string): Promise<Answer>;
+  change?: (place: Place, made: Answer, text: string) => Promise<Answer>;
   /** The request that removes the text, or the least that it belongs to. */
-  remove(place: Place, made: Answer): Promise<Answer>;
+  remove: (place: Place, made: Answer) => Promise<Answer>;
 }
 
 export async function createPlace(world: World, tenant: Tenant): Promise<Place> {

@@ -1,7 +1,7 @@
 import { enqueueCleanup } from "@board/core/agent/jobs";
 import { type Context, transaction } from "@board/core/context/context";
 import { agents, gateways, host_turns, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { and, eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentsOf } from "../../packages/local/src/fake-gateway/config.ts";

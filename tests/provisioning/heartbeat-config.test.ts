@@ -1,5 +1,5 @@
 import { agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { acquireConfigLock } from "@board/core/host/config-lock";
+import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { desc, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -1,6 +1,6 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, jobs } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {

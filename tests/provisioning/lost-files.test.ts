@@ -1,5 +1,5 @@
 import { jobs } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { DIALECTS } from "../support/dialects.ts";

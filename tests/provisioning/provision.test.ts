@@ -1,6 +1,6 @@
 import { tokenLookup } from "@board/core/agent/token";
 import { activity_events, agents, gateways, users } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { redriveJobs } from "@board/core/job/redrive";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

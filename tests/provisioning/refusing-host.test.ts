@@ -1,6 +1,6 @@
 import { agents, jobs } from "@board/core/schema/all-tables";
 import type { JobKind } from "@board/core/job/kinds";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { approveDevice } from "../../packages/local/src/fake-gateway/pairing.ts";

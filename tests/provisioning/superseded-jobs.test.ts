@@ -3,7 +3,7 @@ import { enqueueProvision } from "@board/core/agent/jobs";
 import { mintToken, tokenLookup } from "@board/core/agent/token";
 import { transaction } from "@board/core/context/context";
 import { jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,6 +1,6 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { mainSessionKey } from "@board/core/context/actor";
 import { isForeignKeyViolation } from "@board/core/db/query-error";
 import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/schema/all-tables";
-import { installSkill } from "@board/core/skill/install";
+import { installSkill } from "@board/openclaw/skill/install";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";

@@ -1,5 +1,5 @@
 import { marketplace_skills, skill_pack_syncs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { archivePath, type CodeHost, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";

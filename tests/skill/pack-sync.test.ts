@@ -1,7 +1,7 @@
 import { jobs, marketplace_skills, skill_pack_syncs, skill_packs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { queueOf } from "@board/core/job/kinds";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { syncPack } from "@board/core/skill/sync";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { agents } from "@board/core/schema/all-tables";
-import { findRoleSoul } from "@board/core/template/role-soul";
+import { findRoleSoul } from "@board/openclaw/template/role-soul";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { DIRECTORY, type FakeSoulsDirectory, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";

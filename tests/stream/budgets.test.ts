@@ -1,7 +1,7 @@
 import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { stream_leases } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Listener, listen } from "../support/sse.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

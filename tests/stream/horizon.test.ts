@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { readOwnHorizon } from "@board/core/stream/horizon";
 import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
@@ -117,7 +117,7 @@ test("an open transaction of another database does not keep messages from an age
   expect((await (await connectMcp(world, worker.token)).use("check_inbox")).data.messages).toMatchObject(expected);
 });
 
-test("a message behind an open transaction of the service's database waits for it, so that none is passed over", async () => {
+test("a message behind an open transaction of the service's database waits for it, so that no message is skipped", async () => {
   const { worker, board_id, organization_id, addTask, inbox } = await openPullBoard(world, "behind");
   await openTransaction(other, "insert into orders values (4)");
   const values = [organization_id, board_id, worker.id];

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { jobs, subscription_deliveries, subscriptions } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
-import { runScheduled } from "@board/core/work/schedules";
+import { deliver } from "@board/api/work/handlers";
+import { runScheduled } from "@board/api/work/schedules";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
 import type { ResolveName } from "@board/core/dns/address";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
 import { subscriptions } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import type { Receiver } from "../support/receiver.ts";

@@ -1,6 +1,6 @@
 import type { BoardEvent } from "@board/core/context/event-body";
 import { jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import type { JobRow } from "@board/core/job/job";
 import { and, asc, eq, lte } from "drizzle-orm";
 import type { World } from "./world.ts";

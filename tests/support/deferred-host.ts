@@ -1,5 +1,5 @@
-import type { Gateways } from "@board/core/openclaw/client";
-import { GatewayError } from "@board/core/openclaw/gateway-error";
+import type { Gateways } from "@board/core/context/gateways";
+import { GatewayError } from "@board/openclaw/wire/gateway-error";
 
 export interface DeferredCall {
   answer(): void;

@@ -1,10 +1,10 @@
 import type { Agent } from "@board/core/context/actor";
 import { approvalResolvedText } from "@board/core/approval/message";
 import { boardUpdatedText, groupUpdatedText } from "@board/core/board/message";
-import { askUserText, leadMessageText } from "@board/core/coordination/message";
+import { askUserText, leadMessageText } from "@board/openclaw/coordination/message";
 import { boardChatText, groupChatText } from "@board/core/memory/message";
-import { onboardingPrompt } from "@board/core/onboarding/prompt";
-import { skillActionText } from "@board/core/skill/message";
+import { onboardingPrompt } from "@board/openclaw/onboarding/prompt";
+import { skillActionText } from "@board/openclaw/skill/message";
 import { commentText } from "@board/core/task/comment/comment-message";
 import { taskText } from "@board/core/task/message";
 import { notificationText } from "@board/core/webhook/message";

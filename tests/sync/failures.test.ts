@@ -1,7 +1,7 @@
 import { agents, gateways } from "@board/core/schema/all-tables";
-import { LIMITS } from "@board/core/sync/inline";
-import { syncTemplates } from "@board/core/sync/sync";
-import { SyncQuery, type TemplateSyncResult } from "@board/core/sync/result";
+import { LIMITS } from "@board/openclaw/sync/inline";
+import { syncTemplates } from "@board/openclaw/sync/sync";
+import { SyncQuery, type TemplateSyncResult } from "@board/openclaw/sync/result";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -115,11 +115,11 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     expect(await listProblems(fixture)).toEqual([]);
   });
 
-  test("a sync and new agents that are provisioned beside it take turns", TIMEOUT, async () => {
+  test("a sync and new agents that are provisioned meanwhile take turns", TIMEOUT, async () => {
     const { world } = service;
     const fixture = await startWithoutEntries("2026.5.7", 6, SECOND_MS);
     const { token } = fixture.home.owner;
-    const board_id = await fixture.addBoard("Beside");
+    const board_id = await fixture.addBoard("Meanwhile");
     const syncing = syncToEnd(fixture);
     for (let n = 0; n < 5; n++) {
       const { status } = await world.call("POST", "/api/v1/agents", { token, body: { name: `New ${n}`, board_id } });

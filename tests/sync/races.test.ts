@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { claimJobs } from "@board/core/job/claim";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNotNull } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";

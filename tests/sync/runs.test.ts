@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { agents, jobs, sync_run_agents } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { relay } from "@board/core/job/job";
 import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";

@@ -1,5 +1,5 @@
 import { gateways, jobs } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { getGatewayRow, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";

@@ -1,6 +1,6 @@
 import { hashToken } from "@board/core/agent/token";
 import { agents, jobs } from "@board/core/schema/all-tables";
-import { deliver } from "@board/core/work/handlers";
+import { deliver } from "@board/api/work/handlers";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";

@@ -1,5 +1,5 @@
 import { activity_events, agents, jobs, task_transitions } from "@board/core/schema/all-tables";
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { and, asc, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";

@@ -1,5 +1,5 @@
 import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
 import { addRaceBoard, countDeadlocks, openRaceFixture } from "../support/task-races.ts";

@@ -1,7 +1,7 @@
 import { endpoints } from "@board/api/groups";
 import { gateways } from "@board/core/schema/all-tables";
-import { readSubjects } from "@board/core/template/subject";
-import type { AgentRole, FileName } from "@board/core/template/files";
+import { readSubjects } from "@board/openclaw/template/subject";
+import type { AgentRole, FileName } from "@board/openclaw/template/files";
 import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";

@@ -1,4 +1,4 @@
-import type { AgentRole, FileName } from "@board/core/template/files";
+import type { AgentRole, FileName } from "@board/openclaw/template/files";
 import { expect, test } from "vitest";
 import { filesOf, IDS, subjectOf } from "./subject-fixture.ts";
 

@@ -1,6 +1,6 @@
-import type { FileName } from "@board/core/template/files";
-import { substitute, template } from "@board/core/template/substitute";
-import { TOOLS_KEYS, parseToken, quoteKeyLines } from "@board/core/template/token-line";
+import type { FileName } from "@board/openclaw/template/files";
+import { substitute, template } from "@board/openclaw/template/substitute";
+import { TOOLS_KEYS, parseToken, quoteKeyLines } from "@board/openclaw/template/token-line";
 import { expect, test } from "vitest";
 import { board, type SubjectChanges, filesOf, IDS, OPTIONS, ROLES, subjectOf } from "./subject-fixture.ts";
 

@@ -5,8 +5,8 @@ import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { combineFiles } from "@board/core/host/file-fallback";
-import type { FileName } from "@board/core/template/files";
+import { combineFiles } from "@board/openclaw/host/file-fallback";
+import type { FileName } from "@board/openclaw/template/files";
 import { createAdaptorServer } from "@hono/node-server";
 import { temporaryFolder } from "../support/program.ts";
 

@@ -3,10 +3,10 @@ import { mainSessionKey } from "@board/core/context/actor";
 import type { AgentRow } from "@board/core/agent/agent";
 import { leadSessionKey } from "@board/core/values/session-key";
 import type { GatewayRow } from "@board/core/gateway/target";
-import type { Colleague, TemplateSubject, UserRow } from "@board/core/template/subject";
-import type { AgentRole, FileName } from "@board/core/template/files";
-import { renderFiles } from "@board/core/template/render";
-import type { RenderOptions } from "@board/core/template/values";
+import type { Colleague, TemplateSubject, UserRow } from "@board/openclaw/template/subject";
+import type { AgentRole, FileName } from "@board/openclaw/template/files";
+import { renderFiles } from "@board/openclaw/template/render";
+import type { RenderOptions } from "@board/openclaw/template/values";
 
 const WHEN = new Date("2026-11-20T10:00:00.000Z");
 const id = (digit: number) => `${digit}`.repeat(8) + "-1111-4111-8111-111111111111";

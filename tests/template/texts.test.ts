@@ -1,8 +1,8 @@
 import { endpoints } from "@board/api/groups";
 import { isMentioned, parseMentions } from "@board/core/values/mention";
-import { toHandle } from "@board/core/template/blocks";
-import { type AgentRole, ROLE_FILES, type FileName, PRESERVED_FILES, toRole } from "@board/core/template/files";
-import { renderFiles } from "@board/core/template/render";
+import { toHandle } from "@board/openclaw/template/blocks";
+import { type AgentRole, ROLE_FILES, type FileName, PRESERVED_FILES, toRole } from "@board/openclaw/template/files";
+import { renderFiles } from "@board/openclaw/template/render";
 import { describe, expect, test } from "vitest";
 import { filesOf, IDS, OPTIONS, ROLES, subjectOf } from "./subject-fixture.ts";
 

@@ -1,4 +1,4 @@
-import { VARIABLE_NAMES } from "@board/core/template/values";
+import { VARIABLE_NAMES } from "@board/openclaw/template/values";
 import { describe, expect, test } from "vitest";
 import { type SubjectChanges, filesOf, IDS, OPTIONS, ROLES, subjectOf } from "./subject-fixture.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { BodyStorage } from "@board/core/context/body-storage";
 import { board_webhook_payloads, jobs, webhook_body_orphans } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { createBodyFolder } from "@board/local/body-folder";
 import { eq, like, sql } from "drizzle-orm";

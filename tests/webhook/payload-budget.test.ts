@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { board_webhook_payloads, jobs, webhook_payload_usage, webhook_usage } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
@@ -182,7 +182,7 @@ test("a stranger who fills an unsigned webhook replaces its own old payloads and
   expect((await idsOf(signed)).length).toBe(1);
 });
 
-test("a payload whose notification is still to be sent does not give way: posts to its unsigned webhook get 429", async () => {
+test("a payload whose notification is still to be sent is not removed: posts to its unsigned webhook get 429", async () => {
   const open = await createWebhook(world, home);
   const ids: string[] = [];
   let answer = await post(world, open, small);

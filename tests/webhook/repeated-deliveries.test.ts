@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { board_webhook_payloads, jobs, webhook_delivery_ids, webhook_payload_usage } from "@board/core/schema/all-tables";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -2,7 +2,7 @@ import { stat, truncate, unlink } from "node:fs/promises";
 import path from "node:path";
 import { webhook_payload_usage } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { beforeEach, describe, expect, test } from "vitest";
 import { BodyStorageError } from "@board/core/context/body-storage";
 import { openPullBoard } from "../support/pull-board.ts";

@@ -1,4 +1,4 @@
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

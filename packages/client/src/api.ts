@@ -4352,7 +4352,7 @@ export interface components {
             since?: string;
         };
         SubscriptionCreate: {
-            /** @description https address of a public host, port 443. What is shown of a stored address stands for it. */
+            /** @description https address of a public host, port 443. Sending a sealed address back as it was shown keeps it. */
             url: string;
             /**
              * @description Whether events are sent. Switching it on again forgets earlier failures.
@@ -4371,7 +4371,7 @@ export interface components {
             format?: "standard" | "slack";
         };
         SubscriptionUpdate: {
-            /** @description https address of a public host, port 443. What is shown of a stored address stands for it. */
+            /** @description https address of a public host, port 443. Sending a sealed address back as it was shown keeps it. */
             url?: string;
             /** @description Whether events are sent. Switching it on again forgets earlier failures. */
             active?: boolean;

@@ -1,4 +1,4 @@
-import { deliverMessage } from "@board/core/work/deliver-message";
+import { deliverMessage } from "@board/api/work/deliver-message";
 import { createScopedLog, errorText, type ScopedLog } from "@board/core/values/log";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import * as z from "zod";

@@ -9,9 +9,9 @@ import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
 import { createContextFactory } from "@board/core/context/context-factory";
 import { openNeon } from "@board/core/db/neon";
-import { toAddressRules } from "@board/core/gateway/address-rules";
+import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
-import type { Gateways } from "@board/core/openclaw/client";
+import type { Gateways } from "@board/core/context/gateways";
 import { relayAll } from "@board/core/job/job";
 import { createLocalBus } from "@board/core/context/local-event-bus";
 import { errorText } from "@board/core/values/log";
@@ -44,8 +44,8 @@ const { db } = openNeon(settings.database.url!, {
 /** Loaded on the first call: most functions call no gateway, and the socket library would slow down their start. */
 const gateways = createLazyGateways(async () => {
   const [{ createGateways }, { getOrCreateDevice }, resolve] = await Promise.all([
-    import("@board/core/openclaw/websocket"),
-    import("@board/core/host/device-key"),
+    import("@board/openclaw/wire/websocket"),
+    import("@board/openclaw/host/device-key"),
     getNameResolver(),
   ]);
   return createGateways({

@@ -1,5 +1,5 @@
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
-import { runScheduled, scheduled } from "@board/core/work/schedules";
+import { runScheduled, scheduled } from "@board/api/work/schedules";
 import * as z from "zod";
 import { meter, relayJobs, createSystemContext } from "./runtime.ts";
 

@@ -1,6 +1,6 @@
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
-import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/core/work/deliver-message";
+import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/api/work/deliver-message";
 import { HELD_WAKE_UP_LOST_MS, relayAll, type WakeUp } from "@board/core/job/job";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/values/log";

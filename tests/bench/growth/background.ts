@@ -6,7 +6,7 @@ import type { Database } from "@board/core/db/database";
 import { leaseJob } from "@board/core/job/lease";
 import { relay } from "@board/core/job/job";
 import { silentLog } from "@board/core/values/log";
-import { scheduled } from "@board/core/work/schedules";
+import { scheduled } from "@board/api/work/schedules";
 import { parseSettings } from "@board/core/config/settings";
 import { readHorizon } from "@board/core/stream/horizon";
 import type { Client } from "pg";

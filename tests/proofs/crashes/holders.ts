@@ -5,7 +5,7 @@
 import { openPostgres } from "@board/core/db/postgres";
 import { task_transitions, tasks } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
-import { runScheduled } from "@board/core/work/schedules";
+import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer } from "../../support/http.ts";

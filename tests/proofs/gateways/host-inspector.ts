@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { INTERACTIVE_RETRY, withRetry } from "@board/core/openclaw/retry";
+import { INTERACTIVE_RETRY, withRetry } from "@board/openclaw/wire/retry";
 import type { World } from "../../support/world.ts";
 import type { ContractHost } from "./real-host.ts";
 

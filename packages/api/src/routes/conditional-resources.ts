@@ -5,7 +5,7 @@ import { Approval } from "@board/core/approval/approval";
 import { getApproval } from "@board/core/approval/list";
 import { Board, getBoard } from "@board/core/board/board";
 import type { CallerContext, Context } from "@board/core/context/context";
-import { Gateway, getGateway } from "@board/core/gateway/gateway";
+import { Gateway, getGateway } from "@board/openclaw/gateway/gateway";
 import { getTag, Tag } from "@board/core/tag/tag";
 import { getTask } from "@board/core/task/list";
 import { Task } from "@board/core/task/task";

@@ -1,6 +1,6 @@
 import { admin } from "@board/core/context/actor";
-import { GatewayCommands, getGatewayCommands } from "@board/core/gateway/commands";
-import { TargetQuery } from "@board/core/gateway/resolve-target";
+import { GatewayCommands, getGatewayCommands } from "@board/openclaw/gateway/commands";
+import { TargetQuery } from "@board/openclaw/gateway/resolve-target";
 import {
   GatewaySessionHistory,
   GatewaySessions,
@@ -11,8 +11,8 @@ import {
   GatewaySessionRead,
   SendSessionMessage,
   sendSessionMessage,
-} from "@board/core/gateway/sessions";
-import { GatewayStatus, getGatewayStatus } from "@board/core/gateway/status";
+} from "@board/openclaw/gateway/sessions";
+import { GatewayStatus, getGatewayStatus } from "@board/openclaw/gateway/status";
 import { lazyObject, Ok, ok, valueError } from "@board/core/values/wire";
 import * as z from "zod";
 import { type Endpoint, endpoint, withPrefixes } from "../endpoint.ts";

@@ -8,7 +8,7 @@ import {
   removeGateway,
   UpdateGateway,
   updateGateway,
-} from "@board/core/gateway/gateway";
+} from "@board/openclaw/gateway/gateway";
 import { longPageQuery, pageOf } from "@board/core/lists/page";
 import { Ok, ok } from "@board/core/values/wire";
 import { gatewayResource } from "./conditional-resources.ts";

@@ -1,11 +1,11 @@
 import { boardFor } from "@board/core/organization/access";
 import { main, user } from "@board/core/context/actor";
 import { Board } from "@board/core/board/board";
-import { ConfirmOnboarding, confirmOnboarding } from "@board/core/onboarding/confirm";
-import { Answer, answerOnboarding, boardForMainAgent, replyToOnboarding } from "@board/core/onboarding/dialogue";
-import { AgentReply } from "@board/core/onboarding/draft";
-import { getOnboarding, OnboardingSession } from "@board/core/onboarding/session";
-import { StartOnboarding, startOnboarding } from "@board/core/onboarding/start";
+import { ConfirmOnboarding, confirmOnboarding } from "@board/openclaw/onboarding/confirm";
+import { Answer, answerOnboarding, boardForMainAgent, replyToOnboarding } from "@board/openclaw/onboarding/dialogue";
+import { AgentReply } from "@board/openclaw/onboarding/draft";
+import { getOnboarding, OnboardingSession } from "@board/openclaw/onboarding/session";
+import { StartOnboarding, startOnboarding } from "@board/openclaw/onboarding/start";
 import { endpoint } from "../endpoint.ts";
 
 /** Onboarding: a conversation with the gateway's main agent that defines the goal and the lead of a board. */

@@ -1,5 +1,5 @@
 import { admin } from "@board/core/context/actor";
-import { InstallQuery, installSkill, SkillInstallation, uninstallSkill } from "@board/core/skill/install";
+import { InstallQuery, installSkill, SkillInstallation, uninstallSkill } from "@board/openclaw/skill/install";
 import { listSkills, SkillsQuery } from "@board/core/skill/marketplace";
 import { getSkill, RegisterSkill, registerSkill, removeSkill, SkillCard } from "@board/core/skill/skill";
 import { Ok, ok } from "@board/core/values/wire";

@@ -1,5 +1,5 @@
 import { adminOrAgent } from "@board/core/context/actor";
-import { getSoul, searchSouls, Soul, SoulQuery, SoulsFound } from "@board/core/soul/soul";
+import { getSoul, searchSouls, Soul, SoulQuery, SoulsFound } from "@board/openclaw/soul/soul";
 import { endpoint, withPrefixes } from "../endpoint.ts";
 
 const prefixes = ["/api/souls-directory", "/api/v1/souls-directory"] as const;

@@ -1,7 +1,7 @@
 import { admin } from "@board/core/context/actor";
-import { getSyncRun, startSync, syncTemplates } from "@board/core/sync/sync";
+import { getSyncRun, startSync, syncTemplates } from "@board/openclaw/sync/sync";
 import { getGatewayRow } from "@board/core/gateway/target";
-import { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "@board/core/sync/result";
+import { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "@board/openclaw/sync/result";
 import { endpoint } from "../endpoint.ts";
 import { acceptedResponse, prefersAsync } from "../edge/prefer.ts";
 

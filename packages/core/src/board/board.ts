@@ -7,7 +7,7 @@ import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.
 import { type Context, transaction } from "../context/context.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../values/errors.ts";
-import { requireGatewayWithMainAgent } from "../gateway/gateway.ts";
+import { requireGatewayWithMainAgent } from "../gateway/target.ts";
 import { ensurePullGateway } from "../agent/pull-gateway.ts";
 import { grantBoardAccess } from "../organization/member.ts";
 import { filterBy } from "../lists/filter.ts";

@@ -4,7 +4,7 @@ import type { Actor, Agent, Role, User } from "./actor.ts";
 import type { BodyStorage } from "./body-storage.ts";
 import { isPipelined } from "../db/pipeline.ts";
 import type { EventBus } from "./event-bus.ts";
-import type { Gateways } from "../openclaw/client.ts";
+import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
 import type { Meter } from "./meter.ts";
 import type { NotedLimits } from "../values/request-limits.ts";

@@ -1,8 +1,10 @@
 import { and, asc, eq } from "drizzle-orm";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, mainSessionKey } from "../context/actor.ts";
+import { actingAs } from "../db/acting-as.ts";
+import { agents } from "../schema/agent.sql.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import type { GatewayTarget } from "../openclaw/client.ts";
+import type { GatewayTarget } from "../context/gateways.ts";
 import { seal, unseal } from "../values/seal.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
@@ -65,3 +67,25 @@ export const sealToken = (ctx: Context, token: string | null) =>
 
 export const unsealToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
   row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
+
+/** The gateway, or null when it was removed or has no url. */
+export async function findUsableGateway(ctx: Context, gateway_id: string): Promise<GatewayRow | null> {
+  const [row] = await ctx.db.select().from(gateways).where(eq(gateways.id, gateway_id));
+  return row && isUsableGateway(row) ? row : null;
+}
+
+/**
+ * Checks for a board that the gateway belongs to the organization and has the main agent that boards of a host depend on. Locks the
+ * gateway, so that it cannot be removed before the caller's transaction ends.
+ */
+export async function requireGatewayWithMainAgent(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
+  const [row] = await ctx.db
+    .select({ kind: gateways.kind, main: agents.id })
+    .from(gateways)
+    .leftJoin(agents, and(eq(agents.gateway_id, gateways.id), eq(agents.openclaw_session_id, mainSessionKey(gateway_id))))
+    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, organization_id), actingAs(ctx)))
+    .for("key share", { of: gateways });
+  if (!row) throw new DomainError("invalid", "gateway_id is invalid");
+  if (!row.main && row.kind !== "pull")
+    throw new DomainError("invalid", "gateway must have a gateway main agent before boards can be created or updated");
+}

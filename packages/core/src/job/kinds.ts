@@ -1,6 +1,6 @@
 import type { NewActivityEvent } from "../activity/event-type.ts";
 import type { BoardEventPayload } from "../context/event-body.ts";
-import type { ChatContent } from "../openclaw/chat-text.ts";
+import type { ChatContent } from "../values/chat-content.ts";
 
 /** An activity event to record when a job ends. */
 export type JobEvent = NewActivityEvent;

@@ -35,7 +35,7 @@ export const orFilter = (a: Filter, b: Filter): Filter => ({
 /** The filters of a request, without those of parameters that were not sent. */
 export const presentOf = (filters: readonly (Filter | null)[]): Filter[] => filters.filter((filter) => filter !== null);
 
-/** Every filter has placeholders of its own, so that the value of one is never taken for another's of the same name. */
+/** The placeholders of each filter have its number, so that two filters with a value of the same name do not share it. */
 const placeholderName = (index: number, name: string) => `${index}_${name}`;
 
 const conditionsOf = (filters: readonly Filter[], of: (name: string) => unknown): SQL[] =>

@@ -109,7 +109,7 @@ interface Shape {
   is_search: boolean;
   /** A page by cursor does not count, which would cost as much as reading the whole list. */
   is_counted: boolean;
-  /** The limit when it stands in the text. */
+  /** The limit when it is part of the text. */
   limit: number | null;
 }
 

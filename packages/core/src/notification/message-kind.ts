@@ -1,4 +1,4 @@
-import type { ChatContent } from "../openclaw/chat-text.ts";
+import type { ChatContent } from "../values/chat-content.ts";
 
 /** The kind of a message, by the header in its first line (docs/reference/gateways.md#message-texts). */
 const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([

@@ -3,12 +3,13 @@ import { hostLane } from "../values/session-key.ts";
 import { type Context, isInTransaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import type { JobHandler } from "../job/handler.ts";
-import { findUsableGateway, sendToSession } from "../gateway/send.ts";
+import { findUsableGateway } from "../gateway/target.ts";
 import { insertInboxMessages, type NewInboxMessage, storeUndelivered } from "./inbox-message.ts";
 import { messageKind } from "./message-kind.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 import type { JobEvent, NotificationPayload } from "../job/kinds.ts";
-import type { ChatContent } from "../openclaw/chat-text.ts";
+import type { SendToSession } from "../context/session-message.ts";
+import type { ChatContent } from "../values/chat-content.ts";
 import type { Recipient } from "./recipient.ts";
 
 export type AgentNotification = ChatContent & {
@@ -90,7 +91,7 @@ export function insertNotifications(ctx: Context, notifications: readonly Notifi
 }
 
 /** Sends the text. The job's id is the idempotency key, so a retry sends no second message. Does nothing without a gateway. */
-export const sendNotification: JobHandler<"notice"> = {
+export const sendNotification = (sendToSession: SendToSession): JobHandler<"notice"> => ({
   async run(ctx, notification, { id }) {
     const gateway = await findUsableGateway(ctx, notification.gateway_id);
     if (!gateway) return;
@@ -106,6 +107,6 @@ export const sendNotification: JobHandler<"notice"> = {
     await storeUndelivered(ctx, { gateway_id, session_key, kind: messageKind(content), text, task_id });
     if (failed) await recordNotificationEvent(ctx, failed);
   },
-};
+});
 
 const recordNotificationEvent = (ctx: Context, { event_type, ...event }: JobEvent) => recordLateEvent(ctx, event_type, event);

@@ -16,7 +16,7 @@ export const subscriptions = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     /** Null for a subscription to the events of all boards. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
-    /** Where messages are posted to, or what is shown of it when it is sealed. */
+    /** The address that messages are posted to; only its host and last four characters when it is sealed. */
     url: text().notNull(),
     /** The whole address, when it is a credential. */
     url_sealed: bytes(),

@@ -16,7 +16,7 @@ const MAX_OLD = 1_000;
 export const receiverUrl = (ctx: Pick<Context, "settings">, { url, url_sealed }: Address): string =>
   url_sealed ? unseal(ctx.settings.encryption_key, url_sealed) : url;
 
-/** The columns of an address. Whoever knows the address of an incoming webhook of Slack can post to its channel, so it is sealed. */
+/** The columns of an address. The address of an incoming webhook of Slack is a credential: who knows it can post to its channel, so it is sealed. */
 export function addressColumns(ctx: Context, { url, format }: Pick<SubscriptionRow, "url" | "format">): Address {
   if (format !== "slack") return { url, url_sealed: null };
   return { url: toShown(url), url_sealed: seal(ctx.settings.encryption_key, url) };

@@ -53,7 +53,9 @@ export const SubscriptionWithSecret = lazyObject(() => ({
 export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
 
 const Fields = lazyObject(() => ({
-  url: NonEmpty(MAX_URL).describe("https address of a public host, port 443. What is shown of a stored address stands for it."),
+  url: NonEmpty(MAX_URL).describe(
+    "https address of a public host, port 443. Sending a sealed address back as it was shown keeps it.",
+  ),
   active: z.boolean().describe("Whether events are sent. Switching it on again forgets earlier failures."),
   event_types: EventTypes,
   description: TextOrNull(MAX_DESCRIPTION).describe("What the subscription is for."),

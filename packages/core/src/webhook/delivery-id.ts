@@ -33,7 +33,7 @@ interface Post {
 }
 
 /**
- * Beside its id, which nobody signs, a signed post is named by its body where the signature is over the body alone. Generic posts
+ * Besides its id, which nobody signs, a signed post is named by its body where the signature is over the body alone. Generic posts
  * without an id stay different from each other, but not from a captured one whose id was removed.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {

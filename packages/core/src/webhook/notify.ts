@@ -7,7 +7,7 @@ import type { JobHandler } from "../job/handler.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { insertInboxMessages, type NewInboxMessage } from "../notification/inbox-message.ts";
 import { messageKind } from "../notification/message-kind.ts";
-import { sendToSession } from "../gateway/send.ts";
+import type { SendToSession } from "../context/session-message.ts";
 import type { JobPayloads } from "../job/kinds.ts";
 import { readBody } from "../body-storage/body.ts";
 import { readableText } from "./event.ts";
@@ -24,7 +24,7 @@ type Notification = JobPayloads["webhook.notify"];
  * Notifies the target agent of a payload. The target is chosen now, not when the payload arrived, since agents may have
  * moved. The job ends silently when the webhook, board or agent was removed meanwhile, and retries every failure of the host.
  */
-export const notifyWebhook: JobHandler<"webhook.notify"> = {
+export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook.notify"> => ({
   async run(ctx, notification, job) {
     const found = await findNotification(ctx, notification);
     if (!found?.target) return { result: { agent_id: null } };
@@ -64,7 +64,7 @@ export const notifyWebhook: JobHandler<"webhook.notify"> = {
       message: `Webhook notification failed for payload ${notification.payload_id}: ${reason}`,
     });
   },
-};
+});
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 

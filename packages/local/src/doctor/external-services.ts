@@ -1,6 +1,6 @@
 import { errorText } from "@board/core/values/log";
 import { acceptsAnyAudience, type OidcAuth, type Settings } from "@board/core/config/settings";
-import { parseSitemap } from "@board/core/soul/sitemap";
+import { parseSitemap } from "@board/openclaw/soul/sitemap";
 import { readBody, type HttpClient } from "@board/core/context/http-client";
 import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./finding.ts";
 

@@ -15,7 +15,7 @@ export interface AttackPlan {
   seconds?: number;
   /** On the embedded database, where all attacks follow each other, those that need a preparation take longer. */
   embedded_seconds?: number;
-  /** Settings of the server on PostgreSQL, where each attack has one of its own. */
+  /** Settings of the server on PostgreSQL, where each attack has its own. */
   environment?: Record<string, string>;
   /** Modules that the server has to load for it. */
   preloads?: readonly string[];

@@ -1,10 +1,10 @@
 import { agent, lead } from "@board/core/context/actor";
 import { AgentCreated, CreateAgent, createAgent } from "@board/core/agent/agent";
 import { getAgentForLead } from "@board/core/agent/lookup";
-import { Nudge, nudgeAgent } from "@board/core/coordination/nudge";
+import { Nudge, nudgeAgent } from "@board/openclaw/coordination/nudge";
 import { removeBoardAgent } from "@board/core/agent/remove";
-import { Soul, getSoulTarget, UpdateSoul, updateSoul } from "@board/core/agent/soul";
-import { getSoul } from "@board/core/coordination/soul";
+import { Soul, getSoulTarget, UpdateSoul, updateSoul } from "@board/openclaw/coordination/agent-soul";
+import { getSoul } from "@board/openclaw/coordination/soul";
 import { Ok, ok } from "@board/core/values/wire";
 import { boardAgentResource } from "../conditional-resources.ts";
 import { endpoint } from "../../endpoint.ts";

@@ -1,8 +1,8 @@
 import { boardFor } from "@board/core/organization/access";
 import { lead, main } from "@board/core/context/actor";
-import { AskUserResponse, AskUser, askUser } from "@board/core/coordination/ask-user";
-import { Broadcast, BroadcastResponse, broadcastToLeads } from "@board/core/coordination/broadcast";
-import { LeadMessage, LeadMessageResponse, messageLead } from "@board/core/coordination/lead-message";
+import { AskUserResponse, AskUser, askUser } from "@board/openclaw/coordination/ask-user";
+import { Broadcast, BroadcastResponse, broadcastToLeads } from "@board/openclaw/coordination/broadcast";
+import { LeadMessage, LeadMessageResponse, messageLead } from "@board/openclaw/coordination/lead-message";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

@@ -1,6 +1,6 @@
 import { agent } from "@board/core/context/actor";
 import { Acknowledge, acknowledge, Acknowledged, getInbox, Inbox, InboxQuery } from "@board/core/inbox/inbox";
-import { getInstructions } from "@board/core/template/instructions";
+import { getInstructions } from "@board/openclaw/template/instructions";
 import * as z from "zod";
 import { Answer } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";

@@ -1,7 +1,7 @@
 import { main } from "@board/core/context/actor";
-import { boardForMainAgent, replyToOnboarding } from "@board/core/onboarding/dialogue";
-import { AgentReply } from "@board/core/onboarding/draft";
-import { OnboardingSession } from "@board/core/onboarding/session";
+import { boardForMainAgent, replyToOnboarding } from "@board/openclaw/onboarding/dialogue";
+import { AgentReply } from "@board/openclaw/onboarding/draft";
+import { OnboardingSession } from "@board/openclaw/onboarding/session";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 

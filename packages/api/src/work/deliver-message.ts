@@ -1,0 +1,44 @@
+import type { System } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import { withDatabaseRetry } from "@board/core/db/retry-unavailable";
+import { deliver, deliverLeased } from "./handlers.ts";
+import { leaseHead } from "@board/core/job/lease";
+import { JobCrashed } from "@board/core/job/runner";
+import { errorText } from "@board/core/values/log";
+
+/** How a delivery ended. The queue must deliver the message again unless it was handled. */
+export type DeliveryOutcome = "handled" | "crashed" | "not_taken";
+
+/**
+ * Handles one message of the queue, which names a job. The job crashed, which `runJob` has logged, or was not taken, for
+ * example because the database is unreachable.
+ */
+export const deliverMessage = (ctx: Context<System>, job_id: string): Promise<DeliveryOutcome> =>
+  toOutcome(ctx, job_id, () => deliver(ctx, job_id));
+
+/**
+ * Runs the head of a lane without a message, where the queue is in memory; see `leaseHead`. Null when none could be leased:
+ * the relay decides what follows.
+ */
+export async function deliverHead(ctx: Context<System>, lane: string) {
+  try {
+    const job = await withDatabaseRetry(() => leaseHead(ctx, lane));
+    if (!job) return null;
+    const { id, organization_id } = job;
+    return { job: { id, organization_id }, outcome: await toOutcome(ctx, id, () => deliverLeased(ctx, job)) };
+  } catch (error) {
+    ctx.log.error("jobs.consume_failed", errorText(error), { lane });
+    return null;
+  }
+}
+
+async function toOutcome(ctx: Context<System>, job_id: string, run: () => Promise<void>): Promise<DeliveryOutcome> {
+  try {
+    await run();
+    return "handled";
+  } catch (error) {
+    if (error instanceof JobCrashed) return "crashed";
+    ctx.log.error("jobs.consume_failed", errorText(error), { job_id });
+    return "not_taken";
+  }
+}

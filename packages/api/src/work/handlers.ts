@@ -1,0 +1,41 @@
+import type { System } from "@board/core/context/actor";
+import { cleanUpAgent } from "@board/openclaw/provisioning/cleanup";
+import { configureHeartbeats } from "@board/openclaw/provisioning/heartbeat-config";
+import { provisionAgent, updateAgentFiles } from "@board/openclaw/provisioning/provision";
+import { checkWakeUp } from "@board/openclaw/provisioning/wake";
+import { publishBoardEvent } from "@board/core/subscription/board-event";
+import { probeHost } from "@board/openclaw/provisioning/probe";
+import { sendNotification } from "@board/core/notification/notification";
+import { packSyncJob } from "@board/core/skill/sync-job";
+import { deliverEvent } from "@board/core/subscription/deliver";
+import { planSync, finalizeSync, syncOneAgent } from "@board/openclaw/sync/handlers";
+import { sendToSession } from "@board/openclaw/provisioning/send";
+import { notifyWebhook } from "@board/core/webhook/notify";
+import type { Context } from "@board/core/context/context";
+import type { JobHandlers } from "@board/core/job/handler";
+import type { JobRow } from "@board/core/job/job";
+import { runJob, runLeased } from "@board/core/job/runner";
+
+/** The handler of each kind of job. */
+const handlers: JobHandlers = {
+  "agent.cleanup": cleanUpAgent,
+  "agent.provision": provisionAgent,
+  "agent.update": updateAgentFiles,
+  "agent.wake_check": checkWakeUp,
+  "config.heartbeat": configureHeartbeats,
+  "event.publish": publishBoardEvent,
+  "gateway.probe": probeHost,
+  notice: sendNotification(sendToSession),
+  "pack.sync": packSyncJob,
+  "sync.agent": syncOneAgent,
+  "sync.finish": finalizeSync,
+  "sync.start": planSync,
+  "subscription.deliver": deliverEvent,
+  "webhook.notify": notifyWebhook(sendToSession),
+};
+
+/** Runs one job if it can be leased now; see `runJob`. */
+export const deliver = (ctx: Context<System>, id: string): Promise<void> => runJob(ctx, handlers, id);
+
+/** Runs one job that the caller has leased; see `runLeased`. */
+export const deliverLeased = (ctx: Context<System>, job: JobRow): Promise<void> => runLeased(ctx, handlers, job);

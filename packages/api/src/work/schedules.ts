@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { removeOldEvents } from "@board/core/activity/retention";
+import { countNewEvents } from "@board/core/activity/count-new-events";
+import type { System } from "@board/core/context/actor";
+import { sweepAgents } from "@board/core/agent/sweep";
+import type { Context } from "@board/core/context/context";
+import { removeOldChanges } from "@board/core/change/retention";
+import { enqueueProbes } from "@board/openclaw/gateway/probe";
+import { removeOldConfigLocks } from "@board/openclaw/host/config-lock";
+import { removeOldAnswers } from "@board/core/idempotency/retention";
+import { removeOldInboxMessages } from "@board/core/notification/inbox-message";
+import { readJobAge } from "@board/core/job/age";
+import { removeOldJobs } from "@board/core/job/retention";
+import { createScopedLog, errorText, stackFrames } from "@board/core/values/log";
+import { removeOldCounters } from "@board/core/db/rate-limit";
+import { removeOldPackSyncs } from "@board/core/skill/pack-sync-run";
+import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
+import { recountTexts } from "@board/core/organization/text-usage";
+import { recordHorizonAge } from "@board/core/stream/horizon";
+import { removeExpiredLeases } from "@board/core/stream/lease-registry";
+import { removeOldDeliveries } from "@board/core/subscription/retention";
+import { startDueSyncs } from "@board/openclaw/sync/due";
+import { removeOldRuns } from "@board/openclaw/sync/run";
+import { expireLeases } from "@board/core/task/lease/lease-expiry";
+import { moveOldBodies } from "@board/core/body-storage/move-bodies";
+import { removeOldPayloads } from "@board/core/webhook/retention";
+
+/** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
+export const scheduled = {
+  async relay(ctx: Context<System>) {
+    // Both are recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.
+    ctx.meter.record("JobAge", await readJobAge(ctx));
+    await recordHorizonAge(ctx);
+    ctx.pendingWakeups.everything = true;
+  },
+  async lifecycle(ctx: Context<System>) {
+    await sweepAgents(ctx);
+    await expireLeases(ctx);
+    await countNewEvents(ctx);
+    await countNewTransitions(ctx);
+  },
+  async probe(ctx: Context<System>) {
+    await enqueueProbes(ctx);
+  },
+  async sync(ctx: Context<System>) {
+    await startDueSyncs(ctx);
+  },
+  async retention(ctx: Context<System>) {
+    await removeOldJobs(ctx);
+    await removeOldCounters(ctx);
+    await removeOldConfigLocks(ctx);
+    await removeExpiredLeases(ctx);
+    await removeOldRuns(ctx);
+    await removeOldPackSyncs(ctx);
+    await removeOldInboxMessages(ctx);
+    await removeOldEvents(ctx);
+    await removeOldChanges(ctx);
+    await removeOldPayloads(ctx);
+    await removeOldDeliveries(ctx);
+    await removeOldAnswers(ctx);
+    await recountTexts(ctx);
+  },
+  async bodies(ctx: Context<System>) {
+    await moveOldBodies(ctx);
+  },
+};
+
+export type ScheduleName = keyof typeof scheduled;
+
+/** Runs one schedule under a new trace, which its jobs inherit. Logs an error and rethrows it. */
+export async function runScheduled(ctx: Context<System>, schedule: ScheduleName): Promise<void> {
+  const trace_id = randomUUID();
+  const log = createScopedLog(ctx.log, { schedule, trace_id });
+  try {
+    await scheduled[schedule]({ ...ctx, trace_id, log });
+  } catch (error) {
+    log.error("schedule.failed", errorText(error), { stack: stackFrames(error) });
+    throw error;
+  }
+}

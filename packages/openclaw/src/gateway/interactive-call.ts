@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import type { Context } from "@board/core/context/context";
+import { DomainError } from "@board/core/values/errors";
+import { createDeadline } from "../host/deadline.ts";
+import { type Host, openHost } from "../host/open.ts";
+import { sendMessage, type UnkeyedMessage } from "../host/session.ts";
+import { toGatewayMessage } from "../wire/failure.ts";
+import { asGatewayError, type GatewayError } from "../wire/gateway-error.ts";
+import { INTERACTIVE_RETRY, withRetry } from "../wire/retry.ts";
+import { withTimeout } from "../wire/timeout.ts";
+import { trackConnectivity } from "../provisioning/connectivity.ts";
+import type { ResolvedHost } from "./resolve-target.ts";
+import { type GatewayRow, toTarget } from "@board/core/gateway/target";
+
+/**
+ * Limit for all host calls of one request. API Gateway gives up after 29 s and the caller then learns no reason, so the
+ * limit is shorter, and the same everywhere (docs/reference/gateways.md#requests-that-wait-for-a-host).
+ */
+export const INTERACTIVE_TIMEOUT_MS = 25_000;
+/** No attempt begins in the last part of the limit, so that a call usually ends with the host's own error. */
+const LAST_ATTEMPT_RESERVE_MS = 5_000;
+
+/** Session calls are retried for 18 s; the last attempt is cut off at 23 s. */
+const SESSION_RETRY = { ...INTERACTIVE_RETRY, total_ms: 18_000 };
+const SESSION_TIMEOUT_MS = 23_000;
+
+/**
+ * Works on a host while a request waits: retries while the host is unreachable and records the gateway's connectivity.
+ * Must not run inside a transaction. Rejects with a GatewayError, at the latest after `limit_ms`.
+ */
+export async function withInteractiveHost<T>(
+  ctx: Context,
+  gateway: GatewayRow,
+  work: (host: Host) => Promise<T>,
+  limit_ms: number = INTERACTIVE_TIMEOUT_MS,
+): Promise<T> {
+  const ref = { id: gateway.id, target: toTarget(ctx, gateway) };
+  const { policy } = createDeadline(Math.max(0, limit_ms - LAST_ATTEMPT_RESERVE_MS), { base: INTERACTIVE_RETRY });
+  const calls = (signal: AbortSignal) => openHost(ctx, ref, policy, { signal }).then(work);
+  return await trackConnectivity(ctx, gateway, () => withAbortingTimeout(calls, limit_ms, "answer"));
+}
+
+/**
+ * Calls a host for a session request and retries all of `work` while the host is unreachable, so a chat.send in it must keep
+ * its idempotency key. `step` names the work in error texts. Throws `unavailable` when the host fails.
+ */
+export async function callInteractively<T>(ctx: Context, host: ResolvedHost, step: string, work: () => Promise<T>): Promise<T> {
+  const calls = (signal: AbortSignal) => withRetry(SESSION_RETRY, work, { step, signal });
+  const callInTime = () => withAbortingTimeout(calls, SESSION_TIMEOUT_MS, `answer ${step}`);
+  try {
+    // A connection that the caller entered, wholly or in part, says nothing about a stored gateway.
+    return await (host.stored ? trackConnectivity(ctx, host.stored, callInTime) : callInTime());
+  } catch (error) {
+    throw toUnavailable("Gateway session request failed:", asGatewayError(error));
+  }
+}
+
+/** Aborts the calls, and so their retries, when they do not end within `timeout_ms`. */
+async function withAbortingTimeout<T>(calls: (signal: AbortSignal) => Promise<T>, timeout_ms: number, what: string): Promise<T> {
+  const controller = new AbortController();
+  try {
+    return await withTimeout(calls(controller.signal), timeout_ms, what);
+  } finally {
+    controller.abort();
+  }
+}
+
+/** Sends one message. Retries keep its idempotency key, so it arrives once. Rejects with a GatewayError. */
+export function sendOnHost(ctx: Context, host: Host, message: UnkeyedMessage, key = randomUUID()) {
+  const idempotency_key = `coordination-${key}`;
+  return host.retry("sending the message", () => sendMessage(ctx.gateways, host.target, { ...message, idempotency_key }));
+}
+
+/** The error that tells a caller that a host failed; `prefix` names the operation. */
+export const toUnavailable = (prefix: string, failure: GatewayError): DomainError =>
+  new DomainError("unavailable", `${prefix} ${toGatewayMessage(failure)}`);

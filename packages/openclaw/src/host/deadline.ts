@@ -1,0 +1,34 @@
+import { type RetryPolicy, SYNC_RETRY } from "../wire/retry.ts";
+
+/** One time limit for all work on a host, counted from its creation. */
+export interface Deadline {
+  /**
+   * A retry policy whose `total_ms` is the time that is left: a getter, computed at every read. Pass the object on as it is;
+   * a copy by spread freezes the value.
+   */
+  readonly policy: RetryPolicy;
+  /** Aborts all work at once, including waits. */
+  readonly signal: AbortSignal | undefined;
+  /** Sets a new limit, in milliseconds since the creation. */
+  extend(ms: number): void;
+}
+
+export function createDeadline(
+  ms: number,
+  { signal, base = SYNC_RETRY }: { signal?: AbortSignal; base?: RetryPolicy } = {},
+): Deadline {
+  const started = performance.now();
+  let limit_ms = ms;
+  return {
+    policy: {
+      ...base,
+      get total_ms() {
+        return Math.max(0, started + limit_ms - performance.now());
+      },
+    },
+    signal,
+    extend(next_ms) {
+      limit_ms = next_ms;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { and, eq, isNotNull, sql } from "drizzle-orm";
+import type { Context } from "@board/core/context/context";
+import { changedNow } from "@board/core/schema/columns";
+import { removeDeadJobs, resumeOwedJobs } from "@board/core/job/owed";
+import { jobs } from "@board/core/schema/job.sql";
+import { agents } from "@board/core/schema/agent.sql";
+import { enqueueProvision } from "@board/core/agent/jobs";
+import { mintToken } from "@board/core/agent/token";
+
+/** No attempt to provision the agent in its present place has succeeded. */
+const wasNeverProvisioned = sql`(${agents.last_wake_sent_at} is null or exists (
+  select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.kind = 'agent.provision'
+    and ${jobs}.status = 'dead' and ${jobs}.payload ->> 'agent_id' = ${agents}.id::text
+    and (${jobs}.payload ->> 'generation')::int = ${agents}.lifecycle_generation))`;
+
+/**
+ * Resumes the work that a gateway's host is owed, in the transaction that finds it connected: agents that were never
+ * provisioned get a new token, since that of a dead job is erased, and given up jobs run again. The caller has locked the gateway.
+ */
+export async function resumeOwedWork(ctx: Context, gateway: { id: string; organization_id: string }): Promise<void> {
+  const owed = await ctx.db
+    .update(agents)
+    .set({ status: "provisioning", ...changedNow })
+    .where(
+      and(
+        eq(agents.gateway_id, gateway.id),
+        eq(agents.status, "offline"),
+        isNotNull(agents.last_provision_error),
+        isNotNull(agents.openclaw_session_id),
+        wasNeverProvisioned,
+      ),
+    )
+    .returning();
+  if (owed.length > 0) {
+    const ids = owed.map(({ id }) => id);
+    await removeDeadJobs(ctx, "agent.provision", ids);
+    ctx.log.info("gateway.agents_resumed", "Host accepts the service; agents that were never provisioned are", {
+      gateway_id: gateway.id,
+      agents: ids.length,
+    });
+  }
+  for (const agent of owed)
+    await enqueueProvision(ctx, agent, {
+      organization_id: gateway.organization_id,
+      user_id: null,
+      reset: agent.board_id !== null,
+      deliver: agent.board_id === null,
+      auth_token: mintToken(),
+    });
+  await resumeOwedJobs(ctx, gateway.id);
+}

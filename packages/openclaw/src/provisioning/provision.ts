@@ -1,0 +1,206 @@
+import type { System } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
+import type { CompletionWrite, JobHandler } from "@board/core/job/handler";
+import { GatewayError } from "../wire/gateway-error.ts";
+import type { DesiredEntry } from "../host/config.ts";
+import { configureEntries } from "../host/configure.ts";
+import { findEntry, hasAgentsBesideDefault, type HostEntry, listEntries } from "../host/entries.ts";
+import { isMissingSession, toGatewayMessage } from "../wire/failure.ts";
+import { createDeadline } from "../host/deadline.ts";
+import { type Host, openReachableHost } from "../host/open.ts";
+import { trackConnectivity } from "./connectivity.ts";
+import { type GatewayRow, toTarget, findUsableGateway } from "@board/core/gateway/target";
+import type { ProvisionPayload } from "@board/core/job/kinds";
+import { readSubjects } from "../template/subject.ts";
+import { isBelowMinimum, placeOnHost } from "./write-files.ts";
+import { listWaitingEntries, toDesiredEntry } from "./heartbeat-config.ts";
+import { readAgentToken } from "./host-token.ts";
+import {
+  beginProvision,
+  beginUpdate,
+  failProvision,
+  failUpdate,
+  type AgentWithOrganization,
+  completeProvisioning,
+  recordAgentEvent,
+} from "@board/core/agent/lifecycle";
+import { Superseded } from "@board/core/agent/token-rotation";
+import { recordWakeSent, sendWakeUp } from "./wake.ts";
+
+/** Time limit of one attempt, including waits for a restart of the host and for the config lock. */
+const ATTEMPT_BUDGET_MS = 60_000;
+
+interface ProvisionWork {
+  verb: "provisioned" | "updated";
+  payload: ProvisionPayload;
+  job_id: string;
+  /** The new token of a provisioning job; null keeps the token on the host. */
+  secret: string | null;
+  force_bootstrap: boolean;
+}
+
+/** Creates an agent on its host: entry, files, settings, wake-up (docs/reference/gateways.md#steps-of-provisioning). */
+export const provisionAgent: JobHandler<"agent.provision"> = {
+  async run(ctx, payload, { id: job_id, secret }) {
+    const agent = await beginProvision(ctx, payload.agent_id, payload.generation);
+    if (agent) return runOnHost(ctx, agent, { verb: "provisioned", payload, job_id, secret, force_bootstrap: false });
+  },
+  async onRetry(ctx, { agent_id, generation }, reason) {
+    await failProvision(ctx, agent_id, generation, { error: toGatewayMessage(reason), is_last: false });
+  },
+  async onDead(ctx, { agent_id, generation, user_id }, reason) {
+    const error = toGatewayMessage(reason);
+    const agent = await failProvision(ctx, agent_id, generation, { error, is_last: true });
+    if (agent)
+      await recordFailureEvents(ctx, agent, "agent.provision.failed", `Provisioning ${agent.name} failed: ${error}`, user_id);
+  },
+};
+
+/** Rewrites the files of an agent on its host. The token stays the same. */
+export const updateAgentFiles: JobHandler<"agent.update"> = {
+  async run(ctx, payload, { id: job_id, lane }) {
+    const agent = await beginUpdate(ctx, payload.agent_id, lane);
+    const { force_bootstrap } = payload;
+    if (agent) return runOnHost(ctx, agent, { verb: "updated", payload, job_id, secret: null, force_bootstrap });
+  },
+  async onRetry(ctx, { agent_id }, reason, lane) {
+    await failUpdate(ctx, agent_id, lane, toGatewayMessage(reason));
+  },
+  async onDead(ctx, { agent_id, user_id }, reason, lane) {
+    const error = toGatewayMessage(reason);
+    const agent = await failUpdate(ctx, agent_id, lane, error);
+    if (agent) await recordFailureEvents(ctx, agent, "agent.update.failed", `Updating ${agent.name} failed: ${error}`, user_id);
+  },
+};
+
+async function recordFailureEvents(
+  ctx: Context,
+  agent: AgentWithOrganization,
+  event_type: "agent.provision.failed" | "agent.update.failed",
+  message: string,
+  user_id: string | null,
+): Promise<void> {
+  await recordAgentEvent(ctx, agent, event_type, message, user_id);
+  await recordAgentEvent(ctx, agent, "agent.error", message, user_id);
+}
+
+/** Does the work on the host and returns the write of its result; no write when the work was superseded. */
+async function runOnHost(
+  ctx: Context<System>,
+  agent: AgentWithOrganization,
+  work: ProvisionWork,
+): Promise<CompletionWrite | void> {
+  const gateway = await findUsableGateway(ctx, agent.gateway_id);
+  if (!gateway) return;
+  try {
+    const result = await trackConnectivity(ctx, gateway, () => provisionOnHost(ctx, gateway, agent, work));
+    return (ctx) => recordSuccess(ctx, agent, work, result);
+  } catch (error) {
+    if (!(error instanceof Superseded)) throw error;
+  }
+}
+
+interface HostResult {
+  /** A problem that the user has to solve, such as a token that cannot be read. */
+  problem: string | null;
+  woken_at: Date | null;
+}
+
+/** Every step checks what the host already has, so the whole sequence can be retried. */
+async function provisionOnHost(
+  ctx: Context<System>,
+  gateway: GatewayRow,
+  agent: AgentWithOrganization,
+  work: ProvisionWork,
+): Promise<HostResult> {
+  const { payload, verb } = work;
+  const { policy } = createDeadline(ATTEMPT_BUDGET_MS);
+  const host = await openReachableHost(ctx, { id: gateway.id, target: toTarget(ctx, gateway) }, policy);
+  const [subject] = await readSubjects(ctx, gateway, [agent.id], payload.user_id);
+  if (subject?.agent.lifecycle_generation !== agent.lifecycle_generation) throw new Superseded();
+  const { secret } = work;
+  const findWaiting = () => listWaitingEntries(ctx, gateway, agent.id);
+  const present = await addWaitingEntries(host, toDesiredEntry(gateway, subject.agent), findWaiting);
+  const { files, problem } = await placeOnHost(ctx, host, subject, {
+    create: true,
+    present,
+    findToken: async () => ({
+      ...(secret ? { token: secret, problem: null } : await readAgentToken(ctx, host, subject.agent)),
+      is_new: secret !== null,
+    }),
+    without_token: "skip_tools",
+    first: verb === "provisioned",
+    force_bootstrap: work.force_bootstrap,
+    overwrite: false,
+    below_minimum: isBelowMinimum(ctx, host, gateway),
+  });
+  if (files === null) throw new GatewayError(problem, { retryable: false });
+  if (files.error) throw new GatewayError(files.error, { retryable: false });
+  const { warnings } = files;
+  const refused_keys = await configureEntry(host, toDesiredEntry(gateway, subject.agent), findWaiting);
+  if (refused_keys.length > 0 || warnings.length > 0)
+    ctx.log.info("agent.provisioned_partially", "Host accepted only part of an agent", {
+      agent_id: agent.id,
+      gateway_id: gateway.id,
+      keys: refused_keys,
+      warnings,
+    });
+  if (payload.reset) await resetSession(host, agent);
+  const woken_at = payload.wake ? await sendWakeUp(ctx, host, agent, { verb, deliver: payload.deliver }, work.job_id) : null;
+  return { problem, woken_at };
+}
+
+/**
+ * When several agents wait for their first entries on a host, adds all of them in one change of its configuration instead
+ * of one call for each. Returns the host's entries. It would remove a default agent that is only listed implicitly.
+ */
+async function addWaitingEntries(
+  host: Host,
+  entry: DesiredEntry,
+  findWaiting: () => Promise<readonly DesiredEntry[]>,
+): Promise<readonly HostEntry[]> {
+  const present = await listEntries(host);
+  const isMissing = ({ id }: DesiredEntry) => findEntry(present, id) === undefined;
+  if (!isMissing(entry) || !hasAgentsBesideDefault(present)) return present;
+  if (!(await findWaiting()).some(isMissing)) return present;
+  await configureEntry(host, entry, findWaiting);
+  return listEntries(host);
+}
+
+/** Makes a rate limit that outlasts this attempt retryable, so the job's next attempt waits for it. */
+async function configureEntry(
+  host: Host,
+  entry: DesiredEntry,
+  findWaiting: () => Promise<readonly DesiredEntry[]>,
+): Promise<string[]> {
+  try {
+    return await configureEntries(host, [entry], findWaiting);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || (error.failure.retry_after_ms ?? null) === null) throw error;
+    throw new GatewayError(error.message, { ...error.failure, retryable: true });
+  }
+}
+
+async function resetSession(host: Host, { openclaw_session_id }: AgentWithOrganization): Promise<void> {
+  try {
+    await host.call("sessions.reset", { key: openclaw_session_id });
+  } catch (error) {
+    if (!isMissingSession(error)) throw error;
+  }
+}
+
+async function recordSuccess(
+  ctx: Context<System>,
+  before: AgentWithOrganization,
+  { verb, payload }: ProvisionWork,
+  result: HostResult,
+): Promise<void> {
+  const agent = await completeProvisioning(ctx, before, result.problem);
+  if (!agent) return;
+  const { user_id, deliver } = payload;
+  if (verb === "provisioned") {
+    await recordAgentEvent(ctx, agent, "agent.provisioned", `Agent provisioned: ${agent.name}.`, user_id);
+    await recordAgentEvent(ctx, agent, "agent.provision.direct", `Files of ${agent.name} written to its host.`, user_id);
+  } else await recordAgentEvent(ctx, agent, "agent.update.direct", `Files of ${agent.name} updated on its host.`, user_id);
+  if (result.woken_at) await recordWakeSent(ctx, agent, result.woken_at, { verb, deliver, user_id });
+}

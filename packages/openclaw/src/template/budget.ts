@@ -1,0 +1,37 @@
+import type { Budgets } from "@board/core/config/budgets";
+
+export type RenderLimits = Pick<Budgets, "agent_file_max_chars" | "agent_files_max_chars">;
+
+/** The files of an agent would be too large. The message names the file and the variable that adds most to it. */
+export class RenderTooLarge extends Error {}
+
+/** Counts characters of a file before they are put together. `variable` names the variable that they are the value of. */
+export type CountChars = (chars: number, variable?: string) => void;
+
+/**
+ * The budget of one agent's files: returns the counter of each file, which throws RenderTooLarge. Counting comes first
+ * because a template may name a long text thousands of times, which would fill the memory of the process.
+ */
+export function createRenderBudget(limits: RenderLimits): (file: string) => CountChars {
+  const { agent_file_max_chars: file_chars, agent_files_max_chars: agent_chars } = limits;
+  let agent_total = 0;
+  return (file) => {
+    let file_total = 0;
+    const by_variable = new Map<string, number>();
+    return (chars, variable) => {
+      file_total += chars;
+      agent_total += chars;
+      if (variable !== undefined) by_variable.set(variable, (by_variable.get(variable) ?? 0) + chars);
+      const cause = () => {
+        const [largest] = [...by_variable].toSorted((a, b) => b[1] - a[1]);
+        return largest ? `, mostly by the variable ${largest[0]}` : "";
+      };
+      if (file_total > file_chars)
+        throw new RenderTooLarge(`${file} would have more than ${file_chars} characters${cause()}. Shorten its template.`);
+      if (agent_total > agent_chars)
+        throw new RenderTooLarge(
+          `The files of the agent would have more than ${agent_chars} characters. The limit was reached in ${file}${cause()}.`,
+        );
+    };
+  };
+}

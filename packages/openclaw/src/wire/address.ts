@@ -1,0 +1,50 @@
+import { isIP } from "node:net";
+import {
+  type Address,
+  type AddressRules,
+  isAllowedPrivately,
+  isNamedIn,
+  isPublicAddress,
+  normalizeHost,
+  type ResolveName,
+} from "@board/core/dns/address";
+import { resolveName } from "@board/core/dns/resolver";
+import { GatewayError } from "./gateway-error.ts";
+import { toDialUrl } from "./handshake.ts";
+
+export type { AddressRules };
+
+/**
+ * Resolves a gateway's url and checks every address. The socket must connect to one of the returned addresses and not
+ * to the name, because a second lookup could answer differently (DNS rebinding). Throws a GatewayError with
+ * `refused_address`, or the system's error when the name does not resolve.
+ */
+export async function resolveHost(
+  url: URL,
+  rules: AddressRules,
+  resolve: ResolveName = resolveName,
+  organization_id?: string,
+): Promise<Address[]> {
+  const hostname = normalizeHost(url.hostname);
+  const literal = isIP(hostname);
+  // Only names that the operator vouches for may take a thread. Nobody else chooses them, or all users share one token.
+  const asks_system = isNamedIn(hostname, rules);
+  const addresses =
+    literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];
+  const refused = addresses.some(({ address }) => !isPublicAddress(address) && !isAllowedPrivately(hostname, address, rules));
+  if (refused) throw new GatewayError("Gateway host is not allowed.", { refused_address: true, retryable: false });
+  return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+}
+
+/**
+ * Whether a gateway with this url may be registered. A name that does not resolve is allowed: the host is only
+ * unreachable, and every connection checks the address again.
+ */
+export async function isAllowedHost(url: string, rules: AddressRules, resolve: ResolveName = resolveName): Promise<boolean> {
+  try {
+    await resolveHost(toDialUrl(url), rules, resolve);
+    return true;
+  } catch (error) {
+    return !(error instanceof GatewayError && error.failure.refused_address);
+  }
+}
