@@ -2,6 +2,7 @@ import type { BoardRow } from "../organization/access.ts";
 import type { NewBoardEvent } from "../context/event-body.ts";
 import type { ReturnedTask } from "./dependency/return-dependents.ts";
 import type { TaskFacts } from "./facts.ts";
+import { PLAIN_FIELDS } from "./input.ts";
 import type { TaskRow } from "./status-rules.ts";
 
 type TaskState = Pick<TaskRow, "id" | "status" | "assigned_agent_id">;
@@ -29,7 +30,7 @@ export function taskBoardEvents(board: BoardRef, { before, after, changed_fields
 
 const toBoardRef = ({ id: board_id, organization_id }: BoardRef) => ({ organization_id, board_id });
 
-const TASK_FIELDS = ["title", "description", "status", "priority", "due_at", "assigned_agent_id"] as const;
+const TASK_FIELDS = [...PLAIN_FIELDS, "status", "assigned_agent_id"] as const;
 
 /** Which of a task's lists changed. */
 export interface LinkChanges {

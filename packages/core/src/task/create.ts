@@ -12,7 +12,7 @@ import { addDependencies, lockDependencies, readRequestedDependencies } from "./
 import { toCreationEffects } from "./effects.ts";
 import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
 import { blockedError, missingTagsError } from "./errors.ts";
-import { type CreateTask, type TaskPatch, toTaskPatch } from "./input.ts";
+import { type CreateTask, PLAIN_FIELDS, type TaskPatch, toTaskPatch } from "./input.ts";
 import { allowsOpenDependencies, NEW_TASK_TIMES, nextTimes, requireOpenGates, type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
 import { readTask, type Task } from "./task.ts";
@@ -64,7 +64,7 @@ async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: N
 }
 
 async function storeTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask): Promise<TaskRow> {
-  const { title, description = null, status, priority, due_at = null, assigned_agent_id = null } = newTask;
+  const { status, assigned_agent_id = null } = newTask;
   const { actor } = ctx;
   const times = nextTimes("inbox", status, NEW_TASK_TIMES, ctx.now());
   const origin = {
@@ -73,7 +73,8 @@ async function storeTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask)
     auto_reason: actor.type === "user" ? null : `lead_agent:${actor.agent_id}`,
   };
   const set = TASK_TIMES.filter((name) => times[name] !== null);
-  const values = { board_id: board.id, title, description, status, priority, due_at, assigned_agent_id, ...origin };
+  const fields = Object.fromEntries(PLAIN_FIELDS.map((name) => [name, newTask[name] ?? null]));
+  const values = { board_id: board.id, ...fields, status, assigned_agent_id, ...origin };
   const [row] = await insertTask(ctx.db, ...set).execute({ ...values, ...actingValue(ctx) });
   return row!;
 }
@@ -81,11 +82,8 @@ async function storeTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask)
 const TASK_TIMES = ["in_progress_at", "last_started_at", "done_at"] as const;
 const TASK_COLUMNS = [
   "board_id",
-  "title",
-  "description",
+  ...PLAIN_FIELDS,
   "status",
-  "priority",
-  "due_at",
   "assigned_agent_id",
   "created_by_user_id",
   "auto_created",

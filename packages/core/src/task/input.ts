@@ -41,14 +41,16 @@ export const UpdateTask = lazyObject(() => ({
 })).meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
+/** The fields that are stored as they are sent, by people only. A change of one is an event with its name. */
+export const PLAIN_FIELDS = ["title", "description", "priority", "due_at"] as const;
+type PlainField = (typeof PLAIN_FIELDS)[number];
+
+/** The plain fields of a request. Those that were not sent are undefined. */
+export const plainFields = (patch: TaskPatch): Pick<TaskPatch, PlainField> =>
+  Object.fromEntries(PLAIN_FIELDS.map((name) => [name, patch[name]]));
+
 /** A request without aliases, nulls that count as absent, and repeated ids. */
-export interface TaskPatch {
-  title?: string | undefined;
-  description?: string | null | undefined;
-  status?: TaskStatus | undefined;
-  priority?: string | undefined;
-  due_at?: Date | null | undefined;
-  assigned_agent_id?: string | null | undefined;
+export interface TaskPatch extends Pick<UpdateTask, PlainField | "status" | "assigned_agent_id"> {
   depends_on_task_ids?: string[] | undefined;
   tag_ids?: string[] | undefined;
   custom_field_values?: Record<string, unknown> | undefined;

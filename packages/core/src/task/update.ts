@@ -13,7 +13,7 @@ import { lockDependencies, readRequestedDependencies, replaceDependencies } from
 import { type TaskUpdate, toUpdateEffects } from "./effects.ts";
 import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./facts.ts";
 import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
-import { type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
+import { plainFields, type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
 import { decideLease } from "./lease/lease-checks.ts";
 import { type LeaseAction, nextLease, requireFence } from "./lease/lease-state.ts";
 import { type ReturnedTask, returnDependentsToInbox } from "./dependency/return-dependents.ts";
@@ -177,9 +177,9 @@ interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed
 /** Writes the links. The row is written after them, so that its `returning` shows them. */
 async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;
-  const { title, description, priority, due_at, tag_ids, depends_on_task_ids, custom_field_values } = patch;
+  const { tag_ids, depends_on_task_ids, custom_field_values } = patch;
   const values = custom_field_values ? await validateFieldValues(ctx, board, custom_field_values, before.id, matched) : [];
-  const changes = changedFields(before, { title, description, priority, due_at, ...result });
+  const changes = changedFields(before, { ...plainFields(patch), ...result });
   const lease = nextLease({
     before,
     after: result,
