@@ -1,5 +1,4 @@
 import { is, type Placeholder, SQL, sql } from "drizzle-orm";
-import { preparedReadableBoards } from "../organization/access.ts";
 import type { Member } from "../context/actor.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
@@ -7,6 +6,8 @@ import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
 import { activity_events } from "../schema/activity.sql.ts";
 import { activity_counted, activity_counts } from "../schema/activity-count.sql.ts";
+import { readableBoards } from "../organization/access.ts";
+import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 
 // Each number adds the counts in `activity_counts` and the events of the log that are not counted yet. It is read with one
 // statement, so that a concurrent count or removal is visible in both or in neither.
@@ -68,11 +69,12 @@ const statements = createStatementCache<unknown>();
 
 /** The same for the boards that a member may read, and with `boardless` also for the organization's events without a board. */
 export async function countReadableActivity(ctx: Context, actor: Member, { boardless }: { boardless: boolean }): Promise<number> {
-  const { key, values, condition } = preparedReadableBoards(actor);
-  const statement = statements.get(`${key}/${boardless}`, () =>
-    selectActivityTotal(condition(), boardless ? sql.placeholder("organization_id") : null),
+  const filters = [readableBoards(actor)];
+  const statement = statements.get(`${keyOf(filters)}/${boardless}`, () =>
+    selectActivityTotal(preparedWhere(filters), boardless ? sql.placeholder("organization_id") : null),
   );
-  return toTotal(await statement.execute(ctx.db, values));
+  const { organization_id } = actor.active;
+  return toTotal(await statement.execute(ctx.db, { ...valuesOf(filters), organization_id }));
 }
 
 function selectActivityTotal(selection: BoardSelection, boardless_organization_id: string | Placeholder | null): SQL {

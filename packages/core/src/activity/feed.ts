@@ -16,6 +16,8 @@ import { activity_events } from "../schema/activity.sql.ts";
 import { countComments } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 import { listOf } from "../lists/list.ts";
+import { conditionOf } from "../lists/filter.ts";
+import { mayReadAll } from "../organization/board-rights.ts";
 
 export const FeedComment = lazyObject(() => ({
   id: Id.describe("Id of the comment, and of its event in the activity log."),
@@ -98,8 +100,8 @@ const feedList = listOf({
 export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<Page<FeedComment>> {
   const { actor } = ctx;
   const { board_id } = query;
-  const isReadable = and(readableBoards(actor), board_id === undefined ? undefined : eq(boards.id, board_id))!;
-  const readsAllBoards = board_id === undefined && (actor.active.all_boards_read || actor.active.all_boards_write);
+  const isReadable = and(conditionOf(readableBoards(actor)), board_id === undefined ? undefined : eq(boards.id, board_id))!;
+  const readsAllBoards = board_id === undefined && mayReadAll(actor);
   const page = await feedList.read(ctx, query, {
     owner: actor.active.organization_id,
     filters: [],

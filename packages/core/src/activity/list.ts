@@ -11,7 +11,8 @@ import { activity_events } from "../schema/activity.sql.ts";
 import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 import { listOf } from "../lists/list.ts";
-import { filterBy, where, filterIf, presentOf } from "../lists/filter.ts";
+import { filterBy, conditionOf, filterIf, presentOf } from "../lists/filter.ts";
+import { mayReadAll } from "../organization/board-rights.ts";
 
 export const Activity = lazyObject(() => ({
   id: Id.describe("Id of the event."),
@@ -50,10 +51,10 @@ export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Pr
   // All events of an agent belong to its organization, so the condition names no organization.
   if (actor.type === "agent") {
     const byAgent = filterBy("agent_id", actor.agent_id, (id) => eq(agent_id, id));
-    const count = () => ctx.db.$count(activity_events, where([byAgent]));
+    const count = () => ctx.db.$count(activity_events, conditionOf(byAgent));
     return activityList.read(ctx, query, { owner: actor.agent_id, filters: [byAgent], count, toItem: toActivity });
   }
-  const { organization_id, role, all_boards_read, all_boards_write } = actor.active;
+  const { organization_id, role } = actor.active;
   const seesBoardless = role !== "member";
   const filters = [
     filterBy("organization_id", organization_id, (id) => eq(activity_events.organization_id, id)),
@@ -65,9 +66,10 @@ export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Pr
     count: () => countReadableActivity(ctx, actor, { boardless: seesBoardless }),
     toItem: toActivity,
   };
-  if (all_boards_read || all_boards_write) return activityList.read(ctx, query, request);
-  const otherEvents = seesBoardless ? and(where(presentOf(filters)), isNull(board_id)) : undefined;
-  const selectIds = (window: PageWindow) => selectNewestByBoard({ boards: readableBoards(actor), otherEvents, ...window });
+  if (mayReadAll(actor)) return activityList.read(ctx, query, request);
+  const otherEvents = seesBoardless ? and(conditionOf(...presentOf(filters)), isNull(board_id)) : undefined;
+  const selectIds = (window: PageWindow) =>
+    selectNewestByBoard({ boards: conditionOf(readableBoards(actor)), otherEvents, ...window });
   return activityList.read(ctx, query, { ...request, selectIds });
 }
 

@@ -1,6 +1,6 @@
 import { and, count, eq, getTableColumns, isNull, or } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards, readableBoardsFilter } from "../organization/access.ts";
+import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
 import type { Admin, Lead } from "../context/actor.ts";
 import { storeBoardEvents } from "../subscription/board-event.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -35,7 +35,7 @@ import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { displayStatus } from "./presence.ts";
 import { mintToken, toStoredToken } from "./token.ts";
 import { listOf } from "../lists/list.ts";
-import { orFilter, filterBy } from "../lists/filter.ts";
+import { orFilter, filterBy, conditionOf } from "../lists/filter.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
 
@@ -216,7 +216,7 @@ export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promis
     owner: organization_id,
     filters: [
       orFilter(
-        readableBoardsFilter(ctx.actor),
+        readableBoards(ctx.actor),
         filterBy("main_of", organization_id, (id) => and(isMain, eq(gateways.organization_id, id))!),
       ),
       filterBy("board_id", board_id, (id) => eq(agents.board_id, id)),
@@ -252,7 +252,7 @@ export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<A
       and(
         eq(agents.id, agent_id),
         eq(gateways.organization_id, ctx.actor.active.organization_id),
-        or(isNull(agents.board_id), readableBoards(ctx.actor)),
+        or(isNull(agents.board_id), conditionOf(readableBoards(ctx.actor))),
       ),
     );
   if (!row) throw notFound();

@@ -1,6 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { boardFor, boardsOfAgentFilter } from "../organization/access.ts";
+import { boardFor, boardsOfAgent } from "../organization/access.ts";
 import type { Agent as AgentActor } from "../context/actor.ts";
 import { recordEvent } from "../activity/activity.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -38,7 +38,7 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
     owner: agent_id,
     filters: [
       orFilter(
-        boardsOfAgentFilter(ctx.actor),
+        boardsOfAgent(ctx.actor),
         filterBy("agent_id", agent_id, (id) => eq(agents.id, id)),
       ),
       filterBy("of_board", query.board_id, (id) => eq(agents.board_id, id)),

@@ -1,6 +1,6 @@
 import { eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, boardsOfAgentFilter } from "../organization/access.ts";
+import { type BoardRow, boardFor, boardsOfAgent } from "../organization/access.ts";
 import type { Agent } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { newestFirst } from "../lists/keyset.ts";
@@ -39,7 +39,7 @@ const agentBoardList = listOf({
 export const listAgentBoards = (ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> =>
   agentBoardList.read(ctx, query, {
     owner: ctx.actor.agent_id,
-    filters: [boardsOfAgentFilter(ctx.actor)],
+    filters: [boardsOfAgent(ctx.actor)],
     search_owners: [ctx.actor.organization_id],
     toItem: toAgentBoard,
   });

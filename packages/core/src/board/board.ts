@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoardsFilter } from "../organization/access.ts";
+import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
 import type { Admin, Agent, Member, User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
@@ -37,6 +37,7 @@ import { lockBoard } from "./lock.ts";
 import { notifyBoardUpdated } from "./notifications.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 import { listOf } from "../lists/list.ts";
+import { mayWriteAll } from "../organization/board-rights.ts";
 
 const GoalSource = z.enum(["user", "ai_generated"]);
 
@@ -165,7 +166,7 @@ export const listBoards = (ctx: Context<Member>, query: BoardQuery): Promise<Pag
   boardList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,
     filters: [
-      readableBoardsFilter(ctx.actor),
+      readableBoards(ctx.actor),
       filterBy("board_group_id", query.board_group_id, (id) => eq(boards.board_group_id, id)),
       filterBy("gateway_id", query.gateway_id, (id) => eq(boards.gateway_id, id)),
     ],
@@ -178,7 +179,7 @@ export async function getBoard(ctx: Context<User | Agent>, board_id: string): Pr
 
 /** Creates a board. A creator without the right to write to all boards gets the right to write to this one. */
 export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Board> {
-  const { organization_id, member_id, all_boards_write } = ctx.actor.active;
+  const { organization_id, member_id } = ctx.actor.active;
   const { gateway: _gateway, ...fields } = input;
   return transaction(ctx, async (ctx) => {
     const gateway_id = input.gateway_id ?? (await ensurePullGateway(ctx));
@@ -193,7 +194,7 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
         .onConflictDoNothing()
         .returning(),
     );
-    if (!all_boards_write) await grantBoardAccess(ctx, member_id, row.id);
+    if (!mayWriteAll(ctx.actor)) await grantBoardAccess(ctx, member_id, row.id);
     return toBoard(row);
   });
 }

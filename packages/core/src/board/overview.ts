@@ -1,11 +1,10 @@
-import { and, asc, count, desc, eq, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../organization/access.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { toAgent } from "../agent/agent.ts";
 import { approvals } from "../schema/approval.sql.ts";
 import type { CallerContext, Context } from "../context/context.ts";
-import { organization_board_access } from "../schema/board-access.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
@@ -13,6 +12,8 @@ import { isPaused } from "../memory/paused.ts";
 import { Board, toBoard } from "./board.ts";
 import { boards } from "../schema/board.sql.ts";
 import { lazyObject } from "../values/wire.ts";
+import { readersOf } from "../organization/board-rights.ts";
+import { conditionOf } from "../lists/filter.ts";
 
 const MAX_AGENTS = 50;
 const MAX_PEOPLE = 20;
@@ -75,19 +76,15 @@ async function readAgents(ctx: Context, board_id: string): Promise<BoardOverview
 
 /** The members who may read the board, by the name that the chat shows. */
 async function readPeople(ctx: Context, board: { id: string; organization_id: string }): Promise<BoardOverview["people"]> {
-  const { organization_id, role, all_boards_read, all_boards_write } = organization_members;
-  const isGranted = sql`exists (select 1 from ${organization_board_access} as access
-    where access.organization_member_id = ${organization_members}.id and access.board_id = ${board.id}
-      and (access.can_read or access.can_write))`;
   return ctx.db
     .select({
       id: users.id,
       name: sql<string>`coalesce(nullif(${users.preferred_name}, ''), nullif(${users.name}, ''), 'User')`,
-      role,
+      role: organization_members.role,
     })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
-    .where(and(eq(organization_id, board.organization_id), or(all_boards_read, all_boards_write, isGranted)))
+    .where(readersOf(board))
     .orderBy(asc(organization_members.created_at), asc(organization_members.id))
     .limit(MAX_PEOPLE);
 }
@@ -100,7 +97,7 @@ export function listReadableBoards(ctx: CallerContext, limit: number): Promise<z
   return ctx.db
     .select({ id: boards.id, name: boards.name })
     .from(boards)
-    .where(actor.type === "agent" ? boardsOfAgent(actor) : readableBoardsOfUser(actor))
+    .where(actor.type === "agent" ? conditionOf(boardsOfAgent(actor)) : readableBoardsOfUser(actor))
     .orderBy(desc(boards.created_at), desc(boards.id))
     .limit(limit);
 }

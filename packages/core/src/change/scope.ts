@@ -6,6 +6,8 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { changes } from "../schema/change.sql.ts";
+import { conditionOf } from "../lists/filter.ts";
+import { mayReadAll } from "../organization/board-rights.ts";
 
 /** Whose changes a caller may see. */
 export interface ChangeScope {
@@ -61,7 +63,10 @@ async function scopeOfAgent(ctx: Context, actor: Agent, gone: readonly string[],
 const merge = (ids: readonly string[], others: readonly string[]) => [...new Set([...ids, ...others])].toSorted();
 
 async function readBoardIds(ctx: Context, actor: Agent): Promise<string[]> {
-  const rows = await ctx.db.select({ id: boards.id }).from(boards).where(boardsOfAgent(actor));
+  const rows = await ctx.db
+    .select({ id: boards.id })
+    .from(boards)
+    .where(conditionOf(boardsOfAgent(actor)));
   return rows.map(({ id }) => id);
 }
 
@@ -95,7 +100,7 @@ const toReader = (caller: Member | Agent) =>
     : {
         organization_id: caller.active.organization_id,
         reader_id: caller.active.member_id,
-        reads_all: caller.active.all_boards_read || caller.active.all_boards_write,
+        reads_all: mayReadAll(caller),
       };
 
 function requireDomainError(error: unknown): DomainError {

@@ -54,5 +54,5 @@ export const valuesOf = (filters: readonly Filter[]): Values =>
   );
 
 /** The condition of a statement that is built for these values. */
-export const where = (filters: readonly Filter[]): SQL =>
+export const conditionOf = (...filters: readonly Filter[]): SQL =>
   and(...filters.map(({ condition, values }) => condition((name) => values[name])))!;

@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod";
 import { countEvents, type EventCount } from "../activity/count-intervals.ts";
-import { preparedReadableBoards } from "../organization/access.ts";
 import type { Member } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { memoPerApp } from "../context/app-memo.ts";
@@ -15,6 +14,7 @@ import { PendingApprovals, readPendingApprovals } from "./pending-approvals.ts";
 import { toEdges, RangeKey, type Timeline, toTimeline } from "./range.ts";
 import { readScope, type Scope } from "./scope.ts";
 import { SeriesComparison, StatusCountsComparison, roundTo2Decimals, toComparison, toPointValue } from "./series.ts";
+import { mayReadAll } from "../organization/board-rights.ts";
 
 const DEFAULT_RANGE: RangeKey = "24h";
 
@@ -67,9 +67,8 @@ const runs = memoPerApp(createCoalescer<Dashboard>);
  */
 export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
   const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
-  const { key, values } = preparedReadableBoards(ctx.actor);
-  const { organization_id, member_id } = values;
-  const reader = key === "all" ? null : member_id;
+  const { organization_id, member_id } = ctx.actor.active;
+  const reader = mayReadAll(ctx.actor) ? null : member_id;
   const shared = JSON.stringify([organization_id, reader, range, query.board_id ?? null, query.group_id ?? null]);
   const read = () => readDashboard(ctx, range, query);
   return isInTransaction(ctx) ? read() : runs(ctx).run(shared, read);

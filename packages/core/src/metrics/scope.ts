@@ -1,11 +1,12 @@
 import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { preparedReadableBoards } from "../organization/access.ts";
 import type { Member } from "../context/actor.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
 import { notFound } from "../values/errors.ts";
+import { readableBoards } from "../organization/access.ts";
+import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 
 export interface Scope {
   board_id?: string | undefined;
@@ -17,11 +18,12 @@ export interface Scope {
  * An unreadable board is not found. A group of the organization is found even when the member may read none of its boards.
  */
 export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
-  const { key, values } = preparedReadableBoards(ctx.actor);
-  const statement = statements.get(`${key}/${board_id !== undefined}/${group_id !== undefined}`, () =>
-    selectScope(ctx.actor, { board: board_id !== undefined, group: group_id !== undefined }),
+  const filters = [readableBoards(ctx.actor)];
+  const statement = statements.get(`${keyOf(filters)}/${board_id !== undefined}/${group_id !== undefined}`, () =>
+    selectScope(preparedWhere(filters), { board: board_id !== undefined, group: group_id !== undefined }),
   );
-  const result = await statement.execute(ctx.db, { ...values, board_id, group_id });
+  const { organization_id } = ctx.actor.active;
+  const result = await statement.execute(ctx.db, { ...valuesOf(filters), organization_id, board_id, group_id });
   const [row] = rowsOf<{ board_ids: string[]; board_found: boolean; group_found: boolean }>(result);
   if (!row!.board_found || !row!.group_found) throw notFound();
   return row!.board_ids;
@@ -29,8 +31,7 @@ export async function readScope(ctx: Context<Member>, { board_id, group_id }: Sc
 
 const statements = createStatementCache<unknown>();
 
-function selectScope(actor: Member, named: { board: boolean; group: boolean }): SQL {
-  const readable = preparedReadableBoards(actor).condition();
+function selectScope(readable: SQL, named: { board: boolean; group: boolean }): SQL {
   const board = named.board ? eq(boards.id, sql.placeholder("board_id")) : undefined;
   const inGroup = named.group ? eq(boards.board_group_id, sql.placeholder("group_id")) : undefined;
   const group = and(

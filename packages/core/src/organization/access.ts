@@ -4,19 +4,20 @@ import { board_groups, boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { rowsOf } from "../db/database.ts";
-import { type Filter, where } from "../lists/filter.ts";
+import type { Filter } from "../lists/filter.ts";
 import { boardAccessDenied, notVisible } from "../values/errors.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { type FoundBoard, takePathBoard } from "./path-board.ts";
+import { mayRead, mayWrite, storedRights, mayReadAll, isGranted, readsAll, grants, mayWriteAll } from "./board-rights.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
  * Reads a board in one statement, or in that of the sign-in, and checks that the caller may access it
- * (docs/reference/conventions.md#board-access). The only place that decides this: a user needs rights through a membership in
- * the board's organization, an agent must belong to the board, and a main agent to the board's gateway.
+ * (docs/reference/conventions.md#board-access): a user needs rights through a membership in the board's organization, an agent
+ * must belong to the board, and a main agent to the board's gateway.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -27,10 +28,8 @@ export async function boardFor(ctx: Context<User | Agent>, board_id: string, nee
 
 async function boardForUser(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { board, rights } = takePathBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
-  const writable = rights?.all_write === true || rights?.can_write === true;
-  const readable = writable || rights?.all_read === true || rights?.can_read === true;
-  if (!board || !readable) throw notVisible();
-  if (need === "write" && !writable) throw boardAccessDenied();
+  if (!board || !mayRead(rights)) throw notVisible();
+  if (need === "write" && !mayWrite(rights)) throw boardAccessDenied();
   return board;
 }
 
@@ -43,10 +42,7 @@ const boardOfUserQuery = preparedQuery((db) =>
   db
     .select({
       board: getTableColumns(boards),
-      all_read: organization_members.all_boards_read,
-      all_write: organization_members.all_boards_write,
-      can_read: organization_board_access.can_read,
-      can_write: organization_board_access.can_write,
+      ...storedRights(organization_members),
     })
     .from(boards)
     .innerJoin(
@@ -83,45 +79,19 @@ const boardOfOrganizationQuery = preparedQuery((db) =>
     .where(and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, sql.placeholder("organization_id")))),
 );
 
-/** Condition on `boards`: boards of the active organization that the member may read. */
-export function readableBoards(actor: Member): SQL {
+/** Filter of `boards`: those of the active organization that the member may read. */
+export function readableBoards(actor: Member): Filter {
   const { organization_id, member_id } = actor.active;
-  return isReadable(readsAllBoards(actor), { organization_id, member_id });
-}
-
-const readsAllBoards = ({ active }: Member) => active.all_boards_read || active.all_boards_write;
-
-/** The same as the filter of a list. */
-export function readableBoardsFilter(actor: Member): Filter {
-  const { organization_id, member_id } = actor.active;
-  const all = readsAllBoards(actor);
+  const all = mayReadAll(actor);
   return {
     name: all ? "of the organization" : "granted",
-    values: { organization_id, member_id },
+    values: all ? { organization_id } : { organization_id, member_id },
     condition: (of) =>
-      isReadable(all, { organization_id: of("organization_id") as string, member_id: of("member_id") as string }),
+      and(
+        eq(boards.organization_id, of("organization_id") as string),
+        all ? undefined : isGranted(of("member_id") as string, "read"),
+      )!,
   };
-}
-
-/** The same for a prepared query, as its values, the key of its text, and the condition. */
-export function preparedReadableBoards(actor: Member) {
-  const { organization_id, member_id } = actor.active;
-  const all = readsAllBoards(actor);
-  const placeholders = { organization_id: sql.placeholder("organization_id"), member_id: sql.placeholder("member_id") };
-  return { key: all ? "all" : "granted", values: { organization_id, member_id }, condition: () => isReadable(all, placeholders) };
-}
-
-function isReadable(
-  all: boolean,
-  { organization_id, member_id }: Record<"organization_id" | "member_id", string | Placeholder>,
-): SQL {
-  const inOrganization = eq(boards.organization_id, organization_id);
-  if (all) return inOrganization;
-  return and(
-    inOrganization,
-    sql`exists (select 1 from ${organization_board_access} as access where access.organization_member_id = ${member_id}
-      and access.board_id = ${boards}.id and (access.can_read or access.can_write))`,
-  )!;
 }
 
 /** What a member may read in the active organization: all boards, or the boards with these ids, sorted. */
@@ -132,7 +102,7 @@ export type VisibleBoards = "all" | readonly string[];
  * of members; members with a right to all boards need no statement. Results are in the order of the members.
  */
 export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
-  const canReadAll = ({ active }: Member) => board_id === undefined && (active.all_boards_read || active.all_boards_write);
+  const canReadAll = (member: Member) => board_id === undefined && mayReadAll(member);
   const member_ids = members.filter((member) => !canReadAll(member)).map(({ active }) => active.member_id);
   const visible = member_ids.length > 0 ? await queryVisibleBoards(ctx, member_ids, board_id) : new Map<string, string[]>();
   return members.map((member) => (canReadAll(member) ? "all" : (visible.get(member.active.member_id) ?? [])));
@@ -142,15 +112,14 @@ export async function readVisibleBoards(ctx: Context, members: readonly Member[]
 async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
   const member = sql`${organization_members} as member`;
   const access = sql`${organization_board_access} as access on access.organization_member_id = member.id`;
-  const granted = sql`(access.can_read or access.can_write)`;
   const isOneOfMembers = sql`member.id = any(${sql.param(member_ids)}::uuid[])`;
   const visible = board_id
     ? sql`${boards} as board join ${member} on member.organization_id = board.organization_id
         left join ${access} and access.board_id = board.id
-        where board.id = ${board_id} and ${isOneOfMembers} and (member.all_boards_read or member.all_boards_write or ${granted})`
+        where board.id = ${board_id} and ${isOneOfMembers} and (${readsAll} or ${grants("read")})`
     : sql`${member} join ${access}
         join ${boards} as board on board.id = access.board_id and board.organization_id = member.organization_id
-        where ${isOneOfMembers} and ${granted}`;
+        where ${isOneOfMembers} and ${grants("read")}`;
   const result = await ctx.db.execute(sql`
     select member.id as member_id, array_agg(board.id order by board.id) as board_ids from ${visible} group by member.id`);
   return new Map(
@@ -158,16 +127,16 @@ async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?:
   );
 }
 
-/** Condition on `boards`: boards of any organization that the user may read. */
+/** Condition on `boards`: those of any organization that the user may read. */
 export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id
     where member.organization_id = ${boards}.organization_id and member.user_id = ${actor.user_id}
-      and (member.all_boards_read or member.all_boards_write or access.can_read or access.can_write))`;
+      and (${readsAll} or ${grants("read")}))`;
 }
 
-/** The board of an agent, or all boards of its gateway for a main agent. */
-export function boardsOfAgentFilter({ organization_id, gateway_id, board_id }: Agent): Filter {
+/** Filter of `boards`: the board of an agent, or all boards of its gateway for a main agent. */
+export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent): Filter {
   const isMain = board_id === null;
   return {
     name: isMain ? "of the gateway" : "of the agent",
@@ -180,9 +149,6 @@ export function boardsOfAgentFilter({ organization_id, gateway_id, board_id }: A
   };
 }
 
-/** The same as a condition on `boards`. */
-export const boardsOfAgent = (actor: Agent): SQL => where([boardsOfAgentFilter(actor)]);
-
 /**
  * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the
  * group's boards grants access to the group; an empty group is open to admins only. An agent belongs to its board's group.
@@ -193,8 +159,8 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   const [row] = await ctx.db
     .select({
       group: getTableColumns(board_groups),
-      readable: actor.type === "agent" ? sql<boolean>`true` : groupAccessCondition(actor, "read"),
-      allowed: actor.type === "agent" ? agentGroupCondition(actor) : groupAccessCondition(actor, need),
+      readable: actor.type === "agent" ? sql<boolean>`true` : isGroupOpen(actor, "read", actor.active.member_id),
+      allowed: actor.type === "agent" ? agentGroupCondition(actor) : isGroupOpen(actor, need, actor.active.member_id),
     })
     .from(board_groups)
     .where(and(eq(board_groups.id, group_id), eq(board_groups.organization_id, organization_id)));
@@ -205,31 +171,23 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
 
 /** Filter of `board_groups`: groups of the active organization that the member may read. */
 export function readableGroups(actor: Member): Filter {
-  const { organization_id, member_id, role, all_boards_read, all_boards_write } = actor.active;
+  const { organization_id, member_id, role } = actor.active;
   return {
-    name: all_boards_read || all_boards_write ? "of the organization" : `granted to a ${role}`,
+    name: mayReadAll(actor) ? "of the organization" : `granted to a ${role}`,
     values: { organization_id, member_id },
     condition: (of) =>
       and(
         eq(board_groups.organization_id, of("organization_id") as string),
-        groupAccessCondition(actor, "read", of("member_id") as Placeholder),
+        isGroupOpen(actor, "read", of("member_id") as string),
       )!,
   };
 }
 
-function groupAccessCondition(
-  { active }: Member,
-  need: "read" | "write",
-  member_id: string | Placeholder = active.member_id,
-): SQL<boolean> {
-  const { role, all_boards_read, all_boards_write } = active;
-  if (all_boards_write || (need === "read" && all_boards_read)) return sql`true`;
+function isGroupOpen(actor: Member, need: "read" | "write", member_id: string | Placeholder): SQL<boolean> {
+  if (need === "read" ? mayReadAll(actor) : mayWriteAll(actor)) return sql`true`;
   const board = sql`from ${boards} as board where board.board_group_id = ${board_groups}.id`;
-  const granted = sql<boolean>`exists (select 1 ${board} and exists (
-    select 1 from ${organization_board_access} as access
-    where access.organization_member_id = ${member_id} and access.board_id = board.id
-      and (access.can_write ${need === "read" ? sql`or access.can_read` : sql``})))`;
-  return role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
+  const granted = sql<boolean>`exists (select 1 ${board} and ${isGranted(member_id, need, sql`board.id`)})`;
+  return actor.active.role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
 }
 
 function agentGroupCondition(actor: Agent): SQL<boolean> {

@@ -1,13 +1,6 @@
+import type { StoredRights } from "./board-rights.ts";
 import type { boards } from "../schema/board.sql.ts";
 import type { Context, Db } from "../context/context.ts";
-
-/** A caller's rights to a board, as they are stored. */
-export interface StoredRights {
-  all_read: boolean | null;
-  all_write: boolean | null;
-  can_read: boolean | null;
-  can_write: boolean | null;
-}
 
 /** The board with the rights to it of a person; agents have none that are stored. */
 export interface FoundBoard {

@@ -11,6 +11,7 @@ import { Id, lazyObject } from "../values/wire.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
 import { organization_members, organizations, users } from "../schema/organization.sql.ts";
+import { storedRights } from "./board-rights.ts";
 
 const nullable = (text: string) => z.string().nullable().describe(text);
 
@@ -134,10 +135,7 @@ const selectUserWithBoard = preparedQuery((db) =>
       user: identityColumns,
       active: membershipColumns,
       board: getTableColumns(boards),
-      all_read: board_member.all_boards_read,
-      all_write: board_member.all_boards_write,
-      can_read: organization_board_access.can_read,
-      can_write: organization_board_access.can_write,
+      ...storedRights(board_member),
     })
     .from(users)
     .leftJoin(organization_members, isActive)

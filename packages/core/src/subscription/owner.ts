@@ -1,5 +1,5 @@
 import { and, eq, type SQL } from "drizzle-orm";
-import { type Filter, where } from "../lists/filter.ts";
+import { type Filter, conditionOf } from "../lists/filter.ts";
 import { boardFor } from "../organization/access.ts";
 import type { Admin, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
@@ -35,4 +35,4 @@ export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
 });
 
 /** The same as a condition on `subscriptions`. */
-export const isOwnedBy = (owner: Owner): SQL => where([ownedBy(owner)]);
+export const isOwnedBy = (owner: Owner): SQL => conditionOf(ownedBy(owner));

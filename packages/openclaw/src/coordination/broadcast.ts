@@ -114,7 +114,7 @@ async function listBoards(ctx: Context<Main>, board_ids: string[] | null): Promi
     .select({ board: boards, lead: leadColumns })
     .from(boards)
     .leftJoin(agents, and(eq(agents.board_id, boards.id), eq(agents.is_board_lead, true)))
-    .where(and(boardsOfAgent(ctx.actor), board_ids ? inArray(boards.id, board_ids) : undefined))
+    .where(and(conditionOf(boardsOfAgent(ctx.actor)), board_ids ? inArray(boards.id, board_ids) : undefined))
     .orderBy(desc(boards.created_at), desc(boards.id));
 }
 

@@ -19,6 +19,7 @@ import { expireLeases } from "./lease-expiry.ts";
 import { Task } from "../task.ts";
 import { priorityRank, tasks } from "../../schema/task.sql.ts";
 import { changeLease } from "../update.ts";
+import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
@@ -62,7 +63,7 @@ export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): 
 }
 
 const boardCondition = (actor: Agent, board_id: string | null) =>
-  and(boardsOfAgent(actor), board_id === null ? undefined : eq(boards.id, board_id));
+  and(conditionOf(boardsOfAgent(actor)), board_id === null ? undefined : eq(boards.id, board_id));
 
 async function takeOne(ctx: Context<Agent>, board_id: string | null, request: TakeNextTask): Promise<Task | null> {
   try {
