@@ -68,6 +68,20 @@ test("a table file imports only columns and other tables", () => {
   ).toEqual([]);
 });
 
+/** They show or store the columns of rights, and decide nothing by them. */
+const SHOW_RIGHTS =
+  /^packages\/core\/src\/(?:schema\/|context\/actor\.ts$|organization\/(?:member|member-access|invite|accept-invite|user)\.ts$)/;
+
+test("only board-rights.ts knows which columns give a right to a board", () => {
+  const readers = files.filter(
+    (file) =>
+      /^packages\/(core|api)\//.test(file) &&
+      !SHOW_RIGHTS.test(file) &&
+      /\b(?:can_read|can_write|all_boards_(?:read|write))\b/.test(readFileSync(path.join(root, file), "utf8")),
+  );
+  expect(readers).toEqual(["packages/core/src/organization/board-rights.ts"]);
+});
+
 test("core and api never open a database driver", () => {
   const drivers = /core\/(src\/)?db\/(neon|postgres|pglite)(\.ts)?$/;
   expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);
