@@ -155,4 +155,6 @@ test("a hint names the program as it was called", async () => {
     (await commandLine.caller({ BOARD_URL: server.url, ...environment }).run(["boards"])).stderr;
   expect(await hint({})).toContain('Run "board login"');
   expect(await hint({ npm_command: "exec" })).toContain('Run "npx board login"');
+  const help = await commandLine.caller({ npm_command: "exec" }).run(["--help"]);
+  expect(help.stdout).toContain('what "npx board login" stored');
 });

@@ -22,12 +22,11 @@ async function openShell() {
   mkdirSync(path.join(folder, ".data/secrets"), { recursive: true });
   writeFileSync(path.join(folder, ".data/secrets/local_auth_token"), token);
   const { node, program } = await openCommandLine();
-  writeFileSync(path.join(folder, "board"), `#!/bin/sh\nexec ${node} ${program} "$@"\n`);
-  chmodSync(path.join(folder, "board"), 0o755);
-  // `npx` finds the program of a clone.
-  writeFileSync(path.join(folder, "npx"), '#!/bin/sh\nexec "$@"\n');
+  // As in a clone, only `npx` finds the program.
+  writeFileSync(path.join(folder, "npx"), `#!/bin/sh\n[ "$1" = board ] && shift && exec ${node} ${program} "$@"\n`);
   chmodSync(path.join(folder, "npx"), 0o755);
-  const head = ["set -e", `PATH=${folder}:$PATH`, `BOARD_URL=${server.url}; export BOARD_URL`];
+  const others = process.env["PATH"]!.split(path.delimiter).filter((name) => !name.endsWith("node_modules/.bin"));
+  const head = ["set -e", `PATH=${[folder, ...others].join(path.delimiter)}`, `BOARD_URL=${server.url}; export BOARD_URL`];
   return { token, server, run: (lines: string[]) => runCommand(folder, [...head, ...lines].join("\n")) };
 }
 

@@ -13,10 +13,11 @@ import { addWatch } from "./commands/watch.ts";
 import { addWebhook } from "./commands/webhook.ts";
 import { addWork } from "./commands/work.ts";
 import { describeError, EXIT_FAILURE, exitCodeOf } from "./failure.ts";
+import { PROGRAM } from "./program.ts";
 import { toSafeJson } from "./text.ts";
 
 const AFTER_HELP = `
-Settings: BOARD_URL, BOARD_TOKEN or BOARD_TOKEN_FILE, and BOARD (a board's id or name) come before what "board login" stored.
+Settings: BOARD_URL, BOARD_TOKEN or BOARD_TOKEN_FILE, and BOARD (a board's id or name) come before what "${PROGRAM} login" stored.
 Exit codes: 0 success, 1 failure, 2 refused by the service.`;
 
 export function createProgram(host: Host): Command {
