@@ -62,6 +62,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const mark = (url: string) => (url.includes("?") ? "&" : "?");
+
 test("every operation that takes a cursor is in these tests", () => {
   const found = endpoints.filter(({ spec }) => spec.query instanceof z.ZodObject && "cursor" in spec.query.shape);
   const paths = found.flatMap((endpoint) => endpoint.paths);
@@ -70,7 +72,15 @@ test("every operation that takes a cursor is in these tests", () => {
 
 test.each(HOSTILE)("an invented cursor %s is refused by every operation that takes one", async (_name, cursor) => {
   for (const { url, who } of lists) {
-    const answer = await world.call("GET", `${url}${url.includes("?") ? "&" : "?"}cursor=${cursor}`, who);
+    const answer = await world.call("GET", `${url}${mark(url)}cursor=${cursor}`, who);
     expect(answer.status, url).toBe(422);
+  }
+});
+
+test("an empty cursor starts, as no cursor does, in every operation that takes one", async () => {
+  for (const { path, url, who } of lists.filter((list) => !list.path.endsWith("/stream"))) {
+    const [none, empty] = [await world.call("GET", url, who), await world.call("GET", `${url}${mark(url)}cursor=`, who)];
+    expect([path, empty.status]).toEqual([path, 200]);
+    expect(empty.body.items, path).toEqual(none.body.items);
   }
 });

@@ -62,6 +62,36 @@ describe("a person who has lost the board", () => {
   );
 });
 
+describe("an admin who has lost the role or the membership", () => {
+  // What a person does alone stays the person's own.
+  const OWN = ["/api/v1/auth/bootstrap", "/organizations", "/organizations/invites/accept"];
+  const ofOrganization = repeatable.filter(({ spec, paths }) => spec.as.users && !OWN.includes(paths[0]!));
+  test.each(ofOrganization.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
+    "gets no stored answer of POST %s",
+    async (path, endpoint) => {
+      const admin = await world.person(`admin ${++keys}`);
+      const id = await world.join(admin, fixture.known.organization_id!, "admin");
+      const { body, query } = inputOf(endpoint);
+      const send = (key: string) =>
+        world.call("POST", fill(path) + (query ? `?${query(fixture.known)}` : ""), {
+          token: admin.token,
+          body: body?.(fixture.known),
+          headers: { "idempotency-key": key },
+        });
+      await send("of an admin");
+      const member = eq(organization_members.id, id);
+      await world.db.update(organization_members).set({ role: "member" }).where(member);
+      const [demoted, fresh] = [await send("of an admin"), await send("of a member")];
+      if (fresh.status === 403 || fresh.status === 404) expect(essence(demoted)).toEqual(essence(fresh));
+      await world.db.delete(organization_members).where(member);
+      // Outside of the organization, its key is one of another request.
+      const removed = await send("of an admin");
+      expect([403, 404, 409, 422]).toContain(removed.status);
+      expect(removed.headers.get("idempotent-replayed")).toBe(null);
+    },
+  );
+});
+
 test("a person who has the board again gets the stored answer", async () => {
   await setWrite(true);
   const send = () =>

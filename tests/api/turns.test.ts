@@ -59,6 +59,23 @@ test("an address that posts too much at once without a credential gets 429, and 
   expect(elsewhere.status).toBe(202);
 });
 
+test("beyond what may wait in a process, requests of many addresses get 503 at once, and a known caller is answered", async () => {
+  const webhook = await createWebhook(world, home);
+  const posts: Promise<Response>[] = [];
+  for (let n = 1; n <= 20; n++) {
+    address = `198.51.100.${n}`;
+    posts.push(...[1, 2].map(() => request(webhook.endpoint_path, { method: "POST", body: "{}" })));
+  }
+  address = "192.0.2.1";
+  const known = world.call("GET", "/api/v1/boards", { token: other.owner.token });
+  const answers = await Promise.all(posts);
+  expect(new Set(statuses(answers))).toEqual(new Set([202, 503]));
+  const refused = answers.find(({ status }) => status === 503)!;
+  expect(refused.headers.get("retry-after")).toBe("5");
+  expect(await refused.json()).toEqual({ detail: "Too many requests are waiting. Try again in a few seconds." });
+  expect((await known).status).toBe(200);
+});
+
 test("a request that waits for work keeps no other of its organization waiting", async () => {
   let ended = false;
   const waiting = world.call("GET", "/api/v1/agent/inbox?wait=2", { agent: home.worker.token }).finally(() => (ended = true));
