@@ -1,7 +1,10 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { openCommandLine } from "../support/command-line.ts";
+import { OLDEST_NODE, oldestNode } from "../support/packages.ts";
 import { cleanUpPrograms, dataFolder, startProgram, temporaryFolder } from "../support/program.ts";
 import { runCommand } from "../template/shell-commands.ts";
 
@@ -23,3 +26,11 @@ test("the line that npm start prints signs the command line in, at whatever port
   const [short] = line!.match(/<.*$/)!;
   expect(await run(`npx board logout && npx board login ${short}`)).toMatchObject({ code: 0, stderr: "" });
 }, 120_000);
+
+test("npm start runs on the oldest Node that the README says works, by the Node that comes from npm", async () => {
+  const launcher = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
+  const service = await promisify(execFile)(await oldestNode(), [launcher, "main", "--help"]);
+  expect(service.stdout).toContain("DATA_DIR");
+  const readme = readFileSync(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
+  expect(readme).toContain(`Node ${OLDEST_NODE.replace(/\.\d+$/, "")} works`);
+});

@@ -1,5 +1,9 @@
+import { rowsOf } from "@board/core/db/database";
+import { openPostgres } from "@board/core/db/postgres";
 import { gateway_circuits, jobs } from "@board/core/schema/all-tables";
+import { silentLog } from "@board/core/values/log";
 import { deliver } from "@board/api/work/handlers";
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";
@@ -56,6 +60,47 @@ test("two processes that lease twenty jobs at once stay within the budget, and a
   }
   is_over = true;
   expect([await watched, (await listAll()).every(({ attempts }) => attempts === 1)]).toEqual([BUDGET, true]);
+});
+
+test("jobs that are leased at the same moment are all delivered, and a slot that two of them chose drops no connection", async () => {
+  const ROUNDS = 5;
+  const warnings: string[] = [];
+  const countRefused = async () => {
+    const result = await server.world.db.execute(
+      sql`select xact_rollback::int as refused from pg_stat_database where datname = current_database()`,
+    );
+    return rowsOf<{ refused: number }>(result)[0]!.refused;
+  };
+  const countWaiting = async () => {
+    const result = await server.world.db.execute(
+      sql`select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rowsOf<{ waiting: number }>(result)[0]!.waiting;
+  };
+  const before = await countRefused();
+  const database = openPostgres(server.url, {
+    max: LANES.length,
+    log: { ...silentLog, warn: (event) => void warnings.push(event) },
+  });
+  const environment = { ORGANIZATION_RUNNING_JOBS: "0", GATEWAY_RUNNING_JOBS: `${2 * LANES.length}` };
+  const world = await createWorld({ database, environment });
+  for (let round = 0; round < ROUNDS; round++) {
+    const ids = await addNotices(world, home, LANES);
+    // All of them wait for this lock, and then lease at the same time.
+    let delivered: Promise<unknown> | undefined;
+    await server.world.db.transaction(async (db) => {
+      await db.execute(sql`lock table jobs in share mode`);
+      delivered = Promise.all(ids.map((id) => deliver(world.context(), id)));
+      await vi.waitFor(async () => expect(await countWaiting()).toBe(LANES.length));
+    });
+    await delivered;
+  }
+  await world.close();
+  // The server counts what a connection was refused when the connection ends.
+  await database.close();
+  expect((await listAll()).filter(({ status }) => status === "done")).toHaveLength(ROUNDS * LANES.length);
+  expect((await countRefused()) - before).toBeGreaterThan(0);
+  expect(warnings).toEqual([]);
 });
 
 test("a process waits for a host that another process found down, and one of them tries it", async () => {

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
 /** The oldest Node that `engines` of the packages allow. */
-const OLDEST_NODE = "20.19.6";
+export const OLDEST_NODE = "20.19.6";
 
 /** Runs npm without the settings of this repository, and without the network if the cache has what it needs. */
 const npm = (folder: string, ...args: string[]) =>

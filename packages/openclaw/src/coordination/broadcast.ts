@@ -16,6 +16,7 @@ import { requireSessionKey } from "@board/core/agent/lookup";
 import { withInteractiveHost, sendOnHost } from "../gateway/interactive-call.ts";
 import { leadColumns, LeadMessageFields, type LeadRef, createLeadAndNotify, getOwnGateway } from "./lead-message.ts";
 import { leadMessageText } from "./message.ts";
+import { conditionOf } from "@board/core/lists/filter";
 import { truncatable } from "@board/core/lists/large-fields";
 
 export const Broadcast = lazyObject(() => ({
