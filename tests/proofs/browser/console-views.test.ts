@@ -159,6 +159,26 @@ test("work in review on a board without a lead waits for people, who see which a
   expect(view.errors).toEqual([]);
 });
 
+test("a lease that is over is shown as over, on its card and among what needs a person", async () => {
+  const { api } = service;
+  const { id: board_id } = await makeBoard(api, "Leased");
+  const { auth_token } = await api.post("/api/v1/agents", { body: { name: "Otto", board_id } });
+  const { id: task_id } = await makeTask(api, board_id, "Weigh the crates");
+  await createClient({ url: service.url, agent_token: auth_token! }).post("/api/v1/agent/tasks/next", { body: { board_id } });
+  await view.go(`#/boards/${board_id}`);
+  await view.sees(`[data-task="${task_id}"]`, "lease ends");
+  // A page whose clock is two hours ahead, as if no process had ended the lease.
+  const later = await openConsole(await browser.createBrowserContext(), service.link);
+  await later.page.evaluateOnNewDocument("{ const now = Date.now; Date.now = () => now() + 7_200_000; }");
+  await later.go(`#/boards/${board_id}`);
+  await later.page.reload();
+  await later.sees(`[data-task="${task_id}"]`, "lease expired");
+  await later.go("#/needs-you");
+  await later.sees("main", "Expired leases");
+  await later.sees("main", "Otto, Leased: expired");
+  expect([view.errors, later.errors]).toEqual([[], []]);
+});
+
 test("no view scrolls sideways on a phone, even with long names", async () => {
   const name = "Wholesale_and_returns_of_the_northern_region_".repeat(4).slice(0, 190);
   const { id: board_id } = await makeBoard(service.api, name);
