@@ -1,7 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
-import { resolveUnleased } from "@board/core/job/hold";
+import { resolveUnleased } from "@board/core/job/not-leased";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";

@@ -3,7 +3,7 @@ import { memoPerApp } from "@board/core/context/app-memo";
 import { createCoalescer } from "@board/core/values/coalesce";
 import type { Context } from "@board/core/context/context";
 import { isReadOnly, readSchemaState } from "@board/core/db/database";
-import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
+import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/queue-age";
 import { errorText } from "@board/core/values/log";
 import { rejectAfter } from "@board/core/values/timeout";
 import * as z from "zod";

@@ -9,7 +9,7 @@ import { enqueueProbes } from "@board/openclaw/gateway/probe";
 import { removeOldConfigLocks } from "@board/openclaw/host/config-lock";
 import { removeOldAnswers } from "@board/core/idempotency/retention";
 import { removeOldInboxMessages } from "@board/core/notification/inbox-message";
-import { readJobAge } from "@board/core/job/age";
+import { readJobAge } from "@board/core/job/queue-age";
 import { removeOldJobs } from "@board/core/job/retention";
 import { createScopedLog, errorText, stackFrames } from "@board/core/values/log";
 import { removeOldCounters } from "@board/core/db/rate-limit";

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { given, selectGiven } from "../db/given.ts";
+import { given, selectGiven } from "../db/stable-plan.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { dividedDays, dividedHours } from "../values/time.ts";
 import { boardEvents, eventHour, isFailed, isUncounted } from "./count.ts";

@@ -5,7 +5,7 @@ import type { Admin, Lead } from "../context/actor.ts";
 import { storeBoardEvents } from "../subscription/board-event.ts";
 import { boards } from "../schema/board.sql.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { boardAccessDenied, DomainError, notFound } from "../values/errors.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";

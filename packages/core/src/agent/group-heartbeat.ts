@@ -4,7 +4,7 @@ import { groupFor } from "../organization/access.ts";
 import type { Admin, Lead } from "../context/actor.ts";
 import { boards } from "../schema/board.sql.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { changedNow } from "../schema/columns.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { isUsableGateway } from "../gateway/target.ts";

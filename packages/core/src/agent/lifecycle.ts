@@ -3,7 +3,7 @@ import { recordLateEvent } from "../activity/activity.ts";
 import type { EventType } from "../activity/event-type.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, type Db, transaction } from "../context/context.ts";
-import { actingAs, actingValue, preparedActingAs } from "../db/acting-as.ts";
+import { actingAs, actingValue, preparedActingAs } from "../db/change-actor.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { changedNow } from "../schema/columns.ts";
 import { gateways } from "../schema/gateway.sql.ts";

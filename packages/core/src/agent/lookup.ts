@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Admin, Agent, Lead } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";

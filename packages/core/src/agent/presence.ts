@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, sql } from "drizzle-orm";
 import { recordEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { changedNow } from "../schema/columns.ts";
 import { type AgentStatus, agents } from "../schema/agent.sql.ts";
 

@@ -4,7 +4,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 import { isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs, actingFor } from "../db/acting-as.ts";
+import { actingAs, actingFor } from "../db/change-actor.ts";
 import { DomainError } from "../values/errors.ts";
 import { lockOrganization } from "../organization/lock.ts";
 import { addMs } from "../values/time.ts";

@@ -4,7 +4,7 @@ import { type BoardGroupRow, groupFor, readableGroups } from "../organization/ac
 import type { Admin, Member } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingFor } from "../db/acting-as.ts";
+import { actingFor } from "../db/change-actor.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { idKey, lowerCaseKey, type SortOrder } from "../lists/keyset.ts";

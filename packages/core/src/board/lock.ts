@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import type { BoardGroupRow, BoardRow } from "../organization/access.ts";
 import type { Context } from "../context/context.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { notFound } from "../values/errors.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 

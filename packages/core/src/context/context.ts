@@ -8,7 +8,7 @@ import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
 import type { Meter } from "./meter.ts";
 import type { NotedLimits } from "../values/request-limits.ts";
-import type { PathBoard } from "../organization/path-board.ts";
+import type { PathBoard } from "../organization/prefetched-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "../config/settings.ts";
 import type { HttpClient } from "./http-client.ts";

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { type Context, type FinalWrites, transaction } from "../context/context.ts";
 import { isLockFailure } from "./query-error.ts";
-import { actingActor } from "./acting-as.ts";
+import { actingActor } from "./change-actor.ts";
 
 /** Shorter than PostgreSQL's `deadlock_timeout` of one second, so that of two transactions in a deadlock this one yields. */
 const LOCK_TIMEOUT_MS = 300;

@@ -1,6 +1,6 @@
 import { and, asc, eq } from "drizzle-orm";
 import { type Admin, mainSessionKey } from "../context/actor.ts";
-import { actingAs } from "../db/acting-as.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";

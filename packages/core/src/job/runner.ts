@@ -10,7 +10,7 @@ import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { unseal } from "../values/seal.ts";
 import { endTrial } from "./circuit.ts";
 import type { JobHandler, JobHandlers } from "./handler.ts";
-import { isStillQueued, resolveUnleased } from "./hold.ts";
+import { isStillQueued, resolveUnleased } from "./not-leased.ts";
 import { type JobResult, jobs } from "../schema/job.sql.ts";
 import type { JobRow } from "./job.ts";
 import { backoff, type JobKind, type JobPayloads, type JobRetryPolicy, RETRY_POLICIES } from "./kinds.ts";

@@ -3,7 +3,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import { type Context, transaction } from "../context/context.ts";
 import { newestFirst } from "../lists/keyset.ts";
-import { actingActor } from "../db/acting-as.ts";
+import { actingActor } from "../db/change-actor.ts";
 import type { LargeFields } from "../lists/large-fields.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
 import { toCursor } from "../stream/cursor.ts";

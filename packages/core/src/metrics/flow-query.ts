@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { preparedQuery } from "../db/prepared.ts";
-import { given, selectGiven } from "../db/given.ts";
+import { given, selectGiven } from "../db/stable-plan.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";

@@ -3,7 +3,7 @@ import { and, eq, isNull, sql, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingFor } from "../db/acting-as.ts";
+import { actingFor } from "../db/change-actor.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";

@@ -6,7 +6,7 @@ import { boards } from "../schema/board.sql.ts";
 import type { Context, Db } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../values/errors.ts";
-import { notePathBoard } from "./path-board.ts";
+import { notePathBoard } from "./prefetched-board.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";

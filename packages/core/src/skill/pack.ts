@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs, actingFor } from "../db/acting-as.ts";
+import { actingAs, actingFor } from "../db/change-actor.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { largeObject, largeText, readShortened, toShortened, truncatable } from "../lists/large-fields.ts";

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
-import { actingFor } from "../db/acting-as.ts";
+import { actingFor } from "../db/change-actor.ts";
 import { notFound } from "../values/errors.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { truncatable } from "../lists/large-fields.ts";

@@ -1,7 +1,7 @@
 import type { BoardRow } from "../organization/access.ts";
 import type { NewBoardEvent } from "../context/event-body.ts";
 import type { ReturnedTask } from "./dependency/return-dependents.ts";
-import type { TaskFacts } from "./facts.ts";
+import type { TaskFacts } from "./lock.ts";
 import { PLAIN_FIELDS } from "./input.ts";
 import type { TaskRow } from "./status-rules.ts";
 

@@ -2,7 +2,7 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Lead, User } from "../context/actor.ts";
 import { type Context, FinalWrites } from "../context/context.ts";
-import { actingValue, preparedActor } from "../db/acting-as.ts";
+import { actingValue, preparedActor } from "../db/change-actor.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";

@@ -6,7 +6,7 @@ import type { BoardAgent } from "../notification/board-agents.ts";
 import type { Notification } from "../notification/notification.ts";
 import { changeEvents, commentEvent, taskEvent } from "./activity-events.ts";
 import { returnedBoardEvents, taskBoardEvents, unblockedBoardEvents, unlinkedBoardEvents } from "./board-events.ts";
-import type { TaskFacts } from "./facts.ts";
+import type { TaskFacts } from "./lock.ts";
 import { changeNotifications, commentNotifications, creationNotifications, returnNotifications } from "./notifications.ts";
 import type { ReturnedTask } from "./dependency/return-dependents.ts";
 import type { TaskRow } from "./status-rules.ts";

@@ -7,7 +7,7 @@ import type { Context } from "../context/context.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { lockDependencies } from "./dependency/dependency.ts";
 import { toRemovalEffects } from "./effects.ts";
-import { lockTask, readTaskFacts } from "./facts.ts";
+import { lockTask, readTaskFacts } from "./lock.ts";
 import { requireFence } from "./lease/lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { taskCondition } from "./task.ts";

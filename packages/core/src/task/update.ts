@@ -11,7 +11,7 @@ import { type LinkChanges, toChangedFields } from "./board-events.ts";
 import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
 import { lockDependencies, readRequestedDependencies, replaceDependencies } from "./dependency/dependency.ts";
 import { type TaskUpdate, toUpdateEffects } from "./effects.ts";
-import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./facts.ts";
+import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./lock.ts";
 import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
 import { plainFields, type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
 import { decideLease } from "./lease/lease-checks.ts";

@@ -4,7 +4,7 @@ import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Agent, User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
-import { actingAs, actingFor } from "../db/acting-as.ts";
+import { actingAs, actingFor } from "../db/change-actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";

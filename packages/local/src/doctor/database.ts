@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Db } from "@board/core/context/context";
 import { type Database, readSchemaState, type SchemaState } from "@board/core/db/database";
 import { readServerInfo, type ServerInfo } from "@board/core/db/server-info";
-import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/age";
+import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/queue-age";
 import { countJobs } from "@board/core/job/job";
 import { errorText, silentLog } from "@board/core/values/log";
 import type { DatabaseSettings } from "@board/core/config/settings";

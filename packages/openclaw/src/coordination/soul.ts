@@ -4,7 +4,7 @@ import { getSoulTarget, readHostSoul } from "./agent-soul.ts";
 import type { Context } from "@board/core/context/context";
 import { notFound } from "@board/core/values/errors";
 import { renderFiles } from "../template/render.ts";
-import { readSubjects } from "../template/subject.ts";
+import { readSubjects } from "../template/template-data.ts";
 
 /** Reads SOUL.md of an agent: from its host, or as it is stored when it has none. */
 export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<string> {

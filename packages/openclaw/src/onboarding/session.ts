@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "@board/core/organization/access";
 import { mainSessionKey, type User } from "@board/core/context/actor";
-import { actingAs } from "@board/core/db/acting-as";
+import { actingAs } from "@board/core/db/change-actor";
 import type { Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { largeObject, readShortened, toShortened, truncatable } from "@board/core/lists/large-fields";

@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { type BoardRow, boardFor } from "@board/core/organization/access";
 import { mainSessionKey, type User } from "@board/core/context/actor";
-import { actingFor } from "@board/core/db/acting-as";
+import { actingFor } from "@board/core/db/change-actor";
 import { type Context, transaction } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
 import { findUsableGateway } from "@board/core/gateway/target";

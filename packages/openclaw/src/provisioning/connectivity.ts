@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { recordEvent } from "@board/core/activity/activity";
-import { resumeOwedWork } from "./owed.ts";
+import { resumeOwedWork } from "./resume.ts";
 import { changedFields, isEmpty } from "@board/core/values/changed-fields";
 import { type Context, transaction } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { mainSessionKey } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
-import { actingActor, actingAs } from "@board/core/db/acting-as";
+import { actingActor, actingAs } from "@board/core/db/change-actor";
 import { changedNow } from "@board/core/schema/columns";
 import type { GatewayRow } from "@board/core/gateway/target";
 import { agents } from "@board/core/schema/agent.sql";

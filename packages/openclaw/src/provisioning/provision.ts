@@ -11,7 +11,7 @@ import { type Host, openReachableHost } from "../host/open.ts";
 import { trackConnectivity } from "./connectivity.ts";
 import { type GatewayRow, toTarget, findUsableGateway } from "@board/core/gateway/target";
 import type { ProvisionPayload } from "@board/core/job/kinds";
-import { readSubjects } from "../template/subject.ts";
+import { readSubjects } from "../template/template-data.ts";
 import { isBelowMinimum, placeOnHost } from "./write-files.ts";
 import { listWaitingEntries, toDesiredEntry } from "./heartbeat-config.ts";
 import { readAgentToken } from "./host-token.ts";

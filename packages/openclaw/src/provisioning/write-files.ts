@@ -6,7 +6,7 @@ import type { Host } from "../host/open.ts";
 import { checkVersion, parseVersion } from "../wire/version.ts";
 import { listFiles, writeFiles } from "../host/workspace.ts";
 import { unreadableTokenMessage } from "./host-token.ts";
-import { roleName, type TemplateSubject } from "../template/subject.ts";
+import { roleName, type TemplateSubject } from "../template/template-data.ts";
 import { PRESERVED_FILES, toRole } from "../template/files.ts";
 import { RenderTooLarge } from "../template/budget.ts";
 import { renderFiles, type RenderedFile } from "../template/render.ts";

@@ -4,7 +4,7 @@ import type { Context } from "@board/core/context/context";
 import { rowsOf } from "@board/core/db/database";
 import { createJobs } from "@board/core/job/claim";
 import { enqueue } from "@board/core/job/job";
-import type { TemplateSubject } from "../template/subject.ts";
+import type { TemplateSubject } from "../template/template-data.ts";
 import { endRun, type RunAgentRow } from "./run.ts";
 import { sync_run_agents, sync_runs } from "@board/core/schema/sync.sql";
 

@@ -6,7 +6,7 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import type { HostEntry } from "../host/entries.ts";
 import type { Host } from "../host/open.ts";
 import { replaceSecretsInLane } from "@board/core/job/claim";
-import type { TemplateSubject } from "../template/subject.ts";
+import type { TemplateSubject } from "../template/template-data.ts";
 import { placeOnHost, type PlacementToken } from "../provisioning/write-files.ts";
 import { toFailedOutcome, type AgentSyncOutcome } from "./agent-results.ts";
 import type { SyncQuery } from "./result.ts";

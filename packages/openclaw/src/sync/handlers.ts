@@ -6,7 +6,7 @@ import { toGatewayMessage } from "../wire/failure.ts";
 import { type Host, openReachableHost } from "../host/open.ts";
 import { trackConnectivity } from "../provisioning/connectivity.ts";
 import { type GatewayRow, toTarget } from "@board/core/gateway/target";
-import { readSubjects } from "../template/subject.ts";
+import { readSubjects } from "../template/template-data.ts";
 import { finalizeOnHost, listSyncedAgents, toUnfinishedFindings } from "./finalize.ts";
 import { isBelowMinimum } from "../provisioning/write-files.ts";
 import { createDeadline } from "../host/deadline.ts";

@@ -3,7 +3,7 @@ import { configureEntries } from "../host/configure.ts";
 import type { Host } from "../host/open.ts";
 import { GatewayError } from "../wire/gateway-error.ts";
 import { toDesiredEntry } from "../provisioning/heartbeat-config.ts";
-import type { TemplateSubject } from "../template/subject.ts";
+import type { TemplateSubject } from "../template/template-data.ts";
 import { toEntryId, workspacePath } from "@board/core/values/session-key";
 
 /** Most agents that one change adds, as its frame must not exceed what the oldest hosts accept. */

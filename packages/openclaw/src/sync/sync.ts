@@ -3,7 +3,7 @@ import type { Context } from "@board/core/context/context";
 import { notFound } from "@board/core/values/errors";
 import { getGatewayRow } from "@board/core/gateway/target";
 import { LIMITS, syncInline } from "./inline.ts";
-import { skipSync } from "./pull.ts";
+import { skipSync } from "./skip.ts";
 import { findRun, listRunAgents, startRun } from "./run.ts";
 import type { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "./result.ts";
 import { toRun } from "./run-result.ts";

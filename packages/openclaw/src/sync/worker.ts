@@ -5,7 +5,7 @@ import { type HostEntry, listEntries } from "../host/entries.ts";
 import { toGatewayMessage } from "../wire/failure.ts";
 import type { GatewayRow } from "@board/core/gateway/target";
 import { claimJobs } from "@board/core/job/claim";
-import { readSubjects, type TemplateSubject } from "../template/subject.ts";
+import { readSubjects, type TemplateSubject } from "../template/template-data.ts";
 import { forEachConcurrent, untilAborted } from "@board/core/values/concurrency";
 import { addMissingEntries } from "./missing-entries.ts";
 import type { PreparedSync } from "./prepare.ts";

@@ -4,7 +4,7 @@ import type { Context } from "@board/core/context/context";
 import { unauthenticated } from "@board/core/values/errors";
 import { gateways } from "@board/core/schema/gateway.sql";
 import { renderInstructions } from "./render.ts";
-import { readSubjects } from "./subject.ts";
+import { readSubjects } from "./template-data.ts";
 
 /** What the calling agent must know to work with HTTP or MCP alone, as Markdown. */
 export async function getInstructions(ctx: Context<Agent>): Promise<string> {

@@ -1,5 +1,5 @@
-import type { TemplateSubject } from "./subject.ts";
-import { createTextValues } from "./blocks.ts";
+import type { TemplateSubject } from "./template-data.ts";
+import { createTextValues } from "./text-values.ts";
 import { DEFAULT_BUDGETS } from "@board/core/config/budgets";
 import { type CountChars, createRenderBudget } from "./budget.ts";
 import { type AgentRole, ROLE_FILES, type FileName, toRole } from "./files.ts";

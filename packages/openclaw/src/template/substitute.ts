@@ -1,4 +1,4 @@
-import type { BlockName } from "./blocks.ts";
+import type { BlockName } from "./text-values.ts";
 import type { CountChars } from "./budget.ts";
 import type { VariableName } from "./values.ts";
 

@@ -1,7 +1,7 @@
 import { mainSessionKey } from "@board/core/context/actor";
 import { hostAgentId, workspacePath } from "@board/core/values/session-key";
 import type { RenderLimits } from "./budget.ts";
-import { DEFAULT_ROLE, type TemplateSubject } from "./subject.ts";
+import { DEFAULT_ROLE, type TemplateSubject } from "./template-data.ts";
 import { toRole } from "./files.ts";
 
 /** The variables of all files (docs/reference/gateways.md#template-variables). Other profile keys become `identity_<key>`. */

@@ -10,7 +10,7 @@ import type { PreparedWrite } from "../../db/prepared-write.ts";
 import { notFound } from "../../values/errors.ts";
 import { parseMentions } from "../../values/mention.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
-import { actingValue, preparedActingAs } from "../../db/acting-as.ts";
+import { actingValue, preparedActingAs } from "../../db/change-actor.ts";
 import { insertNotifications } from "../../notification/notification.ts";
 import { idKey, integerKey, type SortOrder, timeKey } from "../../lists/keyset.ts";
 import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";

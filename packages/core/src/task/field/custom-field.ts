@@ -6,7 +6,7 @@ import type { Admin, Member } from "../../context/actor.ts";
 import { boards } from "../../schema/board.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../../values/changed-fields.ts";
 import { type Context, transaction } from "../../context/context.ts";
-import { actingAs, actingFor } from "../../db/acting-as.ts";
+import { actingAs, actingFor } from "../../db/change-actor.ts";
 import { mapUniqueViolation } from "../../db/query-error.ts";
 import { DomainError, notFound } from "../../values/errors.ts";
 import { aggregatedList, largeJson, largeText, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";

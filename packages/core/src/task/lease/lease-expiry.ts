@@ -7,7 +7,7 @@ import type { Context } from "../../context/context.ts";
 import { withDeadlockRetry } from "../../db/retry-transaction.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
 import { type ExpiredTask, toExpiryEffects } from "./expiry-effects.ts";
-import { lockedBoard } from "../facts.ts";
+import { lockedBoard } from "../lock.ts";
 import { storeEffects } from "../store-effects.ts";
 import { nextTimes, type TaskRow } from "../status-rules.ts";
 import { tasks } from "../../schema/task.sql.ts";

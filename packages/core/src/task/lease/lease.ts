@@ -3,7 +3,7 @@ import * as z from "zod";
 import { boardFor } from "../../organization/access.ts";
 import type { Agent } from "../../context/actor.ts";
 import type { Context } from "../../context/context.ts";
-import { actingAs } from "../../db/acting-as.ts";
+import { actingAs } from "../../db/change-actor.ts";
 import { Instant, Integer, lazyObject } from "../../values/wire.ts";
 import { TaskLease } from "./lease-state.ts";
 import type { Task } from "../task.ts";

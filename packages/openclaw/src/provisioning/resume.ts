@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, sql } from "drizzle-orm";
 import type { Context } from "@board/core/context/context";
 import { changedNow } from "@board/core/schema/columns";
-import { removeDeadJobs, resumeOwedJobs } from "@board/core/job/owed";
+import { removeDeadJobs, resumeOwedJobs } from "@board/core/job/resume";
 import { jobs } from "@board/core/schema/job.sql";
 import { agents } from "@board/core/schema/agent.sql";
 import { enqueueProvision } from "@board/core/agent/jobs";

@@ -1,6 +1,6 @@
 import { ellipsize } from "@board/core/values/text";
 import { oneLine } from "@board/core/values/wire";
-import type { Colleague, TemplateSubject } from "./subject.ts";
+import type { Colleague, TemplateSubject } from "./template-data.ts";
 import { ROLE_FILES, toRole } from "./files.ts";
 import { TOOLS_KEYS, type ToolsKey, LINE_BREAK } from "./token-line.ts";
 import { VARIABLE_NAMES, type VariableName, type VariableValues } from "./values.ts";

@@ -5,7 +5,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
-import { actingValue, preparedActingAs } from "../db/acting-as.ts";
+import { actingValue, preparedActingAs } from "../db/change-actor.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { RetryTransaction } from "../db/retry-transaction.ts";
 import { notFound } from "../values/errors.ts";
