@@ -1,6 +1,6 @@
 import { endpoints } from "@board/api/groups";
 import { gateways } from "@board/core/schema/all-tables";
-import { readSubjects } from "@board/openclaw/template/subject";
+import { readSubjects } from "@board/openclaw/template/template-data";
 import type { AgentRole, FileName } from "@board/openclaw/template/files";
 import { eq } from "drizzle-orm";
 import { expect } from "vitest";

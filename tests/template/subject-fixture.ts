@@ -3,7 +3,7 @@ import { mainSessionKey } from "@board/core/context/actor";
 import type { AgentRow } from "@board/core/agent/agent";
 import { leadSessionKey } from "@board/core/values/session-key";
 import type { GatewayRow } from "@board/core/gateway/target";
-import type { Colleague, TemplateSubject, UserRow } from "@board/openclaw/template/subject";
+import type { Colleague, TemplateSubject, UserRow } from "@board/openclaw/template/template-data";
 import type { AgentRole, FileName } from "@board/openclaw/template/files";
 import { renderFiles } from "@board/openclaw/template/render";
 import type { RenderOptions } from "@board/openclaw/template/values";

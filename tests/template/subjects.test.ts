@@ -1,6 +1,6 @@
 import { mainSessionKey } from "@board/core/context/actor";
 import { agents, gateways, organization_members, users } from "@board/core/schema/all-tables";
-import { readSubjects } from "@board/openclaw/template/subject";
+import { readSubjects } from "@board/openclaw/template/template-data";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,6 +1,6 @@
 import { endpoints } from "@board/api/groups";
 import { isMentioned, parseMentions } from "@board/core/values/mention";
-import { toHandle } from "@board/openclaw/template/blocks";
+import { toHandle } from "@board/openclaw/template/text-values";
 import { type AgentRole, ROLE_FILES, type FileName, PRESERVED_FILES, toRole } from "@board/openclaw/template/files";
 import { renderFiles } from "@board/openclaw/template/render";
 import { describe, expect, test } from "vitest";

@@ -19,7 +19,7 @@ import { recountTexts } from "@board/core/organization/text-usage";
 import { recordHorizonAge } from "@board/core/stream/horizon";
 import { removeExpiredLeases } from "@board/core/stream/lease-registry";
 import { removeOldDeliveries } from "@board/core/subscription/retention";
-import { startDueSyncs } from "@board/openclaw/sync/due";
+import { startDueSyncs } from "@board/openclaw/sync/schedule";
 import { removeOldRuns } from "@board/openclaw/sync/run";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
