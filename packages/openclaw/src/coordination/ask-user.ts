@@ -37,7 +37,7 @@ export const AskUserResponse = lazyObject(() => ({
 });
 export type AskUserResponse = z.infer<typeof AskUserResponse>;
 
-/** Label of a main agent without a row. Its session exists even so. */
+/** Labels the session of a main agent that has no row. The host keeps such a session even so. */
 const MAIN_AGENT_LABEL = "Gateway Agent";
 
 /** Asks the user through the main agent of the board's gateway. The answer arrives in the memory of the board. */

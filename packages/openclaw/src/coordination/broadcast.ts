@@ -136,7 +136,7 @@ async function sendAll(
   }
   async function sendEach(host: Host): Promise<void> {
     await Promise.all(recipients.map((recipient) => send(host, recipient)));
-    // When every message failed, the host may be down: rejecting marks the gateway as disconnected.
+    // When every message failed, the host may be down. Rejecting marks the gateway as disconnected.
     const [first] = failures.values();
     if (first && failures.size === recipients.length) throw first;
   }

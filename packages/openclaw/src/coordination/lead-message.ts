@@ -80,7 +80,7 @@ export async function messageLead(ctx: Context<Main>, board_id: string, fields: 
   return { ok: true, board_id: board.id, lead_agent_id: lead.id, lead_agent_name: lead.name, lead_created: created };
 }
 
-/** The gateway of the calling main agent, which is also that of its boards. */
+/** The gateway of the calling main agent. All boards of that agent use this gateway. */
 export async function getOwnGateway(ctx: Context<Main>): Promise<GatewayRow> {
   const { gateway_id, organization_id } = ctx.actor;
   const [gateway] = await ctx.db
@@ -105,8 +105,8 @@ async function findLead(ctx: Context<Main>, { id, gateway_id, organization_id }:
 }
 
 /**
- * Creates the lead of a board that has none, unless another request was faster. The notification is sent after the lead is
- * provisioned, because the jobs of one lane keep their order.
+ * Creates the lead of a board that has none, unless a concurrent request has created it. The notification is sent after the lead
+ * is provisioned, because the jobs of one lane keep their order.
  */
 export function createLeadAndNotify(
   ctx: Context<Main>,

@@ -3,7 +3,7 @@ import { TextOrNull, MAX_NAME } from "@board/core/values/wire";
 
 const MAX_TAGS = 50;
 
-/** Comes back with the reply to a message between agents. */
+/** An id that the sender of a message chooses. The recipient's reply repeats it. */
 export const correlationId = TextOrNull(MAX_NAME)
   .default(null)
   .describe("Id that the reply repeats, to match it with the question.");

@@ -6,13 +6,13 @@ import { notFound } from "@board/core/values/errors";
 import { renderFiles } from "../template/render.ts";
 import { readSubjects } from "../template/template-data.ts";
 
-/** Reads SOUL.md of an agent: from its host, or as it is stored when it has none. */
+/** Returns the SOUL.md of an agent: the file on its host, or the stored text when the gateway has no host. */
 export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<string> {
   const target = await getSoulTarget(ctx, board_id, agent_id);
   return target.gateway.kind === "pull" ? storedSoul(ctx, target) : readHostSoul(ctx, target);
 }
 
-/** The soul that was given to the agent, else the default one. */
+/** The soul that was set for the agent, else the default soul of its role. */
 async function storedSoul(ctx: Context, { agent, gateway }: HostedAgent): Promise<string> {
   if (agent.soul_template) return agent.soul_template;
   const [subject] = await readSubjects(ctx, gateway, [agent.id], null);

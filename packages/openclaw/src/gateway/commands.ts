@@ -38,10 +38,10 @@ const DEFAULT_COMMANDS: GatewayCommands = {
   events: ["connect.challenge", "shutdown"],
 };
 
-/** Short, because the defaults are usually the same list. */
+/** Short, because most hosts support exactly the defaults. */
 const HELLO_TIMEOUT_MS = 5_000;
 
-/** What the host reports, else the defaults. Only a gateway that the query names must exist. */
+/** Returns what the host reports, or the defaults when it does not answer. Throws only for a gateway that the query names. */
 export async function getGatewayCommands(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayCommands> {
   const host = await findTarget(ctx, query);
   if (host?.stored?.kind === "pull") throw noHost();

@@ -92,7 +92,7 @@ const HostGateway = lazyObject(() => ({
 
 const NO_HOST = valueError("a pull gateway has no host");
 
-/** Without a host, nothing about one can be set; an address is ignored. */
+/** The fields of a gateway without a host. Fields that only a host has are refused, except for the address, which is ignored. */
 const PullGateway = lazyObject(() => ({
   name: Fields.shape.name,
   kind: z.literal("pull").describe("For agents that come and ask, without a host. It cannot be changed."),
@@ -219,7 +219,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
           .where(and(isOwnGateway(ctx, gateway_id), actingAs(ctx)))
           .returning();
     if (!row) throw notFound();
-    // It may be another host now, so the jobs that wait for the old one try it.
+    // The new connection may lead to another host, so the jobs that waited for the old one are tried again.
     if (isConnectionChanged) await closeCircuit(ctx, gateway_id);
     if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)
       await recordConnectivityChange(ctx, row);

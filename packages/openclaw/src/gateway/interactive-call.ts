@@ -13,8 +13,8 @@ import type { ResolvedHost } from "./resolve-target.ts";
 import { type GatewayRow, toTarget } from "@board/core/gateway/target";
 
 /**
- * Limit for all host calls of one request. API Gateway gives up after 29 s and the caller then learns no reason, so the
- * limit is shorter, and the same everywhere (docs/reference/gateways.md#requests-that-wait-for-a-host).
+ * Limit for all host calls of one request. API Gateway gives up after 29 s without telling the caller why, so the limit is
+ * shorter, and the same everywhere (docs/reference/gateways.md#requests-that-wait-for-a-host).
  */
 export const INTERACTIVE_TIMEOUT_MS = 25_000;
 /** No attempt begins in the last part of the limit, so that a call usually ends with the host's own error. */
@@ -48,7 +48,7 @@ export async function callInteractively<T>(ctx: Context, host: ResolvedHost, ste
   const calls = (signal: AbortSignal) => withRetry(SESSION_RETRY, work, { step, signal });
   const callInTime = () => withAbortingTimeout(calls, SESSION_TIMEOUT_MS, `answer ${step}`);
   try {
-    // A connection that the caller entered, wholly or in part, says nothing about a stored gateway.
+    // When the caller entered the connection, wholly or in part, its failure says nothing about a stored gateway.
     return await (host.stored ? trackConnectivity(ctx, host.stored, callInTime) : callInTime());
   } catch (error) {
     throw toUnavailable("Gateway session request failed:", asGatewayError(error));
@@ -71,6 +71,6 @@ export function sendOnHost(ctx: Context, host: Host, message: UnkeyedMessage, ke
   return host.retry("sending the message", () => sendMessage(ctx.gateways, host.target, { ...message, idempotency_key }));
 }
 
-/** The error that tells a caller that a host failed; `prefix` names the operation. */
+/** Creates the error that tells a caller that the host failed. `prefix` names the operation. */
 export const toUnavailable = (prefix: string, failure: GatewayError): DomainError =>
   new DomainError("unavailable", `${prefix} ${toGatewayMessage(failure)}`);

@@ -50,8 +50,8 @@ export interface ResolvedHost {
 }
 
 /**
- * The host that the query selects: by address, by gateway, by board, else the organization's only gateway with a host. The caller needs
- * access to a board in the query even when another parameter takes precedence. Throws `invalid` when nothing is selected, or a gateway without a host.
+ * The host that the query selects by address, by gateway, by board, or as the organization's only gateway with a host. A board in
+ * the query requires access even when another parameter takes precedence. Throws `invalid` when there is no host to select.
  */
 export async function resolveTarget(
   ctx: Context<Admin>,
@@ -63,7 +63,7 @@ export async function resolveTarget(
   return host;
 }
 
-/** The same, also for a gateway without a host. */
+/** Like `resolveTarget`, but accepts a gateway without a host too. */
 export async function resolveGateway(
   ctx: Context<Admin>,
   query: TargetQuery,

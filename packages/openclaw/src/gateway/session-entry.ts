@@ -20,7 +20,7 @@ export const GatewaySession = lazyObject(() => ({
   .meta({ id: "GatewaySession", description: "A session as its host reports it, with the agent that it belongs to." });
 export type GatewaySession = z.infer<typeof GatewaySession>;
 
-/** Hosts have less than a hundred. */
+/** Known hosts report fewer than a hundred fields. */
 const MAX_SESSION_FIELDS = 200;
 
 /** Reads the agents of these sessions in one statement. Returns a function that adds the agent to a session. */

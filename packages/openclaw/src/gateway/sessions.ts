@@ -32,7 +32,7 @@ export const GatewaySessionHistory = lazyObject(() => ({
 })).meta({ id: "GatewaySessionHistory", description: "Messages of a session." });
 export type GatewaySessionHistory = z.infer<typeof GatewaySessionHistory>;
 
-/** The default of the hosts themselves. */
+/** The default that the hosts use themselves. */
 const DEFAULT_HISTORY = 200;
 const MAX_HISTORY = 1_000;
 
@@ -86,8 +86,8 @@ export async function getSessionHistory(
 }
 
 /**
- * Sends a message to a session; the agent's reply stays in the session. A command alone is sent as such. A board in the
- * query requires write access.
+ * Sends a message to a session; the agent's reply stays in the session. A message that is only a command is sent as a command. A
+ * board in the query requires write access.
  */
 export async function sendSessionMessage(
   ctx: Context<Admin>,
@@ -106,7 +106,7 @@ async function listHostSessions(ctx: Context, { target }: ResolvedHost): Promise
   return toHostSessions(await ctx.gateways.request(target, "sessions.list", {}));
 }
 
-/** The session of the main agent, which is created if it does not exist. Null for a host that is not stored. */
+/** Returns the session of the main agent, and creates it if it does not exist. Null for a host that is not stored. */
 export async function ensureMainSession(ctx: Context, { target, main_session_key }: ResolvedHost): Promise<HostSession | null> {
   if (main_session_key === null) return null;
   return toPatchedSession(await ensureSession(ctx.gateways, target, main_session_key, null), main_session_key);

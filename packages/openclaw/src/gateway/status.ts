@@ -27,9 +27,9 @@ export const GatewayStatus = lazyObject(() => ({
 })).meta({ id: "GatewayStatus", description: "State of a host, as the host itself reports it now." });
 export type GatewayStatus = z.infer<typeof GatewayStatus>;
 
-/** For all calls together; short, because a person waits for the result. */
+/** Limit for all calls together. It is short, because a person waits for the result. */
 const TIMEOUT_MS = 10_000;
-/** For the main session alone; without it the other results are still shown. */
+/** Limit for the call about the main session. When it passes, the other results are still shown. */
 const MAIN_SESSION_TIMEOUT_MS = 5_000;
 
 /** What a host has reported so far. */

@@ -57,7 +57,10 @@ export async function removeOldConfigLocks(ctx: Context): Promise<void> {
     .where(and(orphaned, lt(host_turns.held_until, fromDatabaseNow(0)), lt(host_turns.free_at, fromDatabaseNow(0))));
 }
 
-/** A time by the database's clock, which all processes share. The columns hold whole milliseconds, and would round up into the future. */
+/**
+ * A time by the database's clock, which all processes share. It is truncated, because a column of whole milliseconds would round
+ * it up into the future.
+ */
 const fromDatabaseNow = (ms: number): SQL =>
   sql`date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${ms / 1000}::double precision)`;
 
@@ -84,7 +87,7 @@ async function renewConfigLock(ctx: Context, ownLock: SQL, gateway_id: string, l
     .catch((error: unknown) => ctx.log.warn("gateway.config_lock_not_renewed", errorText(error), { gateway_id }));
 }
 
-/** The error of a wait that was too long for its attempt, not of the work: it can go on as soon as the others have written. */
+/** The error of an attempt that waited too long for the lock. It is retryable, because the work itself has not failed. */
 export function createConfigLockBusy(waited_ms: number): GatewayError {
   const text = `The host's configuration is busy: other jobs have been writing to it for ${Math.round(waited_ms / 1000)} s.`;
   return new GatewayError(text, { waiting: true, retryable: true });

@@ -54,7 +54,7 @@ export async function openHost(
       // Spreading freezes the remaining time of a deadline: what is left now is the budget of this call.
       return await withRetry({ ...policy, total_ms }, work, { step, ...(signal ? { signal } : {}) });
     } catch (error) {
-      // The host was reachable, so the text must not say that it was not.
+      // The host was reachable, so the text must not call it unreachable.
       throw error instanceof GatewayError && error.is_waiting ? createConfigLockBusy(total_ms) : error;
     }
   }
@@ -88,17 +88,17 @@ export async function openHost(
       try {
         return await work();
       } finally {
-        // A holder that only read causes no pause for the next one.
+        // A holder that only read causes no pause before the next holder.
         await lock.release(writes > writes_before ? dialect.config_write_spacing_ms : 0);
       }
     },
   };
 }
 
-/** Limit for a job's connection to a host with its handshake. A job that waits occupies a worker; its retries are patient. */
+/** Limit for a job's first contact with a host. It is short, because a waiting job occupies a worker and is tried again later. */
 export const FIRST_CONTACT_MS = 5_000;
 
-/** Connects to a host for a job, once. The connection stays open, so that the calls that follow cost no second handshake. */
+/** Connects to a host for a job, once. The connection stays open, so the calls that follow need no second handshake. */
 export const contactHost = ({ gateways }: Pick<Context, "gateways">, target: GatewayTarget): Promise<GatewayHello> =>
   gateways.hello(target, { timeout_ms: FIRST_CONTACT_MS });
 

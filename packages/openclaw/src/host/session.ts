@@ -58,7 +58,7 @@ export interface HostSession {
   [field: string]: unknown;
 }
 
-/** Values from hosts are passed on only to this depth: JSON can be parsed at depths at which it cannot be serialized. */
+/** Values from hosts are passed on only to this depth, because JSON.parse accepts deeper nesting than JSON.stringify. */
 const MAX_DEPTH = 32;
 
 /** Replaces everything below the maximum depth by null. */

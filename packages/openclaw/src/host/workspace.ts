@@ -13,7 +13,7 @@ const REQUIRED_REFUSED = "Gateway rejected required lead workspace files as unsu
 export interface WriteFilesResult {
   /** How many files were written to the host. */
   files_written: number;
-  /** One for each file whose content is now in another file. */
+  /** One warning for each file whose content is now in another file. */
   warnings: string[];
   /** Set when a host below the minimum version refuses a file that a lead needs; all other files are written. */
   error: string | null;
@@ -110,7 +110,7 @@ export async function writeFiles(
 /** Hosts may keep all files in one, so no other file than TOOLS.md may have a line with a token. */
 const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
-/** The files to write to one agent's workspace, and what became of them so far. */
+/** The files to write to one agent's workspace, and which of them were written or refused so far. */
 interface FileWriter {
   readonly host: Host;
   readonly agent_id: string;

@@ -29,7 +29,7 @@ export function answerOnboarding(
   });
 }
 
-/** Stores a question or a completion of the main agent. It may send further completions until the user confirms. */
+/** Stores a question or a completion of the main agent. The agent may send further completions until the user confirms one. */
 export function replyToOnboarding(ctx: Context<Main>, board_id: string, reply: AgentReply): Promise<OnboardingSession> {
   return transaction(ctx, async (ctx) => {
     const board = await boardForMainAgent(ctx, board_id);

@@ -36,7 +36,7 @@ export type OnboardingSession = z.infer<typeof OnboardingSession>;
 export type SessionRow = typeof sessions.$inferSelect;
 
 const sessionColumns = getTableColumns(sessions);
-/** Sessions from before the limit of their size can be large. The newest messages are shown. */
+/** A session that was stored before the size limit existed can be large. Then only its newest messages are shown. */
 const LARGE_SESSION_FIELDS = {
   messages: { ...largeObject, shorten: (messages: SQL) => sql`jsonb_path_query_array(${messages}, '$[last - 4 to last]')` },
 };
@@ -59,7 +59,7 @@ export async function getOnboarding(ctx: Context<User>, board_id: string): Promi
   return toShortened(row, toSession);
 }
 
-/** Refuses messages without end: every one rewrites the whole session, and an answer shows them all. */
+/** Limits the size of a session, because each message rewrites the whole row and each response contains all messages. */
 function requireRoom({ settings }: Context, messages: readonly OnboardingMessage[]): void {
   const max_bytes = settings.budgets.onboarding_max_bytes;
   if (Buffer.byteLength(JSON.stringify(messages)) > max_bytes)

@@ -11,7 +11,9 @@ import { type RetryPolicy, SYNC_RETRY } from "../wire/retry.ts";
 import { toTarget, findUsableGateway } from "@board/core/gateway/target";
 import { agents } from "@board/core/schema/agent.sql";
 
-/** Covers a restart of the host and concurrent config writes. When the host is unreachable, the next attempt of the job retries. */
+/**
+ * Long enough for a restart of the host and for concurrent config writes. An unreachable host is left to the job's next attempt.
+ */
 const CLEANUP_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 30_000, max_ms: 5_000 };
 
 /** Removes an agent with its files and its session from the host. */
@@ -33,7 +35,7 @@ export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
 };
 
 /**
- * Whether another agent now uses the host entry: one with the same session key that was created since, or that moved between
+ * Whether another agent now uses the host entry: an agent with the same session key that was created later, or that moved between
  * gateways of the same host.
  */
 async function hasSuccessor(ctx: Context, removed: { gateway_id: string; session_key: string; url: string }): Promise<boolean> {

@@ -65,9 +65,9 @@ interface KnownConnectivity {
 }
 
 /**
- * Updates `connected` and `last_error` after a call that began at `started_at`, and writes only on a change, so that a busy
- * gateway costs nothing. An application error is an answer too: only an unreachable host is not connected. A job that does
- * not reach the host opens the gateway's circuit; any answer closes it.
+ * Updates `connected` and `last_error` after a call that began at `started_at`; without a change it writes nothing. An error that
+ * the host returns shows that it is connected. A job that cannot reach the host opens the gateway's circuit; any answer closes
+ * it.
  */
 export async function recordConnectivity(
   ctx: Context,
@@ -101,8 +101,8 @@ export async function storeConnectivity(ctx: Context, gateway: KnownConnectivity
 }
 
 /**
- * The lock on the gateway orders this with the change of its circuit, so that the circuit of a connected gateway is never
- * open: a success on such a gateway costs no query for it.
+ * Locks the gateway before its connectivity and its circuit change, so that a connected gateway never has an open circuit. A
+ * success on a connected gateway therefore needs no query.
  */
 async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, connectivity: NewConnectivity): Promise<void> {
   const isGateway = eq(gateways.id, gateway.id);

@@ -14,7 +14,7 @@ import { jobs } from "@board/core/schema/job.sql";
 import type { JobKind } from "@board/core/job/kinds";
 import { toEntryId, workspacePath } from "@board/core/values/session-key";
 
-/** Covers a restart of the host. Longer outages are left to the next attempt of the job. */
+/** Long enough for a restart of the host. Longer outages are left to the job's next attempt. */
 const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };
 /** Time limit of the first contact in milliseconds, longer than a restart takes. */
 const CONNECT_MS = 1_500;
@@ -48,12 +48,12 @@ async function listDesiredEntries(ctx: Context, gateway: GatewayRow, agent_ids: 
   return rows.map((agent) => toDesiredEntry(gateway, agent));
 }
 
-/** Most agents that one change of a configuration includes, as its frame must not exceed what the oldest hosts accept. */
+/** Limits the agents in one change of a configuration, because the oldest hosts accept only small frames. */
 const MAX_WAITING = 200;
 
 /**
- * The settings of the agents that wait to be provisioned or updated on the gateway's host. Hosts allow few changes of their
- * configuration in a minute, so the first of these agents brings those of the others with it.
+ * The settings of the agents that wait to be provisioned or updated on the gateway's host. Hosts allow few configuration changes
+ * per minute, so the first of these agents to run also writes the settings of the others.
  */
 export async function listWaitingEntries(ctx: Context, gateway: GatewayRow, except_id: string): Promise<DesiredEntry[]> {
   const waiting = ctx.db

@@ -16,8 +16,8 @@ const BUDGET_MS = 10_000;
 const CONCURRENCY = 4;
 
 /**
- * Looks for agents whose token is no longer on the host: its workspaces were emptied, and such an agent can do nothing. Some
- * hosts then answer every message by themselves. A host that fails meanwhile is left to the next probe.
+ * Finds agents whose token is no longer on the host. Their workspaces were emptied, so they cannot call this service, and some
+ * hosts then answer messages without running the agent. A failing host is left to the next probe.
  */
 export async function checkAgentFiles(ctx: Context<System>, gateway: GatewayRow): Promise<void> {
   const placed = await listPlacedAgents(ctx, gateway.id);

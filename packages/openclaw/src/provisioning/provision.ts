@@ -101,7 +101,7 @@ async function runOnHost(
 }
 
 interface HostResult {
-  /** A problem that the user has to solve, such as a token that cannot be read. */
+  /** A problem that the user has to solve, for example that a token cannot be read. */
   problem: string | null;
   woken_at: Date | null;
 }
@@ -151,8 +151,8 @@ async function provisionOnHost(
 }
 
 /**
- * When several agents wait for their first entries on a host, adds all of them in one change of its configuration instead
- * of one call for each. Returns the host's entries. It would remove a default agent that is only listed implicitly.
+ * Adds all agents that wait for their first entry on a host in one change of its configuration, and returns the host's entries. A
+ * host that lists its default agent only implicitly is left alone, because the change would remove that agent.
  */
 async function addWaitingEntries(
   host: Host,
@@ -167,7 +167,7 @@ async function addWaitingEntries(
   return listEntries(host);
 }
 
-/** Makes a rate limit that outlasts this attempt retryable, so the job's next attempt waits for it. */
+/** Makes a rate limit that outlasts this attempt retryable, so that the job's next attempt waits for it. */
 async function configureEntry(
   host: Host,
   entry: DesiredEntry,

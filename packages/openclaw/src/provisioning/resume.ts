@@ -7,15 +7,19 @@ import { agents } from "@board/core/schema/agent.sql";
 import { enqueueProvision } from "@board/core/agent/jobs";
 import { mintToken } from "@board/core/agent/token";
 
-/** No attempt to provision the agent in its present place has succeeded. */
+/**
+ * Whether the agent was never provisioned on its present host: it was never woken, or the provisioning job of its generation is
+ * dead.
+ */
 const wasNeverProvisioned = sql`(${agents.last_wake_sent_at} is null or exists (
   select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.kind = 'agent.provision'
     and ${jobs}.status = 'dead' and ${jobs}.payload ->> 'agent_id' = ${agents}.id::text
     and (${jobs}.payload ->> 'generation')::int = ${agents}.lifecycle_generation))`;
 
 /**
- * Resumes the work that a gateway's host is owed, in the transaction that finds it connected: agents that were never
- * provisioned get a new token, since that of a dead job is erased, and given up jobs run again. The caller has locked the gateway.
+ * Resumes the work that waited for a gateway's host, in the transaction that records the host as connected. Agents that were
+ * never provisioned get a new token, because a dead job's token is erased; other dead jobs run again. The caller has locked the
+ * gateway.
  */
 export async function resumeOwedWork(ctx: Context, gateway: { id: string; organization_id: string }): Promise<void> {
   const owed = await ctx.db
@@ -34,7 +38,7 @@ export async function resumeOwedWork(ctx: Context, gateway: { id: string; organi
   if (owed.length > 0) {
     const ids = owed.map(({ id }) => id);
     await removeDeadJobs(ctx, "agent.provision", ids);
-    ctx.log.info("gateway.agents_resumed", "Host accepts the service; agents that were never provisioned are", {
+    ctx.log.info("gateway.agents_resumed", "Host is connected; provisioning agents that it never had", {
       gateway_id: gateway.id,
       agents: ids.length,
     });

@@ -103,7 +103,7 @@ const isAwaitingCheckIn = ({ agent_id, generation }: WakeCheckPayload) =>
     or(isNull(agents.last_seen_at), lt(agents.last_seen_at, agents.last_wake_sent_at)),
   );
 
-/** The final write of the job; skipped when the agent has checked in or was woken again meanwhile. */
+/** The final write of the job. It is skipped when the agent has checked in or was woken again while the job ran. */
 const ifStillAwaiting =
   (
     payload: WakeCheckPayload,
@@ -157,7 +157,7 @@ const wakeAt = (sent_at: Date, wake_attempts: number) => ({
 
 const checkInDeadline = (sent_at: Date) => new Date(sent_at.getTime() + CHECK_IN_SECONDS * 1000);
 
-/** One check at a time per generation of an agent, 30 s after the wake-up. */
+/** Allows one check at a time per generation of an agent, 30 s after the wake-up. */
 async function enqueueWakeCheck(
   ctx: Context,
   agent: AgentWithOrganization,

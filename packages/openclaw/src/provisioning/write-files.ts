@@ -14,7 +14,7 @@ import { findRoleSoul } from "../template/role-soul.ts";
 
 interface FilesResult {
   files_written: number;
-  /** One for each file that the host refuses, so that its content was written into another file. */
+  /** One warning for each file that the host refuses and whose content was written into another file. */
   warnings: string[];
   /** Why an old host cannot run this agent. The files that it accepts are written even so. */
   error: string | null;
@@ -22,13 +22,13 @@ interface FilesResult {
 
 interface FilesOptions {
   auth_token: string;
-  /** The token may differ from the stored one, which it then replaces as soon as the host has TOOLS.md. */
+  /** The token may differ from the stored one. It replaces the stored one as soon as the host has TOOLS.md. */
   new_token: boolean;
   /** The host has no files of the agent yet, so every file of its role is written. */
   first: boolean;
   /** Writes BOOTSTRAP.md again, which makes the agent start from the beginning. */
   force_bootstrap: boolean;
-  /** Overwrites the files that agents maintain themselves, too. */
+  /** Also overwrites the files that agents maintain themselves. */
   overwrite: boolean;
   /** The host is older than GATEWAY_MIN_VERSION. */
   below_minimum: boolean;
@@ -39,11 +39,11 @@ interface FilesOptions {
 export interface PlacementOptions extends Omit<FilesOptions, "auth_token" | "new_token" | "skip_tools"> {
   /** Creates the host entry when it is missing. */
   create: boolean;
-  /** The host entries as they were listed before; they are listed again when absent. */
+  /** The host entries from an earlier listing. Without them, the entries are listed again. */
   present?: readonly HostEntry[];
   /** Called once the entry exists. */
   findToken: () => Promise<PlacementToken>;
-  /** Without a token: `skip_tools` writes every file but TOOLS.md, `fail` writes nothing. */
+  /** What happens without a token: `skip_tools` writes every file but TOOLS.md, `fail` writes nothing. */
   without_token: "skip_tools" | "fail";
 }
 
@@ -51,7 +51,7 @@ export interface PlacementToken {
   token: string | null;
   /** Why there is no token. */
   problem: string | null;
-  /** The token differs, or may differ, from the stored one; see `new_token`. */
+  /** Whether the token differs, or may differ, from the stored one; see `new_token`. */
   is_new: boolean;
 }
 
@@ -59,8 +59,8 @@ export interface PlacementToken {
 export type PlacementResult = { files: FilesResult; problem: string | null } | { files: null; problem: string };
 
 /**
- * Ensures that the host has an agent's entry, finds its token and writes its files. Every step checks what the host already
- * has, so a repeat is safe. Rejects with a GatewayError, or with Superseded when a new token finds its agent gone.
+ * Ensures that the host has an agent's entry, finds its token and writes its files. Every step checks what the host already has,
+ * so a repeat is safe. Rejects with a GatewayError, or with Superseded when the agent of a new token no longer exists.
  */
 export async function placeOnHost(
   ctx: Context,

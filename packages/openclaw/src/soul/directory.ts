@@ -6,7 +6,7 @@ export interface SoulDirectory {
   list(): Promise<readonly SoulName[]>;
   /** The markdown of a soul; null when the directory has no soul of that name. */
   find(name: SoulName): Promise<string | null>;
-  /** Addresses of a soul's page and of its markdown: absolute, or paths while BASE_URL is unset. */
+  /** Addresses of a soul's page and of its markdown. They are absolute, or paths while BASE_URL is unset. */
   pageUrl(name: SoulName): string;
   markdownUrl(name: SoulName): string;
 }

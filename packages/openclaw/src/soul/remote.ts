@@ -49,7 +49,7 @@ export function createRemoteDirectory(ctx: Context, url: string): SoulDirectory 
 const OK = 200;
 const NOT_FOUND_STATUSES = [404, 410];
 
-/** The text at an address; null when the directory answers that it does not exist. */
+/** Returns the text at an address, or null when the directory answers 404 or 410. */
 async function fetchText(ctx: Context, address: string): Promise<string | null> {
   try {
     const response = await ctx.http.get(address, LIMITS);

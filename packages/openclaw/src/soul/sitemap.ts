@@ -1,8 +1,9 @@
 import { isSoulName, type SoulName } from "./soul-name.ts";
 
 /**
- * The souls in a sitemap, without duplicates and in its order: every `<loc>` whose path ends with `/souls/<handle>/<slug>`.
- * Returns null when the text is not a sitemap. One kind of element needs no XML parser, and the patterns do not backtrack.
+ * Returns the souls in a sitemap, in its order and without duplicates: every `<loc>` whose path ends with
+ * `/souls/<handle>/<slug>`. Null when the text is not a sitemap. Finding one element needs no XML parser, and the patterns do not
+ * backtrack.
  */
 export function parseSitemap(text: string, base_url: string): SoulName[] | null {
   const xml = withoutComments(text);
@@ -38,7 +39,7 @@ const decodeEntities = (text: string): string =>
     return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : whole;
   });
 
-/** Ignores a prefix before `/souls/`, such as a language, because texts are fetched by handle and slug. */
+/** Ignores a prefix before `/souls/`, such as a language, because a soul is fetched by its handle and slug. */
 function toName(loc: string, base_url: string): SoulName | null {
   const path = URL.parse(loc.trim(), base_url)?.pathname.replace(/\/$/, "") ?? "";
   const [souls, handle = "", slug = ""] = path.split("/").slice(-3);

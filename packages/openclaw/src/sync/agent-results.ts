@@ -28,7 +28,7 @@ export const toFailedOutcome = (error: string): AgentSyncOutcome => ({ status: "
 /** The error of agents that were not processed, because the host became unreachable. */
 export const NOT_PROCESSED_ERROR = "not processed: gateway unreachable";
 
-/** The error of an agent that was deleted, or moved to another host, during the run. */
+/** The error of an agent that was deleted, or moved to another host, while the run was in progress. */
 export const AGENT_GONE_ERROR = "The agent was removed or moved in the meantime.";
 
 export const toAgentResult = (run_agent_id: string, outcome: AgentSyncOutcome, subject?: TemplateSubject): AgentResult => ({
@@ -45,9 +45,8 @@ async function lockOpenRun(ctx: Context, run_id: string): Promise<boolean> {
 }
 
 /**
- * Records outcomes of agents, once each, in the transaction that ends their jobs. The last outcome of a run also creates the
- * job that finishes the run; the run's lock makes exactly one caller the last. With `finish_job_id` the caller runs that job
- * itself; returns true when it has to.
+ * Records outcomes of agents, once each, in the transaction that ends their jobs. The caller that records a run's last outcome
+ * creates the job that finishes the run. With `finish_job_id`, that caller runs this job itself and gets true.
  */
 export async function recordAgentResults(
   ctx: Context,

@@ -62,13 +62,13 @@ async function findToken(ctx: Context, host: Host, subject: TemplateSubject, wor
   const token = from_host?.token ?? work.token;
   if (token === null) return { token, problem: from_host?.problem ?? null, is_new: false };
   const is_new = token === work.token;
-  // A queued provisioning job would otherwise write its own token later, which would make that one valid again.
+  // Without this, a queued provisioning job would later write its own token and make that token valid again.
   if (is_new)
     await replaceSecretsInLane(ctx, "agent.provision", hostLane(gateway.id, agent.openclaw_session_id ?? agent.name), token);
   return { token, problem: null, is_new };
 }
 
-/** A host that refuses to return the file counts as one whose token cannot be read. */
+/** Reads the token. A host that refuses to return the file is treated like a token that cannot be read. */
 async function readTokenOrProblem(ctx: Context, host: Host, { agent }: TemplateSubject): Promise<HostToken> {
   try {
     return await readAgentToken(ctx, host, agent);

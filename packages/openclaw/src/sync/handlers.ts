@@ -27,7 +27,7 @@ import { syncAgent } from "./agent.ts";
 const CONNECT_MS = 10_000;
 const ATTEMPT_BUDGET_MS = 60_000;
 
-/** Marks a host that stayed unreachable: the text of the error is all that `onDead` sees (see openclaw/retry.ts). */
+/** Prefix of the error of a host that stayed unreachable. `onDead` sees only the error's text (see openclaw/retry.ts). */
 const UNREACHABLE_PREFIX = "Gateway unreachable";
 
 /** Selects the agents of a run and creates a job for each. An unreachable host ends the run with that error. */

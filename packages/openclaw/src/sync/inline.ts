@@ -54,7 +54,7 @@ export async function syncInline(
   const facts = { gateway_id: gateway.id, options, warnings: [] };
   const preparing = prepareSync(ctx, gateway, options, deadline, limits.host_ms).catch(ignoreWaiting);
   const prepared = await untilAborted(preparing, signal);
-  // Others wrote to the host's configuration for all the time, or the host is slow: jobs do all of the work.
+  // The host is slow, or other processes held its config lock for the whole time, so jobs do all of the work.
   if (!prepared) return toRun(await startRun(ctx, gateway, { cause: "request", options }), []);
   if (prepared.problem !== null) return toResult({ ...facts, errors: [toSyncError(prepared.problem)] }, []);
   if (prepared.targets.length === 0) return toResult({ ...facts, errors: prepared.errors }, []);

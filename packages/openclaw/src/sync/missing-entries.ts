@@ -6,13 +6,13 @@ import { toDesiredEntry } from "../provisioning/heartbeat-config.ts";
 import type { TemplateSubject } from "../template/template-data.ts";
 import { toEntryId, workspacePath } from "@board/core/values/session-key";
 
-/** Most agents that one change adds, as its frame must not exceed what the oldest hosts accept. */
+/** Limits the agents that one change adds, because the oldest hosts accept only small frames. */
 const MAX_ADDED = 200;
 
 /**
- * Adds the agents that a host has lost in one change of its configuration, since hosts need a pause after each. Returns the
- * host's entries. Where it fails, the agents are created one by one, and each has its own error. A host without agents lists
- * its default agent only implicitly, and the change would remove that one, so the first agent is always created by a call.
+ * Adds missing agents in one configuration change, since hosts need a pause after each; returns the host's entries. If it fails,
+ * each agent is created by its own call. On a host without agents the first one is created by a call, because the change would
+ * remove the implicit default agent.
  */
 export async function addMissingEntries(
   host: Host,

@@ -33,9 +33,8 @@ export interface PreparedSync {
 const MIN_ANSWER_MS = 1_000;
 
 /**
- * Steps 1 to 4 of docs/reference/gateways.md#steps-of-a-sync: ensures the main agent, connects to the host, selects the
- * agents. Returns a `problem` when the sync cannot start. `deadline` limits the first contact, and is extended to `work_ms`
- * after it. Rejects with a GatewayError when others write to the host's configuration until then.
+ * Steps 1 to 4 of docs/reference/gateways.md#steps-of-a-sync. Returns a `problem` when the sync cannot start. `deadline` limits
+ * the first contact and is then extended to `work_ms`. Rejects with a GatewayError when the config lock stays taken that long.
  */
 export async function prepareSync(
   ctx: Context,

@@ -10,7 +10,7 @@ import type { SyncTarget } from "./selection.ts";
 import { toSyncError, type SyncError, type SyncQuery, type SyncWarning } from "./result.ts";
 import { sync_run_agents, sync_runs } from "@board/core/schema/sync.sql";
 
-/** The options of a run, and the user whose profile appears in the files; null for the oldest owner. */
+/** The options of a run, and the user whose profile appears in the files. Null selects the oldest owner. */
 export type RunOptions = SyncQuery & { user_id: string | null };
 
 export type RunRow = Omit<typeof sync_runs.$inferSelect, "options" | "errors" | "warnings"> & {

@@ -25,7 +25,7 @@ export interface SyncTarget {
   agent: SelectedAgent;
   is_main: boolean;
   lane: string;
-  /** The new token: always when tokens are rotated, else for a main agent whose present token may be unreadable. */
+  /** The new token: always set when tokens are rotated, else only for a main agent whose present token may be unreadable. */
   token: string | null;
   /** The host has no entry of the agent, and the sync creates it. */
   first: boolean;

@@ -6,7 +6,9 @@ import { isBoardOfGateway, selectAgents } from "./selection.ts";
 
 const REASON = "pull gateway";
 
-/** The sync of a gateway without a host: no agent has files, so all of them are skipped, each with the reason. */
+/**
+ * Returns the result for a gateway without a host. Its agents have no files, so all of them are skipped, each with the reason.
+ */
 export async function skipSync(
   ctx: Context,
   gateway: GatewayRow,

@@ -8,7 +8,7 @@ import { findRun, listRunAgents, startRun } from "./run.ts";
 import type { SyncQuery, TemplateSyncResult, TemplateSyncRun } from "./result.ts";
 import { toRun } from "./run-result.ts";
 
-/** Starts a template sync that jobs carry out, and returns its run; the result at once when there is no host. */
+/** Starts a template sync that jobs carry out, and returns its run. Without a host it returns the result at once. */
 export async function startSync(
   ctx: Context<Admin>,
   gateway_id: string,

@@ -22,8 +22,8 @@ import {
 import { syncAgent } from "./agent.ts";
 
 /**
- * Agents processed concurrently. Their calls share one socket. A higher number would only fill the host's buffers, because
- * it returns the content of each file that it writes.
+ * Number of agents processed concurrently. Their calls share one socket. The host returns the content of each file that it
+ * writes, so a higher number would only fill its buffers.
  */
 const AGENT_CONCURRENCY = 32;
 /** Interval between checks whether another process has finished an agent or the run. */
@@ -37,14 +37,13 @@ export interface WorkProgress {
   in_progress: SyncTarget[];
   /** Targets that were not started, or that stopped because of concurrent writes to the host's configuration. */
   not_started: SyncTarget[];
-  /** Set when the host stayed unreachable for too long; `results` has the agent whose call failed. */
+  /** Set when the host stayed unreachable for too long. `results` then contains the agent whose call failed. */
   unreachable: GatewayError | null;
 }
 
 /**
- * Processes the agents of a run in this process, over one socket, until all have an outcome, the signal aborts or the host
- * stays unreachable. It waits for agents whose lanes are occupied by other jobs; before it waits, `record` frees the lanes
- * that it holds itself, since the worker that holds the others may wait for these.
+ * Processes the agents of a run over one socket until all have an outcome, the signal aborts or the host stays unreachable.
+ * Before it waits for lanes that other jobs occupy, `record` frees the lanes it holds, since their workers may wait for these.
  */
 export async function processTargets(
   ctx: Context,
@@ -141,6 +140,6 @@ export async function processTargets(
   };
 }
 
-/** Concurrent writers went first, changed the host's configuration or undid our change, so another attempt can succeed. */
+/** Whether concurrent writers changed the host's configuration first or undid our change, so that another attempt can succeed. */
 const isTemporaryConflict = ({ failure: { retryable, code } }: GatewayError): boolean =>
   retryable === true && (code ?? null) === null;

@@ -5,12 +5,12 @@ export type RenderLimits = Pick<Budgets, "agent_file_max_chars" | "agent_files_m
 /** The files of an agent would be too large. The message names the file and the variable that adds most to it. */
 export class RenderTooLarge extends Error {}
 
-/** Counts characters of a file before they are put together. `variable` names the variable that they are the value of. */
+/** Counts characters before they are added to a file. `variable` is the name of the variable that they come from. */
 export type CountChars = (chars: number, variable?: string) => void;
 
 /**
- * The budget of one agent's files: returns the counter of each file, which throws RenderTooLarge. Counting comes first
- * because a template may name a long text thousands of times, which would fill the memory of the process.
+ * Creates the budget of one agent's files. It returns a counter for each file, which throws RenderTooLarge. Characters are
+ * counted before a file is built, because a template may insert a long text thousands of times and fill the process's memory.
  */
 export function createRenderBudget(limits: RenderLimits): (file: string) => CountChars {
   const { agent_file_max_chars: file_chars, agent_files_max_chars: agent_chars } = limits;

@@ -20,8 +20,8 @@ const COMMON_FILES = ["TOOLS.md", "SOUL.md", "IDENTITY.md", "USER.md"] as const;
 const BOARD_AGENT_FILES = [...COMMON_FILES, "MEMORY.md", "HEARTBEAT.md", "BOOTSTRAP.md"] as const;
 
 /**
- * The files of each role in writing order (docs/reference/gateways.md#workspace-files): first TOOLS.md, because an agent
- * cannot work without its token, and last the files that some hosts refuse.
+ * The files of each role in writing order (docs/reference/gateways.md#workspace-files). TOOLS.md comes first, because an agent
+ * cannot work without its token; the files that some hosts refuse come last.
  */
 export const ROLE_FILES: Readonly<Record<AgentRole, readonly FileName[]>> = {
   lead: [...BOARD_AGENT_FILES, "AGENTS.md", "ROLES.md"],

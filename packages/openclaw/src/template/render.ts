@@ -70,7 +70,7 @@ export function renderFiles(subject: TemplateSubject, options: RenderOptions): R
   });
 }
 
-/** Names are bounded more tightly than in files, since the whole text has a limit of tokens. */
+/** Names are cut shorter than in files, because the instructions have a token limit. */
 const NAME_CHARS = 100;
 
 /** The instructions of an agent that has no workspace, as Markdown. They hold no token. */
@@ -87,7 +87,7 @@ export function renderInstructions(subject: TemplateSubject, options: Pick<Rende
   return `${INSTRUCTIONS[toRole(subject.agent)].map((text) => fillTemplate(text, short, count)).join("\n\n")}\n`;
 }
 
-/** The text with which people have replaced the service's own text, or null. */
+/** The text with which people replaced the service's own file, or null. */
 function customText({ agent }: TemplateSubject, name: FileName): string | null {
   if (name === "IDENTITY.md") return agent.identity_template?.trim() || null;
   if (name === "SOUL.md") return agent.soul_template?.trim() || null;

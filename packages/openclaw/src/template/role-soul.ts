@@ -18,8 +18,9 @@ const COOLDOWN_MS = 30_000;
 const cooldownOf = memoPerApp(() => ({ until_ms: 0 }));
 
 /**
- * The soul of a role from the souls directory (docs/reference/gateways.md#role-souls). Null when no soul matches or the
- * directory cannot be read: that must not delay an agent's files. The directory caches, so a sync run fetches a soul once.
+ * Finds the soul of a role in the souls directory (docs/reference/gateways.md#role-souls). Returns null when no soul matches or
+ * the directory cannot be read, because neither may delay an agent's files. The directory caches, so a sync run fetches a soul
+ * once.
  */
 export async function findRoleSoul(ctx: Context, role: string, timeout_ms = TIMEOUT_MS): Promise<RoleSoul | null> {
   const now = ctx.now().getTime();
@@ -50,7 +51,10 @@ async function readRoleSoul(ctx: Context, role: string): Promise<RoleSoul | null
 const toAbsoluteUrl = ({ settings }: Context, directory: SoulDirectory, name: SoulName): string =>
   new URL(directory.pageUrl(name), settings.service_url).href;
 
-/** Finds the soul for a role's slug: an equal slug, one that starts with it, one that contains it, or the most shared words. */
+/**
+ * Finds the soul for a role's slug. An equal slug wins, then one that starts with it, then one that contains it, then the one
+ * that shares the most words.
+ */
 function matchRole(souls: readonly SoulName[], role: string): SoulName | null {
   if (role === "") return null;
   const findShortest = (fits: (slug: string) => boolean) => shortest(souls.filter(({ slug }) => fits(slug.toLowerCase())));

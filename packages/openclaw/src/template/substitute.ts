@@ -5,8 +5,8 @@ import type { VariableName } from "./values.ts";
 const VARIABLE = /\{\{[ \t]*([a-z0-9_]+)[ \t]*\}\}/g;
 
 /**
- * Replaces each `{{ name }}` by its value. Unknown names stay unchanged, and inserted values are not scanned again, so text
- * that other people wrote cannot trigger a substitution. Every character is counted before the result is put together.
+ * Replaces each `{{ name }}` by its value. Unknown names stay unchanged, and inserted values are not scanned again, so text that
+ * other people wrote cannot trigger a substitution. Every character is counted before the result is built.
  */
 export function substitute(text: string, valueOf: (name: string) => string | undefined, count: CountChars): string {
   const parts: string[] = [];

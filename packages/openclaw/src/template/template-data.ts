@@ -35,8 +35,8 @@ export interface TemplateSubject {
 }
 
 /**
- * Reads the subjects of several agents of a gateway with three statements in all. The user is the acting user if a member
- * of the organization, else its oldest owner. Deleted agents are skipped; the order is that of `agent_ids`.
+ * Reads the data of several agents of a gateway with three statements in all. The user is the acting user if that user is a
+ * member of the organization, else its oldest owner. Deleted agents are skipped; the result is in the order of `agent_ids`.
  */
 export async function readSubjects(
   ctx: Context,

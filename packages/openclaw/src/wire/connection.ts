@@ -10,7 +10,7 @@ import type { Device } from "./device.ts";
 import { createRpcSocket, type RpcSocket } from "./rpc-socket.ts";
 import { type ConnectMode, createConnectParams, normalizeToken, toDialUrl, toHello, toOrigin } from "./handshake.ts";
 
-/** Milliseconds. `connect` covers name resolution to accepted upgrade; `handshake` covers the rest up to the hello. */
+/** Times in milliseconds. `connect` lasts from name resolution to the accepted upgrade, `handshake` from there to the hello. */
 export interface ConnectionTimeouts {
   connect: number;
   challenge: number;

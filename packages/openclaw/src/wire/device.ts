@@ -9,7 +9,7 @@ export interface DeviceClaim {
   /** Milliseconds; newer hosts refuse more than two minutes of skew. */
   signed_at: number;
   token: string | null;
-  /** From the host's challenge; without a nonce, the older format is signed. */
+  /** The nonce from the host's challenge. Without a nonce, the older format is signed. */
   nonce: string | null;
 }
 

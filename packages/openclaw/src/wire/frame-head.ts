@@ -1,4 +1,4 @@
-/** The members of a frame that tell what it is, read without parsing the frame. */
+/** The members of a frame that identify it, read without parsing the frame. */
 export interface FrameHead {
   type: string | null;
   event: string | null;
@@ -7,11 +7,11 @@ export interface FrameHead {
   problem: string | null;
 }
 
-/** JSON can be parsed at depths at which serializing it or any recursion over it overflows the stack. */
+/** JSON can be parsed at depths at which serializing it, or any recursion over it, overflows the stack. */
 const MAX_DEPTH = 100;
 /** The time to parse a frame grows with its values rather than its bytes. A configuration of 10,000 agents has 100,000. */
 const MAX_VALUES = 200_000;
-/** Longest text of a head member, in bytes: ids are ours, and event names are short. */
+/** Longest text of a head member, in bytes. This service chooses the ids, and event names are short. */
 const MAX_TEXT_BYTES = 100;
 const SHORT_STRING_BYTES = 64;
 
@@ -20,8 +20,8 @@ const [QUOTE, BACKSLASH, COLON, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE
   .map((char) => char.charCodeAt(0)) as [number, number, number, number, number, number, number, number];
 
 /**
- * Reads the head in one pass over the bytes, wherever in the frame its members are, and ends early for events. Texts with
- * escapes are not recognized, because no host escapes these names.
+ * Reads the head in one pass over the bytes, wherever its members are in the frame, and ends early for events. Names with escapes
+ * are not recognized, because no host escapes them.
  */
 export function readFrameHead(bytes: Buffer): FrameHead {
   const head: FrameHead = { type: null, event: null, id: null, problem: null };
@@ -67,7 +67,7 @@ function findEndOfLongString(bytes: Buffer, start: number): number {
   return end === -1 ? bytes.length : end;
 }
 
-/** An odd number of backslashes precedes the position. */
+/** Whether the character at the position is escaped: an odd number of backslashes precedes it. */
 function isEscaped(bytes: Buffer, position: number, start: number): boolean {
   let first = position;
   while (first > start && bytes[first - 1] === BACKSLASH) first -= 1;

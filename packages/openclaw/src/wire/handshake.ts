@@ -28,7 +28,7 @@ export const CONTROL_UI_MODE: ConnectMode = {
   with_device: false,
   with_origin: true,
 };
-/** For hosts that refuse a control UI without a device: the shared token alone, as a backend. */
+/** Presents only the shared token, as a backend client, to hosts that refuse a control UI without a device. */
 export const TOKEN_MODE: ConnectMode = {
   client: { id: "gateway-client", mode: "backend" },
   with_device: false,

@@ -11,7 +11,7 @@ export interface RetryPolicy {
   jitter: number;
 }
 
-/** For calls that a request waits for (docs/reference/gateways.md#retry-policies). */
+/** For calls while a request waits (docs/reference/gateways.md#retry-policies). */
 export const INTERACTIVE_RETRY: RetryPolicy = { total_ms: 45_000, first_ms: 500, max_ms: 5_000, jitter: 0.15 };
 /** For template sync and provisioning; callers lower `total_ms` to the time they have left. */
 export const SYNC_RETRY: RetryPolicy = { total_ms: 600_000, first_ms: 750, max_ms: 30_000, jitter: 0.2 };
@@ -27,9 +27,9 @@ export interface RetryOptions {
 }
 
 /**
- * Retries `work` until it succeeds, fails permanently or the budget is used up. All of `work` is repeated, so a chat.send
- * in it must keep its idempotency key. Rejects with the last GatewayError, whose text then also says how long the host was
- * unreachable, or as soon as the signal aborts.
+ * Retries `work` until it succeeds, fails permanently or the budget is used up. All of `work` is repeated, so a chat.send in it
+ * must keep its idempotency key. Rejects with the last GatewayError, which then says how long the host was unreachable, or on
+ * abort.
  */
 export async function withRetry<T>(policy: RetryPolicy, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { step, signal, random = Math.random, now = () => performance.now() } = options;

@@ -9,7 +9,7 @@ import { asRecord, CHALLENGE_EVENT, type Frame, parseFrame } from "./frame.ts";
 export interface RpcSocket {
   /** Resolves once the socket is open. */
   waitForOpen(timeout_ms: number): Promise<void>;
-  /** Resolves with the host's challenge, which is empty when its first frame is something else or none arrives in time. */
+  /** Resolves with the host's challenge. It is empty when the first frame is something else or none arrives in time. */
   waitForChallenge(timeout_ms: number): Promise<Challenge>;
   /** Resolves with the response's payload. Rejects a request of more than `limit` bytes: the host would close the connection. */
   call(method: string, params: object, timeout_ms: number, limit: number): Promise<unknown>;
@@ -161,7 +161,7 @@ function toGatewayError(message: string, failure: GatewayFailure, secret: string
   return new GatewayError(cleanText(redact(message)), { ...others, ...redactDetails(details, redact) });
 }
 
-/** Returns no details when there are none or more than anybody reads. */
+/** Omits the details when there are none or when they are longer than the limit. */
 function redactDetails(details: unknown, redact: (text: string) => string): { details?: unknown } {
   const text = details === undefined ? "" : JSON.stringify(details);
   if (text === "" || text.length > DETAILS_LIMIT) return {};
