@@ -38,7 +38,7 @@ import { createUserVerifier } from "./sign-in/user-verifier.ts";
 
 type AppContext = HonoContext<Env>;
 
-/** Creates the HTTP service: with all operations for the local server and the tests, with one group for its Lambda. */
+/** Creates the HTTP service: with all operations for the local server and the tests, or with one group for its Lambda. */
 export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App {
   const app = new Hono<Env>({ strict: false });
   const { settings } = runtime;
@@ -94,16 +94,16 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       if (resource_metadata)
         c.set("resource_metadata", `Bearer resource_metadata="${c.var.ctx.settings.service_url}${resource_metadata}"`);
       c.var.ctx.log.addFields(pathLogFields(c));
-      // A stream checks its access by itself, now and later.
+      // A stream checks its access itself, now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, path_board: createPathBoard(board_id) });
       if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.turn.take(c.var.ctx, c.var.client_address);
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       c.var.turn.end();
-      // Stored before the role is checked: the form of a 403 response depends on whether the caller is an agent.
+      // Stored before the role is checked, because the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
-      // The board of the path wins over the agent's own: a main agent works on other boards.
+      // The board of the path replaces the agent's own board in the log, because a main agent works on other boards.
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
       c.set("ctx", as(c.var.ctx, role));
@@ -128,13 +128,13 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 
-/** An answer that is held until its first event counts as an open stream. */
+/** A response that waits for its first event is limited as an open stream, not as a running request. */
 const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) && (streams.hold_seconds ?? 0) > 0;
 
 const takesTurn = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
-/** `running` has the keys of the requests with an Idempotency-Key that this process is working on. */
+/** `running` contains the keys of the requests with an Idempotency-Key that this process is working on. */
 async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
   const { spec } = endpoint;
   const { params, query, body, sent } = await readInput(endpoint, c);

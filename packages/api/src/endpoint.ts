@@ -11,7 +11,7 @@ import type { BatchFollow, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** The guidance that holds for most operations of agents. */
+/** The guidance that applies to most operations of agents. */
 export const ID_GUIDANCE = "Do not guess ids: take them from an earlier response or from TOOLS.md";
 
 /** Guidance for agents in the OpenAPI document (docs/reference/agents.md#openapi-hints). */
@@ -40,18 +40,20 @@ export interface HttpExchange<A extends Actor = Actor> {
   /** Reads a file of the built console. */
   readConsoleFile(name: string): Promise<Uint8Array>;
   publicFile: PublicFiles;
-  /** Aborted when the process stops: what waits must end. */
+  /** Aborted when the process stops. A handler that waits must then return. */
   shutdown_signal: AbortSignal;
-  /** Responds with a stream of the events of the source that `follow` returns, starting after `after`, else at `since`. */
+  /**
+   * Responds with a stream of events from the source that `follow` returns. It starts after the cursor `after`, else at `since`.
+   */
   stream(since: Date | null, follow: Follow<A> | BatchFollow<A>, after?: Cursor | null): Promise<Response>;
 }
 
-/** The resource of a write that may be conditional. */
+/** Describes the resource of a write that may be conditional. */
 export interface Conditional<A extends Actor, P> {
   table: LockableTable;
-  /** The parameter of the path with the id of its row. */
+  /** The path parameter that contains the id of the locked row. */
   id: keyof P & string;
-  /** What reads of the resource answer, the one at the address of the write first. */
+  /** The schemas and functions of the reads that return this resource. The read at the path of the write comes first. */
   representations: readonly { schema: z.ZodType; read: (ctx: Context<A>, params: P) => Promise<unknown> }[];
 }
 
@@ -62,11 +64,11 @@ export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** The statuses that an operation declares. All others follow from its role, its path and its schemas. */
+/** The statuses that an operation must declare. All others follow from its role, its path and its schemas. */
 type OperationErrorStatus = 403 | 404 | 409 | 410 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
-  /** The callers that are allowed. Checked before any input is read. */
+  /** The callers that are allowed. This is checked before any input is read. */
   as: Role<A>;
   summary: string;
   description?: string;
@@ -79,21 +81,21 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   /** Statuses that result from the operation's own rules, in addition to those that its role, path and input imply. */
   errors?: readonly OperationErrorStatus[];
   /**
-   * Checks that the resource exists and is accessible. Runs only when the input is invalid, so that 404 or 403 comes before
-   * 422. With valid input the operation checks the same itself, without an extra query.
+   * Checks that the resource exists and is accessible. It runs only when the input is invalid, so that 404 or 403 comes before
+   * 422. With valid input the operation makes the same check itself, without an extra query.
    */
   authorize?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
   /** Path parameters are not validated: a malformed id leads to 404 instead of 422. */
   lenient_params?: boolean;
-  /** The write may name the fence of a lease, which is shown in the OpenAPI document. */
+  /** The write may name the fence of a lease. The OpenAPI document shows this header. */
   fenced?: true;
-  /** The write may name the ETag that it changes, by If-Match. */
+  /** The write may name the expected ETag in If-Match. */
   conditional?: Conditional<A, Params<Path>>;
-  /** Calls a host or another server while the caller waits, so that no transaction, and no turn, may be held meanwhile. */
+  /** Calls a host or another server while the caller waits, so the operation must hold no transaction and no request slot. */
   calls_out?: true;
-  /** Takes no turn: it answers from memory, or is a probe whose caller must not wait for others. */
+  /** Needs no request slot, because it answers from memory, or because it is a probe that must not wait for other requests. */
   in_memory?: true;
-  /** Fields of the answer that are shown only once, so a repeated answer has null instead. */
+  /** Fields of the answer that are shown only once. A repeated answer has null instead. */
   secrets?: readonly string[];
   /** Path of the sign-in metadata that a 401 response names. */
   resource_metadata?: string;
@@ -135,7 +137,7 @@ export function endpoint<
   ) => Promise<z.output<R> | Answer | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;
-  // The only place where the specific types of an operation are erased: the table holds operations of any type.
+  // Erases the specific types of an operation, which happens only here, because the table contains operations of any type.
   const erased = { spec, run } as unknown as Pick<Endpoint, "spec" | "run">;
   return { method, paths, params: paramsSchema(paths[0]!, spec.lenient_params ?? false), ...erased };
 }

@@ -39,8 +39,8 @@ import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
 
 /**
- * All operations by resource group. Each Lambda in packages/functions/src/api lists the operations of its group again, so
- * that it bundles nothing else; a test compares the two lists with the deployed routes.
+ * All operations by resource group. Each Lambda in packages/functions/src/api lists the operations of its group separately, so
+ * that its bundle contains nothing else. A test compares the two lists with the deployed routes.
  */
 export const groups = {
   health,

@@ -12,19 +12,19 @@ import type { RequestTurn } from "./edge/request-turn.ts";
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {
   settings: Settings;
-  /** Whether all requests share one connection to the database, as with the embedded one. */
+  /** Whether all requests share one connection to the database, as they do with the embedded database. */
   shares_connection?: boolean;
-  /** Creates the context of one request: no actor is signed in and no wake-up is pending. */
+  /** Creates the context of one request, without a signed-in actor and without pending wake-ups. */
   createContext(): Context<Public>;
-  /** Sends wake-ups for the jobs that a request has stored. Never fails the request. */
+  /** Sends wake-ups for the jobs that a request has stored. A failure never fails the request. */
   relay(ctx: Context): Promise<void>;
   /** Returns the address of the socket's peer, which may be a proxy; null when it is unknown. */
   peerAddress(c: HonoContext): string | null;
-  /** Gets the address of a proxy that TRUSTED_PROXIES does not list. */
+  /** Called with the address of a proxy that TRUSTED_PROXIES does not list. */
   noteProxy?: (address: string) => void;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
-  /** Reads a file of the built console. Fails with ENOENT for one that does not exist. */
+  /** Reads a file of the built console. Rejects with ENOENT when the file does not exist. */
   readConsoleFile(name: string): Promise<Uint8Array>;
   streams: StreamOptions;
 }
@@ -33,11 +33,14 @@ export interface Runtime {
 export interface StreamOptions {
   /** Seconds after which a stream ends and its client reconnects; 0 where responses cannot be streamed. */
   max_seconds: number;
-  /** Where responses cannot be streamed: seconds for which a response waits for its first event. 0 by default. */
+  /** Seconds for which a response waits for its first event where responses cannot be streamed. 0 by default. */
   hold_seconds?: number;
   /** Aborted when the process stops, which ends all streams at once. */
   shutdown_signal: AbortSignal;
-  /** Where open streams and waiting responses are counted: in the process by default. In the database they need a time limit. */
+  /**
+   * Where open streams and waiting responses are counted, by default in the process. Counting in the database needs a time limit
+   * for streams.
+   */
   count_in?: "process" | "database";
   poll_ms?: number;
   ping_ms?: number;
@@ -55,7 +58,7 @@ export interface Env {
     openStream: StreamOpener;
     publicFile: PublicFiles;
     turn: RequestTurn;
-    /** The challenge of a 401 response that names the sign-in metadata. */
+    /** The challenge of a 401 response, which names the sign-in metadata. */
     resource_metadata?: string;
   };
 }
@@ -64,10 +67,13 @@ export type App = Hono<Env>;
 
 export type OpenApiDocument = Record<string, unknown>;
 
-/** Returns what the caller may follow now, or null while there is nothing; throws when access is denied. Runs at every poll. */
+/**
+ * Returns what the caller may follow now, or null when there is nothing to follow. Throws when access is denied. Runs at every
+ * poll.
+ */
 export type Follow<A extends Actor = Actor> = (ctx: Context<A>) => Promise<Source | null>;
 
-/** Does the same for many callers with few statements, for streams that many callers are expected to share. */
+/** Like `Follow`, but for many callers with few statements. It is used for streams that many callers are expected to share. */
 export interface BatchFollow<A extends Actor = Actor> {
   followAll(ctx: Context, callers: readonly A[]): Promise<GrantResult[]>;
 }
@@ -78,6 +84,6 @@ export type StreamOpener = (
   role: Role,
   since: Date | null,
   follow: Follow | BatchFollow,
-  /** Where to start, when the operation has checked the position itself. */
+  /** Where to start. Only set when the operation has checked the position itself. */
   after?: Cursor | null,
 ) => Promise<Response>;

@@ -19,8 +19,8 @@ export class Answer {
 }
 
 /**
- * Serializes a value of a schema to at most `max_bytes`. A larger one is shortened (docs/reference/conventions.md#size-of-answers):
- * first its large fields, then its lists. `shown` is the number of items of an array that ends early, else null.
+ * Serializes a value of a schema to at most `max_bytes`. A larger value is shortened, first its large fields, then its lists
+ * (docs/reference/conventions.md#size-of-answers). `shown` is the number of items of an array that ends early, else null.
  */
 export function serialize(schema: z.ZodType, value: unknown, max_bytes: number): { text: string; shown: number | null } {
   const text = toBoundedJson(value, max_bytes);
@@ -30,7 +30,7 @@ export function serialize(schema: z.ZodType, value: unknown, max_bytes: number):
   return { text: toJson(shortened), shown: isCutArray ? shortened.length : null };
 }
 
-/** A list is serialized item by item from this length on, so that the text of one that is too large is not built. */
+/** From this length on, a list is serialized item by item, so that a list that is too large is not serialized as a whole. */
 const LONG_LIST = 500;
 
 /** The JSON of a value, or null when it has more than `max_bytes`. */
@@ -52,7 +52,7 @@ function toBoundedList(list: readonly unknown[], max_bytes: number): string | nu
   return `[${items.join(",")}]`;
 }
 
-/** The JSON of an object whose long lists are bounded; of any other value simply its JSON. */
+/** Serializes the long lists of an object item by item. Any other value is serialized as a whole. */
 function toJsonOfParts(value: unknown, max_bytes: number): string | null {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   if (!isObject || !Object.values(value).some((member) => Array.isArray(member) && member.length > LONG_LIST))

@@ -6,9 +6,9 @@ import { usedUp } from "@board/core/values/request-limits";
 export interface HeldBody {
   readonly address: string;
   bytes: number;
-  /** Refuses the body. Null before it is read and once it was received: its bytes are then needed for the answer. */
+  /** Refuses the body. Null before reading starts and after the body is complete, when the answer needs its bytes. */
   refuse: ((error: DomainError) => void) | null;
-  /** When reading began, and the last check of its pace. */
+  /** When reading began. The two fields below describe the last check of its pace. */
   begun_at: number;
   checked_at: number;
   checked_bytes: number;
@@ -20,7 +20,7 @@ type Limits = Pick<
 >;
 
 const SWEEP_MS = 1_000;
-/** A body must make progress within this time; a shorter one would refuse senders whose connection stalls briefly. */
+/** Time within which a body must make progress. A shorter time would refuse senders whose connection stalls briefly. */
 const PACE_WINDOW_MS = 5_000;
 const RETRY_AFTER = 5;
 
@@ -36,8 +36,8 @@ const tooManyInAll = () =>
 const tooSlow = () => new DomainError("body_timeout", "The request body did not arrive in time.");
 
 /**
- * Bounds the bytes of request bodies that a process holds, in all and by client address, and the time that a body may take.
- * Beyond it refuses the oldest body that is still unfinished, so that clients that never finish cannot keep out those that do.
+ * Limits the bytes of request bodies that a process holds, in all and by client address, and the time that a body may take. Above
+ * a limit it refuses the oldest unfinished body, so that clients that never finish cannot keep out those that do.
  */
 export function createBodyBudget(limits: Limits) {
   const bodies = new Set<HeldBody>();
@@ -101,7 +101,7 @@ export function createBodyBudget(limits: Limits) {
       sweeping ??= setInterval(sweep, SWEEP_MS).unref();
       return body;
     },
-    /** Counts more bytes of a body, which may refuse it or others. */
+    /** Counts more bytes of a body. This may refuse the body or others. */
     add(body: HeldBody, bytes: number): void {
       change(body, bytes);
       while (exceeds(bytesOf(body.address), limits.request_body_bytes_per_address) && bodies.has(body))

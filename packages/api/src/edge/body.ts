@@ -10,9 +10,9 @@ const incomplete = () => new DomainError("incomplete_body", "The request ended b
 
 /** The body of one request, as its handler reads it. */
 export interface RequestBody {
-  /** Reads at most `max` bytes. Checks Content-Length first, then counts, so that no more than `max` is buffered. */
+  /** Reads at most `max` bytes. Checks Content-Length first and then counts, so that no more than `max` bytes are buffered. */
   read(max: number): Promise<Uint8Array>;
-  /** Gives the memory back, after the answer is made. */
+  /** Frees the memory, once the answer is ready. */
   release(): void;
 }
 
@@ -26,7 +26,7 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
     const body = (held = budget.open(address));
     body.refuse = (error) => {
       refusal = error;
-      // Ends the read that is waiting.
+      // Ends the read that is in progress.
       void reader.cancel().catch(() => {});
     };
     for (;;) {
@@ -58,8 +58,8 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
 const MIN_CAPACITY = 4_096;
 
 /**
- * Collects chunks in one block that doubles. Kept as they are, thousands of chunks of one byte would each hold an object and
- * the block of memory that they were received in.
+ * Collects chunks in one block that doubles. If the chunks were kept, each of thousands of one-byte chunks would hold an object
+ * and the block of memory in which it was received.
  */
 function createBuffer(max_capacity: number) {
   let first: Uint8Array | undefined;
@@ -107,7 +107,7 @@ export async function readJson(body: RequestBody): Promise<unknown> {
   return value;
 }
 
-/** A value of a body, with the way to it. Paths are made for a problem only, because a body may have half a million values. */
+/** A value of a body with its location. The path is built only for a problem, because a body may have half a million values. */
 interface Located {
   value: unknown;
   key: string | number;
@@ -128,7 +128,7 @@ export function findUnstorable(root: unknown, loc: (string | number)[]): FieldPr
     if (depth >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
     const isList = Array.isArray(value);
     const keys = Object.keys(value);
-    // The stack reverses the order, so children are pushed backwards to report the first problem of the body.
+    // The stack reverses the order, so children are pushed backwards. The first problem of the body is then reported first.
     for (let index = keys.length - 1; index >= 0; index--) {
       const key = keys[index]!;
       if (!isStorable(key)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);

@@ -10,10 +10,10 @@ export function createProxyMatcher(trusted: readonly string[], log: Log): (addre
   return (address) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Anybody can send X-Forwarded-For, and must not fill the log. */
+/** Anybody can send X-Forwarded-For, so the number of logged proxies is limited. */
 const MAX_NOTED_PROXIES = 4;
 
-/** `noteProxy` gets the addresses that look like proxies and are not trusted, which are logged too, each once. */
+/** `noteProxy` is called with addresses that look like proxies and are not trusted. Each of these is also logged once. */
 export function createClientAddressResolver(
   trusted: readonly string[],
   log: Log,
@@ -46,7 +46,7 @@ export function createClientAddressResolver(
   };
 }
 
-/** The words of the log and of the doctor. */
+/** The text that the log and the doctor show. */
 export const describeUntrustedProxy = (address: string): string =>
   `Requests from ${address} name other clients in X-Forwarded-For, but TRUSTED_PROXIES does not list it`;
 export const UNTRUSTED_PROXY_REMEDY =

@@ -3,11 +3,11 @@ import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "n
 import { createLimiter } from "@board/core/values/concurrency";
 import { parseAccept } from "hono/utils/accept";
 
-/** The content codings of answers. Of codings that a client likes equally, the first is used. */
+/** The content codings of answers. When a client prefers several equally, the first one is used. */
 const ENCODINGS = ["br", "gzip"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Returns the coding that Accept-Encoding prefers. Null means that the answer is sent as it is. */
+/** Returns the coding that Accept-Encoding prefers, or null when the answer is sent uncompressed. */
 export function selectEncoding(header: string | undefined): Encoding | null {
   const accepted = parseAccept(header ?? "");
   const qualityOf = (coding: string) => accepted.find(({ type }) => type.toLowerCase() === coding)?.q;
@@ -25,7 +25,7 @@ const brotliOptions = (bytes: Uint8Array) => ({
   params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
 });
 
-/** Up to this size, compressing in place takes less time than handing the bytes to another thread: below 0.1 ms. */
+/** Up to this size, compressing on the main thread takes below 0.1 ms, which is less than handing the bytes to another thread. */
 const SYNC_MAX_BYTES = 16_384;
 
 const COMPRESSORS = {
@@ -36,10 +36,10 @@ const COMPRESSORS = {
   gzip: { now: (bytes: Uint8Array) => gzipSync(bytes), later: promisify(gzip) },
 };
 
-/** The threads are few, and reading files and looking up names need them too. */
+/** The thread pool is small, and file reads and name look-ups need it too. */
 const limitLongCompressions = createLimiter(2);
 
-/** Compresses a text. A long one is left to another thread, so that other requests are served meanwhile. */
+/** Compresses a text. A long text is compressed in another thread, so that this thread can serve other requests. */
 export async function compress(encoding: Encoding, text: string | Uint8Array): Promise<Buffer<ArrayBuffer>> {
   const bytes = Buffer.from(text);
   const { now, later } = COMPRESSORS[encoding];

@@ -11,7 +11,7 @@ const PREFLIGHT_SECONDS = 600;
 export const REFUSED_ORIGIN = "cors.origin_refused";
 
 /**
- * CORS for the listed origins, including errors and streams; without a list no header is sent. Not hono/cors, because
+ * CORS for the listed origins, including errors and streams; without a list no header is sent. It does not use hono/cors, because
  * preflights answer 200 or 400 with fixed texts (docs/reference/conventions.md#cors).
  */
 export function cors({ cors_origins: origins, base_url }: Settings, log: Log): MiddlewareHandler {
@@ -40,15 +40,15 @@ export function cors({ cors_origins: origins, base_url }: Settings, log: Log): M
   };
 }
 
-/** Whether the page comes from the service itself. Browsers name the origin of such a page too, with writes. */
+/** Whether the page comes from the service itself. With writes, browsers send the origin of such a page too. */
 function isOwn(origin: string, c: HonoContext, own_host: string | null): boolean {
   const host = origin.slice(origin.indexOf("://") + 3);
   return host === own_host || host === (c.req.header("host") ?? new URL(c.req.url).host);
 }
 
-/** Anything else is no address of a page, and its text is not repeated in the log. */
+/** Other texts cannot be a page's address, and they are not repeated in the log. */
 const PAGE_ORIGIN = /^https?:\/\/[\w.:[\]-]{1,253}$/;
-/** A client that makes up origins must not fill the log. */
+/** A client can invent origins, so the number of logged ones is limited. */
 const MAX_LOGGED = 20;
 
 /** Logs each refused origin once per process. */

@@ -8,7 +8,7 @@ export const FenceHeader = lazyObject(() => ({
   [NAME]: z.int().optional().describe("Fence of the caller's lease; the write is refused when it is not the current one."),
 }));
 
-/** The fence that a write names; null when it names none. Text that is no number equals no fence. */
+/** Returns the fence that a write names, or null. A text that is not a number becomes a value that equals no fence. */
 export function fenceOf(headers: Headers): number | null {
   const text = headers.get(NAME);
   if (text === null) return null;

@@ -41,7 +41,9 @@ export const REPLAYED = "Idempotent-Replayed";
 export const isRepeatable = ({ method, spec }: Endpoint): boolean =>
   method === "POST" && (spec.as.users || spec.as.agents) && spec.hidden !== true;
 
-/** What the key of a request identifies; null without a key. `asked` is the input that a repeated request must have too. */
+/**
+ * Returns what identifies a request with a key, or null without a key. `asked` is the input, which a repetition must not change.
+ */
 export function toRepeatableRequest(
   endpoint: Endpoint,
   ctx: Context,
@@ -54,7 +56,7 @@ export function toRepeatableRequest(
   const actor = ctx.actor as User | Agent;
   const organization_id = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);
   const caller_id = actor.type === "agent" ? actor.agent_id : actor.user_id;
-  // The same request in another active organization asks for something else.
+  // In another active organization, the same request means something else.
   const place = endpoint.spec.as.organization ? organization_id : null;
   return {
     caller_id,
@@ -68,9 +70,9 @@ export function toRepeatableRequest(
 export interface RunOptions {
   /** Keys of the requests that this process is working on. */
   running: Set<string>;
-  /** The operation calls another server, so that no transaction may stay open meanwhile. */
+  /** The operation calls another server, so no transaction may stay open during the call. */
   calls_out: boolean;
-  /** Checks access for an operation that calls out, which cannot run again to do so. */
+  /** Checks access again for an operation that calls another server, because such an operation is not repeated for the check. */
   authorize: () => Promise<unknown>;
   /** Fields of the answer that are not stored. */
   secrets: readonly string[];
@@ -107,7 +109,7 @@ const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { 
 /** The header of a repeated answer that lacks a secret, which is shown only once. */
 export const OMITTED = "Idempotent-Omitted";
 
-/** Secrets are shown once, so a repeated answer has null instead and names the fields. */
+/** Removes secrets, which are shown only once: a repeated answer has null instead and names the fields. */
 function omitSecrets(answer: StoredAnswer, secrets: readonly string[]): StoredAnswer {
   if (secrets.length === 0) return answer;
   const shown = JSON.parse(answer.text) as Record<string, unknown>;
@@ -121,8 +123,8 @@ class KeyIsUsed extends Error {}
 type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
- * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back, which costs the
- * first one no statement to look for its key, and checks the caller's rights again. Null when the key is used.
+ * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back: this checks the
+ * caller's rights again, and the first request needs no query for its key. Returns null when the key is used.
  */
 async function runInTransaction(
   ctx: Context,
@@ -147,7 +149,7 @@ async function runInTransaction(
   }
 }
 
-/** Reserves the key, runs the operation and stores its answer, unless the operation has stored it with its change. */
+/** Reserves the key, runs the operation and stores its answer, unless the operation has already stored it with its change. */
 async function runClaimed(
   ctx: Context,
   request: RepeatableRequest,
@@ -176,13 +178,13 @@ async function runClaimed(
   }
 }
 
-/** Statuses of refusals that a repeated request would not change by itself. */
+/** Statuses of refusals that a mere repetition of the request would not change. */
 const STORED_REFUSALS = [403, 404, 409, 410, 422];
 
-/** The answer to a refused request, which is stored as well; null for a failure, after which the request may run again. */
+/** Returns the answer to a refused request, which is stored too. Null means a failure, after which the request may run again. */
 async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
   if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
-  // A caller without the right has done nothing, and may get it.
+  // A caller without the right has changed nothing, and may get the right later.
   if (error instanceof DomainError && error.extra.is_access) return null;
   const response = toErrorResponse(error, ctx.actor.type === "agent", ctx.log);
   const { status } = response;

@@ -39,7 +39,7 @@ export function createValidators(endpoint: Endpoint): MiddlewareHandler<Env>[] {
 
 type OnInvalid = (c: AppContext, issues: z.core.$ZodIssue[]) => Promise<never>;
 
-/** The type of `zValidator` depends on each schema, but the table holds operations with any schema: hence the casts. */
+/** The type of `zValidator` depends on each schema, but the table contains operations with any schema, hence the casts. */
 function createValidator(target: "param" | "query", schema: z.ZodType, onInvalid: OnInvalid): MiddlewareHandler<Env> {
   return zValidator(target, schema as z.ZodObject, async (result, c) => {
     if (!result.success) await onInvalid(c as unknown as AppContext, result.error.issues as z.core.$ZodIssue[]);
@@ -62,15 +62,15 @@ const rejectUnstorableQuery =
     await next();
   };
 
-/** Answers 404 or 403 before the problems of the input: only a caller with access may learn what is wrong with it. */
+/** Answers 404 or 403 before the problems of the input, because only a caller with access may learn what is wrong with it. */
 async function rejectInput(endpoint: Endpoint, c: AppContext, problems: InvalidInput["problems"]): Promise<never> {
   await endpoint.spec.authorize?.(c.var.ctx, paramsOf(c) as never);
   throw new InvalidInput(problems);
 }
 
-/** Reads what the validators have left in the request, and then its body. */
+/** Reads the params and query that the validators have stored in the request, and then its body. */
 export async function readInput(endpoint: Endpoint, c: AppContext): Promise<Input> {
-  // An operation without a body has none to refuse, unless the client wants unknown keys refused.
+  // Without a schema, the body is not read, unless the client wants unknown keys refused.
   const schema = endpoint.spec.body ?? (endpoint.method !== "GET" && isStrict(endpoint, c.req) ? NO_KEYS : undefined);
   const { sent, body } = schema ? await parseBody(endpoint, schema, c) : { sent: null, body: undefined };
   return { params: paramsOf(c), query: validInput(c, "query"), body, sent };

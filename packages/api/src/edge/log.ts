@@ -2,8 +2,8 @@ import type { Log, LogFields } from "@board/core/values/log";
 import { type DestinationStream, pino } from "pino";
 
 /**
- * Writes each line synchronously. By default pino buffers, and Lambda freezes a sandbox right after the response, so the
- * last lines of a request would appear with the next one, or never.
+ * Writes each line synchronously. By default pino buffers lines. Lambda freezes a sandbox right after the response, so the last
+ * lines of a request would appear with the next request, or never.
  */
 const createStdoutDestination = () => pino.destination({ dest: 1, sync: true });
 

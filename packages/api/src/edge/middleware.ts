@@ -9,15 +9,15 @@ const HEALTH_PATHS = new Set(["/health", "/healthz", "/readyz"]);
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Returns the board id of the path for the log. It is not known yet whether the board exists. */
+/** Returns the board id of the path for the log. Whether that board exists is not known yet. */
 export function pathLogFields(c: HonoContext): LogFields {
   const board_id = c.req.param("board_id");
   return board_id && UUID.test(board_id) ? { board_id: board_id.toLowerCase() } : {};
 }
 
 /**
- * Returns the caller for the log. A user's active organization is logged only if the operation works on it. A board may
- * belong to another organization, which is logged once the board has been read.
+ * Returns the caller for the log. A user's active organization is logged only if the operation works on it. A board may belong to
+ * another organization, which is logged once the board has been read.
  */
 export function actorLogFields(actor: Actor, role: Role): LogFields {
   if (actor.type === "user")
@@ -39,7 +39,10 @@ export const requestId: MiddlewareHandler<Env> = async (c, next) => {
   c.res.headers.set("X-Request-Id", id);
 };
 
-/** Logs one line per request; the level depends on the status. Query strings are not logged, since some hold gateway tokens. */
+/**
+ * Logs one line per request at a level that depends on the status. Query strings are not logged, since some contain gateway
+ * tokens.
+ */
 export const requestLog: MiddlewareHandler<Env> = async (c, next) => {
   const start = performance.now();
   await next();
@@ -53,7 +56,7 @@ export const requestLog: MiddlewareHandler<Env> = async (c, next) => {
   const fields = { status, duration_ms, client_ip: client_address, actor: actorLabel };
   const level = status >= 500 ? "error" : status >= 400 ? "warn" : "debug";
   ctx.log[level]("http.request", `${c.req.method} ${c.req.path} ${status}`, fields);
-  // Where answers cannot be streamed, that of a stream waits for an event.
+  // Where responses cannot be streamed, the response of a stream waits for an event, so its duration means nothing.
   const isStreamAnswer = c.res.headers.get("content-type")?.startsWith("text/event-stream");
   if (duration_ms > SLOW_REQUEST_MS && !isStreamAnswer)
     ctx.log.info("http.slow", `${c.req.method} ${c.req.path} took ${duration_ms} ms`, fields);

@@ -8,7 +8,7 @@ export const toHonoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g
 export const toPathRegExp = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 
-/** Sorts so that a fixed segment is registered before a placeholder at the same position: Hono takes the first match. */
+/** Sorts fixed segments before placeholders at the same position, because Hono takes the first match. */
 export function sortFixedSegmentsFirst<E extends { paths: readonly string[] }>(endpoints: readonly E[]): E[] {
   const rank = ({ paths }: E) => paths[0]!.replaceAll(/\{\w+\}/g, "\uffff");
   return endpoints.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));

@@ -6,7 +6,7 @@ import { jsonResponse } from "./representation.ts";
 const PROBLEM = "application/problem+json";
 const JSON_TYPE = "application/json";
 
-/** The body of an error, as clients get it that do not ask for problem details. */
+/** The body of an error for clients that do not ask for problem details. */
 interface ErrorBody extends Record<string, unknown> {
   detail: string | FieldProblem[] | ({ message?: string } & Record<string, unknown>);
 }
@@ -21,7 +21,7 @@ export const problemDetails: MiddlewareHandler = async (c, next) => {
   const { status, headers } = c.res;
   if (status < 400 || headers.get("content-type") !== JSON_TYPE || !prefersProblem(c.req.header("accept"))) return;
   const body = JSON.parse(await c.res.clone().text()) as ErrorBody;
-  // A JSON-RPC error, or that the service is not ready, is no error of this form.
+  // A JSON-RPC error and a failed readiness check have no `detail` and stay unchanged.
   if (body.detail === undefined) return;
   c.res = undefined;
   c.res = jsonResponse(toJson(toProblem(body, status)), status, { ...Object.fromEntries(headers), "content-type": PROBLEM });
@@ -35,10 +35,10 @@ function prefersProblem(accept: string | undefined): boolean {
   return quality > 0 && quality >= qualityOf(JSON_TYPE);
 }
 
-/** Not imported: Node reads all exports of a module that is imported, and one of node:http's loads fetch and WebSocket. */
+/** Not imported: an import makes Node read all exports of node:http, and reading one of them loads fetch and WebSocket. */
 const titleOf = (status: number): string => process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Error";
 
-/** The members of an error become extension members, and those of the standard win. */
+/** The fields of an error become extension members. The standard members override them. */
 function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   const standard = { type: "about:blank", title: titleOf(status), status };
   if (typeof detail === "string") return { ...others, ...standard, detail };
@@ -47,7 +47,7 @@ function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   return { ...others, ...fields, ...standard, detail: message };
 }
 
-/** Problems that the text names. A body can have many more. */
+/** Number of problems that the text names. A body can have many more. */
 const MAX_NAMED = 5;
 
 function summarize(problems: readonly FieldProblem[]): string {

@@ -29,7 +29,7 @@ export function toProblems(
     });
 }
 
-/** Rules of a whole object come after the problems of its fields. */
+/** Sorts problems by field. Problems of the whole object come last. */
 function inFieldOrder(issues: readonly Issue[], fields: readonly string[]): readonly Issue[] {
   if (fields.length === 0 || issues.length < 2) return issues;
   const place = new Map(fields.map((name, index) => [name, index]));
@@ -39,7 +39,7 @@ function inFieldOrder(issues: readonly Issue[], fields: readonly string[]): read
 
 const MAX_KEY_CHARS = 200;
 
-/** The problems of keys that an operation does not know, for clients that want them refused. */
+/** Returns the problems of keys that an operation does not know, for clients that want such keys refused. */
 export const toUnknownKeyProblems = (
   paths: Iterable<readonly (string | number)[]>,
   where: InputSource,
@@ -110,7 +110,7 @@ function toTypeAndMessage(issue: Issue, value: unknown, atRoot: boolean): { type
         return { type: "bool_type", msg: "Input should be a valid boolean" };
       return literalError(issue.values);
     }
-    // The key that tells the branches of a union apart has a value of none of them.
+    // The discriminator has a value that belongs to no branch of the union.
     case "invalid_union":
       return literalError("options" in issue ? (issue.options as unknown[]) : []);
     default:

@@ -2,27 +2,27 @@ import { compress, type Encoding, selectEncoding } from "./content-encoding.ts";
 import { findMatchingTag, toEntityTag } from "./etag.ts";
 import { markComplete, MIN_ENCODED_BYTES } from "./representation.ts";
 
-/** A text that everybody may read and that is the same for all. */
+/** A text that is the same for everybody and that anybody may read. */
 export interface PublicFile {
   headers: { "content-type": string; "cache-control": string } & Readonly<Record<string, string>>;
   bytes: Uint8Array;
-  /** Reads an encoding that was made before; null where there is none. */
+  /** Reads an encoding from the build; null when the build made none. */
   readEncoded?: (encoding: Encoding) => Promise<Uint8Array | null>;
 }
 
-/** Returns the file of a name. `load` runs once for each name and process, again after a failure. */
+/** Returns the file with a name. `load` runs once for each name and process, and again after a failure. */
 export type PublicFiles = (name: string, load: () => Promise<PublicFile>) => Promise<EncodedFile>;
 
-/** A file with its encodings, each made when it is first asked for. */
+/** A file with its encodings. Each encoding is made when it is first requested. */
 export interface EncodedFile {
   file: PublicFile;
-  /** The bytes in an encoding, and their tag. */
+  /** Returns the bytes in an encoding, and their tag. */
   read(this: void, encoding: Encoding | null): Promise<{ bytes: Uint8Array<ArrayBuffer>; tag: string }>;
 }
 
 /**
- * Keeps public files encoded in memory. Anybody may ask for them, as often as he likes, so a request must not cost the work of
- * making a large document or of compressing it.
+ * Keeps public files encoded in memory. Anybody may request them as often as they like, so a request must not cost the work of
+ * building or compressing a large document.
  */
 export function createPublicFiles(): PublicFiles {
   const files = new Map<string, Promise<EncodedFile>>();

@@ -3,21 +3,21 @@ import { compress, selectEncoding } from "./content-encoding.ts";
 import { encodedTag, findMatchingTag, toEntityTag } from "./etag.ts";
 import type { Env } from "../runtime.ts";
 
-/** Never streams: their events would wait in the encoder. */
+/** Types that are encoded. Streams are never encoded, because their events would wait in the encoder. */
 const ENCODED_TYPES = /^(?:application\/(?:problem\+)?json|text\/(?:html|css|javascript))\b/;
-/** Smaller answers fit one packet anyway. */
+/** Smaller answers fit into one packet even without an encoding. */
 export const MIN_ENCODED_BYTES = 1_024;
 
-/** Answers that are encoded and have their tag already. */
+/** Answers that already have their encoding and their tag. */
 const complete = new WeakSet<Response>();
 
-/** Leaves an answer as it is. */
+/** Marks an answer that must not be changed any more. */
 export function markComplete(response: Response): Response {
   complete.add(response);
   return response;
 }
 
-/** The texts of JSON answers, which would cost time to read from their responses. */
+/** The texts of JSON answers. Reading them from the responses would take time. */
 const texts = new WeakMap<Response, string>();
 
 /** A response with JSON that is already serialized. */
@@ -28,8 +28,8 @@ export function jsonResponse(text: string, status: number, headers: Record<strin
 }
 
 /**
- * Encodes long answers as the client prefers, gives JSON answers of reads an ETag, and answers 304 when the client has them
- * already (docs/reference/conventions.md#representations).
+ * Encodes long answers as the client prefers, gives JSON answers of reads an ETag, and answers 304 when the client already has
+ * the answer (docs/reference/conventions.md#representations).
  */
 export const representation: MiddlewareHandler<Env> = async (c, next) => {
   await next();
@@ -52,12 +52,12 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   };
 
   if ((method === "GET" || method === "HEAD") && hasTag(answer)) {
-    // An operation may choose the tag of its answer, which then is not of the text.
+    // An operation may set its own ETag, which is then not derived from the text.
     const chosen = headers.get("ETag");
     const tag = chosen === null ? toEntityTag(text, encoding) : encodedTag(chosen, encoding);
     const match = findMatchingTag(c.req.header("if-none-match"), tag);
     headers.set("ETag", match ?? tag);
-    // The answer depends on the caller, whom a shared cache does not know by X-Agent-Token.
+    // The answer depends on the caller, but a shared cache does not distinguish callers by X-Agent-Token.
     headers.set("Cache-Control", "private, no-cache");
     if (match !== null) {
       headers.delete("content-type");
@@ -66,14 +66,14 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   }
   if (encoding) {
     const tag = headers.get("ETag");
-    // Reads have that of their encoding by now; a write has that of its text.
+    // The ETag of a read already includes the encoding. A write has only the tag of its text.
     if (tag !== null && method === "PATCH") headers.set("ETag", encodedTag(tag, encoding));
     headers.set("Content-Encoding", encoding);
     replace(method === "HEAD" ? null : await compress(encoding, text));
   } else if (known === undefined) replace(text);
 };
 
-/** Whether an answer may be asked for again by its ETag: JSON for which no other caching was chosen. */
+/** Whether an answer gets an ETag: only JSON for which the operation set no other caching. */
 const hasTag = ({ status, headers }: Response): boolean =>
   status === 200 &&
   headers.get("content-type") === "application/json" &&

@@ -6,13 +6,16 @@ import { toCounterKey } from "@board/core/db/rate-limit";
 import type { Runtime } from "../runtime.ts";
 
 const RETRY_AFTER = 5;
-/** The part of all turns that callers without a credential may have, and those with one. */
+/** Share of all slots that requests with a credential may occupy, and likewise those without one. */
 const KIND_SHARE = 0.75;
 
-/** With one connection more requests at a time do no more work, and each statement waits for those of all others. */
+/** On a single connection, more concurrent requests do no more work, and each statement would wait for those of all others. */
 const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 2 };
 
-/** The queue in which the requests of a process wait for their turn: fair between organizations, and in each between callers. */
+/**
+ * The queue in which the requests of a process wait for a slot. It is fair between organizations, and within each between
+ * callers.
+ */
 export function createRequestQueue({ settings: { budgets }, shares_connection = false }: Runtime): FairQueue {
   const most = (limit: number, max: number) => (shares_connection && limit > 0 ? Math.min(limit, max) : limit);
   const running = most(budgets.running_requests, MAX_OF_SHARED_CONNECTION.running);
@@ -28,7 +31,7 @@ export function createRequestQueue({ settings: { budgets }, shares_connection = 
   });
 }
 
-/** The turn of one request. It has none while its body arrives or while it waits for a host or for events. */
+/** The slot of one request. The request has none while its body arrives or while it waits for a host or for events. */
 export class RequestTurn {
   readonly #queue: FairQueue;
   #keys: readonly string[] | null = null;
@@ -53,7 +56,7 @@ export class RequestTurn {
     this.#turn = null;
   }
 
-  /** Gives the turn up during work that only waits, and takes it again. */
+  /** Frees the slot during work that only waits, and then waits for a slot again. */
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#turn) return work();
     this.end();
@@ -62,7 +65,7 @@ export class RequestTurn {
     return result;
   }
 
-  /** Counts bytes of the answer toward what the organization may be sent. */
+  /** Counts the bytes of the answer toward the organization's limit. */
   charge(bytes: number): void {
     this.#turn?.charge(bytes);
   }

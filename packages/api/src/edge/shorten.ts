@@ -21,18 +21,18 @@ interface Parts {
   lists: List[];
 }
 
-/** No field is made smaller than this. Ids, times, numbers and names are smaller anyway. */
+/** No field becomes smaller than this. Ids, times, numbers and names are smaller anyway. */
 const MIN_FIELD_BYTES = 256;
-/** A text is cut a little shorter than its average character suggests, so that it is rarely cut twice. */
+/** A text is cut a little shorter than its average character suggests, so that it rarely needs a second cut. */
 const CUT_FACTOR = 0.98;
-/** Bytes of the brackets and quotes of `truncated_fields`, and of one name in it. */
+/** Bytes that `truncated_fields` adds: its brackets and quotes, and one name. */
 const SIGN_BYTES = 24;
 const NAME_BYTES = 4;
 
 /**
- * Returns a copy of a value that has at most `max_bytes` as JSON. Only objects whose schema has `truncated_fields` are
- * changed: the largest fields become as small as needed. When that is not enough, lists end early, but never the items of a
- * page, because a client could not tell which ones are missing.
+ * Returns a copy of a value that has at most `max_bytes` as JSON. Only objects whose schema has `truncated_fields` change: the
+ * largest fields are cut first, then lists end early. The items of a page stay, because a client could not tell which ones are
+ * missing.
  */
 export function shorten(schema: z.ZodType, value: unknown, max_bytes: number): unknown {
   const parts: Parts = { fields: [], lists: [] };
@@ -43,7 +43,7 @@ export function shorten(schema: z.ZodType, value: unknown, max_bytes: number): u
   return copy;
 }
 
-/** The bytes of a value as JSON. An array is measured item by item, because the text of all of them may be huge. */
+/** Returns the size of a value as JSON, in bytes. Arrays are measured item by item, because their whole text may be huge. */
 function sizeOf(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + sizeOf(item) + 1, 2);
   if (typeof value !== "object" || value === null || value instanceof RawJson) return Buffer.byteLength(toJson(value) ?? "");
@@ -51,7 +51,7 @@ function sizeOf(value: unknown): number {
   return members.reduce((sum, [name, member]) => sum + Buffer.byteLength(JSON.stringify(name)) + sizeOf(member) + 2, 2);
 }
 
-/** Copies the objects that can be shortened and collects their fields, and the lists that are in no other list. */
+/** Copies the objects that can be shortened. Collects their fields, and the lists that are not inside another list. */
 function copyParts(schema: z.ZodType, value: unknown, parts: Parts, isOutermost: boolean): unknown {
   const inner = unwrap(schema, value);
   if (inner instanceof z.ZodArray && Array.isArray(value))
@@ -73,7 +73,7 @@ function copyParts(schema: z.ZodType, value: unknown, parts: Parts, isOutermost:
   return owner;
 }
 
-/** The schema of a value itself. Of a union it is the first object whose required fields the value has. */
+/** Returns the schema of a present value. Of a union, it is the first object schema whose required fields the value has. */
 function unwrap(schema: z.ZodType, value: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrap(schema.unwrap() as z.ZodType, value);
@@ -102,11 +102,11 @@ function hasTruncatable(schema: z.ZodType): boolean {
   return found;
 }
 
-/** Texts, arrays and objects of any keys can be shortened, but not objects with certain fields. */
+/** Strings, arrays and free-form objects can be shortened, but not objects with fixed fields. */
 const isShortenable = (schema: z.ZodType | undefined, value: unknown): boolean =>
   typeof value === "string" || (typeof value === "object" && value !== null && !(schema instanceof z.ZodObject));
 
-/** Shortens every field that is larger than a limit, the largest limit with which the answer is small enough. */
+/** Cuts every field that is larger than a limit. The limit is the largest one with which the answer is small enough. */
 function shortenFields(fields: readonly Field[], bytes: number, max_bytes: number): void {
   const saving = ({ bytes, name }: Field, limit: number) => Math.max(0, bytes - limit - SIGN_BYTES - NAME_BYTES - name.length);
   const savedWith = (limit: number) => fields.reduce((sum, field) => sum + saving(field, limit), 0);
@@ -126,7 +126,7 @@ function addTruncatedField(owner: Record<string, unknown>, name: string): void {
   if (!names.includes(name)) owner["truncated_fields"] = [...names, name];
 }
 
-/** The beginning of a text, or the first items or entries, in at most `max_bytes` of JSON. */
+/** Returns the beginning of a string, or the first items or entries, in at most `max_bytes` of JSON. */
 function beginningOf(value: unknown, max_bytes: number): unknown {
   if (value instanceof RawJson) return beginningOfText(value.text, max_bytes);
   if (typeof value === "string") return beginningOfText(value, max_bytes);
@@ -161,7 +161,7 @@ function beginningOfText(text: string, max_bytes: number): string {
   }
 }
 
-/** Ends the largest list early, then the next one, until the answer is small enough. */
+/** Ends the largest list early, then the next largest, until the answer is small enough. */
 function shortenLists(lists: readonly List[], bytes: number, max_bytes: number): void {
   const measured = lists
     .map((list) => ({ ...list, sizes: list.items.map((item) => sizeOf(item) + 1) }))

@@ -8,17 +8,17 @@ import type { Env } from "../runtime.ts";
 import { findUnknownKeys } from "./unknown-keys.ts";
 import { lazyObject } from "@board/core/values/wire";
 
-/** The body of an operation that takes none. */
+/** The schema of the body of an operation that takes no body. */
 export const NO_KEYS = lazyObject(() => ({}));
 
 /**
  * Whether unknown parameters and body keys of a request are refused (docs/reference/conventions.md#strict-handling). Webhook
- * ingestion and MCP take any.
+ * ingestion and MCP accept any keys.
  */
 export const isStrict = ({ spec }: Endpoint, request: HonoRequest): boolean =>
   !spec.lenient_params && !spec.hidden && prefersStrict(request.raw.headers);
 
-/** The problems of query parameters that an operation does not know, if the client wants them refused. */
+/** Returns the problems of query parameters that an operation does not know, if the client wants such parameters refused. */
 export function findUnknownParameters(endpoint: Endpoint, request: HonoRequest): FieldProblem[] {
   if (!isStrict(endpoint, request)) return [];
   const input = request.query();
@@ -28,7 +28,7 @@ export function findUnknownParameters(endpoint: Endpoint, request: HonoRequest):
 export const findUnknownFields = (schema: z.ZodType, input: unknown): FieldProblem[] =>
   toUnknownKeyProblems(findUnknownKeys(schema, input), "body", input);
 
-/** Says that the client's preference was followed, also in a refusal. */
+/** Confirms with a header that the client's preference was followed, also when the request is refused. */
 export const confirmStrictness =
   (endpoint: Endpoint): MiddlewareHandler<Env> =>
   async (c, next) => {

@@ -22,17 +22,17 @@ export function* findUnknownKeys(schema: z.ZodType, input: unknown, path: Path =
   }
 }
 
-/** The schema of what is sent, without the rules for null, absence and conversion. */
+/** Returns the schema of what the client sends, without wrappers for null, defaults and conversions. */
 function unwrap(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrap(schema.unwrap() as z.ZodType);
   if (!(schema instanceof z.ZodPipe)) return schema;
-  // A conversion that comes first tells nothing about what is sent.
+  // A conversion at the beginning accepts anything, so only the schema after it describes what the client sends.
   const { in: from, out } = schema;
   return unwrap((from instanceof z.ZodTransform ? out : from) as z.ZodType);
 }
 
-/** Of the options that the literals of the input allow, the one that ignores the fewest keys. */
+/** Chooses the option of a union that the input's literals allow and that ignores the fewest keys. */
 function optionOf(options: readonly z.ZodType[], input: object): z.ZodType | undefined {
   const allowed = options.filter((option) => !contradicts(unwrap(option), input));
   const countOf = (option: z.ZodType) => [...findUnknownKeys(option, input)].length;

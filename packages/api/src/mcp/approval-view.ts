@@ -17,7 +17,7 @@ export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
   beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
 
-/** An approval in words. Who asked and who decided come from the database. */
+/** Describes an approval in words. The names of requester and decider come from the database. */
 export function approvalText(approval: Approval): string[] {
   const { id, status, agent_id, resolved_by_user_id, resolved_at, action_type, description } = approval;
   const asker = agent_id === null ? "a person or a removed agent" : authorText({ type: "agent", id: agent_id });

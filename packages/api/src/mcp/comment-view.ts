@@ -21,7 +21,7 @@ export const commentsText = (comments: readonly TaskComment[]): string[] =>
     fenced(`Comment ${comment.id} by ${commenterText(comment)}, ${comment.created_at}`, contentOf(comment)),
   );
 
-/** Only people and agents comment; those who were removed have no id any more. */
+/** Only people and agents comment. A comment has no id of its author once the author was removed. */
 function commenterText({ agent_id, user_id }: TaskComment): string {
   if (agent_id !== null) return authorText({ type: "agent", id: agent_id });
   return user_id === null ? "a removed author" : authorText({ type: "user", id: user_id });

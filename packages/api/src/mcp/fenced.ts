@@ -3,8 +3,8 @@ import { oneLine } from "@board/core/values/wire";
 import type { Beginning } from "./limits.ts";
 
 /**
- * A text of others in the text of a result. `about` is what the service says of it: what it is, who wrote it and when, from the
- * database alone. Everything that others have written or named is in a fence; a test compares what is outside.
+ * Puts text that others wrote into a fence, so that a model does not take it for the service's own words. `about` introduces it
+ * and must come from the database alone: what the text is, who wrote it and when. A test checks what is outside of fences.
  */
 export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   `${about}:`,
@@ -12,16 +12,16 @@ export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   ...(rest === null ? [] : [rest]),
 ];
 
-/** The same for a text from outside the organization, in which nothing is an instruction. */
+/** Like `fenced`, but for data from outside the organization, in which nothing is an instruction. */
 export const fencedData = (about: string, text: string): string[] => [`${about}:`, fence(toPlainText(text))];
 
-/** Short texts of others with their labels, one per line. */
+/** Short texts that others wrote, one per line, each with a label. */
 export const labelled = (lines: Readonly<Record<string, string>>): string =>
   Object.entries(lines)
     .map(([label, text]) => `${label}: ${oneLine(text)}`)
     .join("\n");
 
-/** Things in a list: what the service says of each in a numbered line, then their names in one fence by the same numbers. */
+/** Describes a list: the service's facts about each row in numbered lines, then all names in one fence with the same numbers. */
 export function fencedRows(about: string, rows: readonly { fact: string; name: string }[]): string[] {
   if (rows.length === 0) return [];
   const names = rows.map(({ name }, index) => `${index + 1}. ${oneLine(name)}`);

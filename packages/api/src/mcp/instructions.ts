@@ -29,7 +29,7 @@ You work on all boards of your gateway: get_board lists them, and every call nam
 
 const PERSON = `You act for a person. get_board lists the person's boards; every other call names a board_id. Create tasks with one outcome each; agents take free ones themselves. Decide an approval only when the person tells you to.`;
 
-/** What a client tells its model about the tools, by the role of the caller. */
+/** Returns the instructions that a client gives its model about the tools, by the role of the caller. */
 export function instructionsFor(actor: Caller): string {
   if (actor.type === "user") return `${PERSON}\n\n${COMMON}`;
   const role = actor.board_id === null ? MAIN : actor.is_board_lead ? LEAD : WORKER;

@@ -1,14 +1,16 @@
 import { truncate, truncateMessage } from "@board/core/values/text";
 
-/** The most characters of one text in a result. */
+/** Limit for one text in a result, in characters. */
 export const MAX_CHARS = 4_000;
-/** The most rows of a list in a result, unless the call asks for more. */
+/** Limit for the rows of a list in a result, unless the call asks for more. */
 export const MAX_ROWS = 20;
 
-/** How to read the rest of a text, which may depend on where it begins. */
+/** Tells the model how to read the rest of a text. A function receives the number of characters that were shown. */
 type Way = string | ((shown_chars: number) => string);
 
-/** The beginning of a text in at most `MAX_CHARS` characters, and how to read the rest; null when it is whole. */
+/**
+ * The beginning of a text in at most `MAX_CHARS` characters, and how to read the rest. `rest` is null when the text is complete.
+ */
 export interface Beginning {
   shown: string;
   rest: string | null;
@@ -20,26 +22,26 @@ export function beginningOf(text: string, way: Way): Beginning {
   return { shown, rest: left === 0 ? null : `${left} more characters: ${typeof way === "string" ? way : way(shown.length)}` };
 }
 
-/** The same of a text of the service, which may hold texts of others in fences. */
+/** Like `beginningOf`, but for a text of the service that may contain fences, which are not cut open. */
 export const beginningOfMessage = (text: string, way: string): Beginning => ({
   ...beginningOf(text, way),
   shown: truncateMessage(text, MAX_CHARS),
 });
 
-/** Both as one text. */
+/** Joins the beginning and the instruction to one text. */
 export const inline = ({ shown, rest }: Beginning): string => (rest === null ? shown : `${shown} [... ${rest}]`);
 
 export const cut = (text: string, way: Way): string => inline(beginningOf(text, way));
 
-/** The same of a text of the service. What is missing has its own line, since the line before it may end a fence. */
+/** Like `cut`, but for a text of the service. The instruction has its own line, since the last line may end a fence. */
 export function cutMessage(text: string, way: string): string {
   const { shown, rest } = beginningOfMessage(text, way);
   return rest === null ? shown : `${shown}\n[... ${rest}]`;
 }
 
-/** An object whose JSON has at most `MAX_CHARS` characters, else one that says how to read it. */
+/** Returns the object if its JSON has at most `MAX_CHARS` characters, else an object that says how to read it. */
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>
   JSON.stringify(value).length <= MAX_CHARS ? value : { "...": way };
 
-/** The first rows of a list. */
+/** The first `MAX_ROWS` rows of a list. */
 export const firstRows = <T>(rows: readonly T[]): T[] => rows.slice(0, MAX_ROWS);

@@ -2,16 +2,16 @@ import * as z from "zod";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** Keywords that a model needs. The others cost tokens, and the service checks their rules anyway. */
+/** Keywords that a model needs. The others cost tokens, and the service checks them anyway. */
 const INPUT_KEYWORDS = ["type", "enum", "items"] as const;
 
-/** Schemas with an id would be references, which not all clients resolve: their ids are left out. */
+/** Removes the ids of schemas, because a schema with an id becomes a reference, which not all clients resolve. */
 function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): z.core.JSONSchema.JSONSchema {
   const metadata = z.registry<z.core.GlobalMeta>();
   return z.toJSONSchema(schema, { io, unrepresentable: "any", metadata });
 }
 
-/** The arguments of a tool as the list of tools shows them. */
+/** Returns the schema of a tool's arguments for the list of tools. */
 export function toInputSchema(schema: z.ZodObject, about: Readonly<Record<string, string | undefined>>): JsonSchema {
   const { properties = {}, required } = toJsonSchema(schema, "input");
   const shown = Object.entries(properties).map(([name, property]) => [
@@ -29,13 +29,13 @@ function toShortSchema(property: unknown): JsonSchema {
   return Object.fromEntries(kept.map((name) => [name, name === "items" ? toShortSchema(schema[name]) : schema[name]]));
 }
 
-/** Null clears a field of one value. Where a list or an object is nullable, null counts as absent. */
+/** Lets null clear a field with a single value. For a nullable list or object, null means the same as absence. */
 const toNullable = (schema: JsonSchema): JsonSchema => {
   const { type, items } = schema;
   return typeof type !== "string" || items || type === "object" ? schema : { ...schema, type: [type, "null"] };
 };
 
-/** The fields of a result with their types only. They are documented with the operations of the API that return the same. */
+/** Returns the types of a result's fields without descriptions. The operations of the API that return the same describe them. */
 export function toOutputSchema(schema: z.ZodObject): JsonSchema {
   const { properties = {} } = toJsonSchema(schema, "output");
   const shown = Object.entries(properties).map(([name, property]) => [name, toType(property as JsonSchema)]);

@@ -1,13 +1,13 @@
 import type { Log } from "@board/core/values/log";
 import { toErrorResponse } from "../edge/errors.ts";
 
-/** What an agent does after a refusal with one of these codes. People have no next_task. */
+/** What an agent should do after a refusal with one of these codes. People have no next_task. */
 const AGENT_NEXT: Readonly<Record<string, string>> = {
   task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",
   task_lease_lost: "Stop working on this task, since another caller has it now, and call next_task.",
 };
 
-/** What a caller does after a refusal, by its status. */
+/** What a caller should do after a refusal, by status. */
 const NEXT: Readonly<Record<string, string>> = {
   "401": "Sign in again with a valid token.",
   "403": "Do not repeat the call: your role or the rules of the board do not allow it.",
@@ -35,7 +35,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** Problems that are named in a message. A body can have many more. */
+/** Number of problems that a message names. A body can have many more. */
 const MAX_PROBLEMS = 5;
 
 type Detail = string | Problem[] | ({ message?: string; code?: string } & Record<string, unknown>);
@@ -44,7 +44,7 @@ interface Problem {
   msg: string;
 }
 
-/** A refusal as the caller of a tool gets it. */
+/** A refusal in the form that the caller of a tool gets. */
 export interface ToolError {
   status: number;
   code: string;
@@ -52,7 +52,7 @@ export interface ToolError {
   next: string;
 }
 
-/** Converts a thrown error to what the API answers in the same case, with the next step. */
+/** Converts a thrown error to the API's answer in the same case, and adds the next step. */
 export async function toToolError(error: unknown, toAgent: boolean, log: Log): Promise<ToolError> {
   const response = toErrorResponse(error, toAgent, log);
   const { status } = response;

@@ -17,19 +17,19 @@ export interface ToolResult<Output = object> {
 }
 
 interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject> {
-  /** What people see, for example when a client asks for their consent. */
+  /** The title that people see, for example when a client asks for their consent. */
   title: string;
   name: string;
-  /** When to use it and when not, in one or two lines. It may name tools only that every caller of this one has. */
+  /** When to use the tool and when not, in one or two lines. It may only name tools that every caller of this tool has. */
   description: string;
-  /** The callers to which it is listed; the core function checks everything else. */
+  /** The callers that see the tool in the list. The core function checks everything else. */
   as: Role<A>;
   read_only?: true;
   idempotent?: true;
-  /** A client should ask a person before each call. */
+  /** Clients should ask a person before each call. */
   destructive?: true;
   input: Input;
-  /** What the listed schema says about arguments that their name does not explain. */
+  /** Descriptions of arguments whose names do not explain them. */
   about?: Partial<Record<keyof z.input<Input>, string>>;
   output: Output;
   run(ctx: Context<A>, input: z.output<Input>, signal: AbortSignal): Promise<ToolResult<z.output<Output>>>;
@@ -69,8 +69,8 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
 }
 
 /**
- * Clients take a missing hint for the worst and ask a person, or refuse where nobody is there. Hints that say what is assumed
- * anyway, or that mean nothing for a tool that only reads, are left out: the list of tools costs tokens.
+ * When a hint is missing, clients assume the worst and ask a person, or refuse when nobody is there. Hints that repeat a default,
+ * or that mean nothing for a tool that only reads, are left out, because the list of tools costs tokens.
  */
 const annotationsOf = ({ title, read_only, idempotent, destructive }: Hints): ToolAnnotations => ({
   title,
@@ -88,14 +88,14 @@ function isAdmitted(role: Role, actor: Actor, settings: Settings): boolean {
   }
 }
 
-/** Unlike in a request, an unknown argument is an error: a model that guessed a name must learn that it had no effect. */
+/** Unlike in an HTTP request, an unknown argument is an error: a model that guessed a name must learn that it had no effect. */
 function parseArguments<Input extends z.ZodObject>(schema: Input, sent: unknown): z.output<Input> {
   const problem = findUnstorable(sent, ["body"]);
   if (problem) throw new InvalidInput([problem]);
   return parseInput(schema.strict(), sent) as z.output<Input>;
 }
 
-/** The input of a core function, by the rules that hold for the body of a request. */
+/** Parses the input of a core function by the rules for the body of a request. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const result = schema.safeParse(input);
   if (!result.success) throw new InvalidInput(toProblems(result.error.issues, "body", input));

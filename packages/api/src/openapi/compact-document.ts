@@ -19,7 +19,7 @@ interface Document extends OpenApiDocument {
 
 const DESCRIPTION = `The operations that are made for you. Send your token as \`X-Agent-Token\`. Choose an operation by \`x-llm-intent\`, \`x-when-to-use\` and \`x-routing-policy\`. ${ID_GUIDANCE}.`;
 
-/** Replaces the errors of each operation. */
+/** Replaces the error responses of each operation. */
 const REFUSED = {
   description:
     "The request was refused: 401 token, 403 and 409 see the detail, 404 not there or not yours, 422 invalid, 429 wait.",
@@ -34,7 +34,7 @@ const REFUSED = {
   },
 };
 
-/** Hints that repeat others, or that describe all operations alike. They are in the whole document. */
+/** Hints that repeat others, or that apply to all operations alike. The complete document contains them. */
 const LEFT_OUT = [
   "x-when-not-to-use",
   "x-prerequisites",
@@ -44,8 +44,8 @@ const LEFT_OUT = [
 ] as const;
 
 /**
- * Shortens the document of an agent, which is read by a model: shared parameters, one error for each operation, and no
- * descriptions of fields that the agent only receives. What a request may hold stays described in full.
+ * Shortens the document of an agent, because a model reads it: parameters are shared, each operation has one error response, and
+ * fields that the agent only receives have no descriptions. What a request may contain stays described in full.
  */
 export function compactDocument(built: OpenApiDocument, role: string): OpenApiDocument {
   const document = built as Document;
@@ -98,7 +98,7 @@ function withoutSecondDescription({ schema, ...parameter }: Parameter): Json {
   return { ...parameter, schema: rest };
 }
 
-/** Leaves out what a model does not need to know of times, and writes nullable types in the short form. */
+/** Removes what a model does not need to know about times, and writes nullable types in the short form. */
 function shortenSchema(schema: Json): void {
   if (schema["format"] === "date-time") {
     delete schema["pattern"];
@@ -121,7 +121,7 @@ const pickSchemas = ({ paths, components: { schemas } }: Document): Record<strin
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
 };
 
-/** The names of the schemas that a part of the document refers to, also through other schemas. */
+/** Returns the names of all schemas that a part of the document refers to, directly or through other schemas. */
 function reachableSchemas(part: unknown, schemas: Record<string, Json>, found = new Set<string>()): Set<string> {
   visit(part, ({ $ref }) => {
     const name = typeof $ref === "string" ? /^#\/components\/schemas\/(.+)$/.exec($ref)?.[1] : undefined;

@@ -13,7 +13,7 @@ import { placeholderNames } from "../edge/path.ts";
 import { IfMatchHeader } from "../edge/precondition.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** `base_url` is null if the API is served where the document is; `stream_url` is null if streams are as well. */
+/** `base_url` is null when the API and the document have the same origin. `stream_url` is null when the streams have it too. */
 export type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
 /** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
@@ -56,20 +56,20 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
 
 const UTC_TIMESTAMP_PATTERN = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
 
-/** Lets answers have other fields, because a client must accept those that a later version adds. */
+/** Allows additional fields in answers, because a client must accept fields that a later version adds. */
 function openSchemas(node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   if ("additionalProperties" in node && node.additionalProperties === false) delete node.additionalProperties;
   for (const child of Object.values(node)) openSchemas(child);
 }
 
-/** Removes keywords without information for a client: patterns of formats, the safe-integer bounds, string keys. */
+/** Removes keywords that tell a client nothing: patterns of formats, the safe-integer bounds, string keys. */
 function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "uuid") delete schema.pattern;
   if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // A field that tells alternatives apart, but has a default, does not exclude the others.
+  // When an alternative does not require its discriminator, the alternatives do not exclude each other.
   if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
     schema.anyOf = schema.oneOf;
     delete schema.oneOf;
@@ -135,7 +135,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   };
 }
 
-/** The headers of requests that an operation reads, apart from the credentials. */
+/** The request headers that an operation reads, apart from credentials. */
 function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
   const shape = {
     ...(isStream(endpoint) ? LastEventIdHeader.shape : {}),
@@ -150,14 +150,14 @@ const ETAG = z.string().describe("Strong tag of the resource, for If-None-Match 
 const REPLAY = z.literal("true").optional().describe("Present when this is the stored answer to an earlier request.");
 const OMISSION = z.string().optional().describe("Fields that are null because this is a stored answer, which holds no secrets.");
 
-/** The headers of a successful answer that clients work with. */
+/** The headers of a successful answer that clients need. */
 function answerHeadersOf(endpoint: Endpoint): { headers?: z.ZodObject } {
   const omitted = endpoint.spec.secrets ? { [OMITTED]: OMISSION } : {};
   if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY, ...omitted }) };
   return endpoint.method === "PATCH" && endpoint.spec.conditional ? { headers: z.object({ ETag: ETAG }) } : {};
 }
 
-/** The statuses besides success, as references to shared components. */
+/** The error statuses of an operation, as references to shared components. */
 function errorsOf(endpoint: Endpoint, path: string): number[] {
   const { method, spec } = endpoint;
   const secured = spec.as.users || spec.as.agents;
@@ -171,10 +171,10 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
     // The target of a write may be deleted concurrently.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
-    // Also public operations: API Gateway limits the requests to all of them.
+    // Public operations can get 429 too, because API Gateway limits all requests.
     429,
     ...(takesBody ? [400, 408, 413] : []),
-    // The database may be unavailable, and the keys of the identity provider unreachable.
+    // The database may be unavailable, or the keys of the identity provider may be unreachable.
     ...(secured || isIngestion ? [503] : []),
     ...(isTaggedRead(method, spec) ? [304] : []),
     ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
@@ -186,14 +186,14 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   return [...new Set(errors)].toSorted((a, b) => a - b);
 }
 
-/** Whether the answer has an ETag, so that the next one may be 304. */
+/** Whether the answer has an ETag, so that a later answer may be 304. */
 const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec"]): boolean =>
   method === "GET" && media_type === undefined;
 
 /** Roles that every authenticated caller has. */
 const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
 
-/** Whether an authenticated caller may get 403: for the role, or for a board or group that is visible but not writable. */
+/** Whether an authenticated caller may get 403 because of the role, or because a visible board or group is not writable. */
 function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
   return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));

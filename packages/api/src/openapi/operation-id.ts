@@ -36,15 +36,15 @@ const PATH_ALIASES: readonly (readonly [RegExp, string])[] = [
 const SINGULAR_LISTS = ["activity", "memory"];
 
 /**
- * Returns the name that generated clients use: verb and noun, such as `list_board_tasks`, unless the endpoint names itself.
- * If an operation is also served outside of `/api/v1`, that alias gets the suffix `_unversioned`.
+ * Returns the name that generated clients use, a verb and a noun such as `list_board_tasks`, unless the endpoint sets one. An
+ * operation that is also served outside of `/api/v1` gets the suffix `_unversioned` there.
  */
 export function operationIdOf({ method, paths, spec }: Pick<Endpoint, "method" | "paths" | "spec">, path: string): string {
   const name = spec.operation_id ?? toOperationName(method, path);
   return isUnversionedTwin({ paths }, path) ? `${name}_unversioned` : name;
 }
 
-/** Whether the same operation is served under `/api/v1` too, which clients should use. */
+/** Whether the operation is also served under `/api/v1`, where clients should use it. */
 export const isUnversionedTwin = ({ paths }: Pick<Endpoint, "paths">, path: string): boolean =>
   !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
 

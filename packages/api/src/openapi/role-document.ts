@@ -5,10 +5,13 @@ import { isUnversionedTwin } from "./operation-id.ts";
 import { rolesThatMayCall } from "./tags.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** Whose operations a document describes. */
+/** The callers whose operations a document describes. */
 export type DocumentRole = `agent-${AgentRole}` | "user";
 
-/** The OpenAPI document of one role: what it may call, without the unversioned twins. For agents it is kept short. */
+/**
+ * Builds the OpenAPI document of one role: the operations that it may call, without their unversioned aliases. The document of an
+ * agent is kept short.
+ */
 export function buildRoleDocument(endpoints: readonly Endpoint[], addresses: Addresses, role: DocumentRole): OpenApiDocument {
   const isIncluded = role === "user" ? isForUsers : isForAgent(role.slice("agent-".length) as AgentRole);
   const included = endpoints.filter(isIncluded).map((endpoint) => ({ ...endpoint, paths: versionedPaths(endpoint) }));
@@ -20,7 +23,10 @@ type AgentRole = AgentHints["roles"][number];
 
 const isForUsers = ({ spec }: Endpoint): boolean => spec.as.users || !spec.as.agents;
 
-/** Operations that are made for the agent. The others that it may call, people call as well; most have such a counterpart. */
+/**
+ * Selects operations that are made for agents. An agent may also call operations of people, but most of these have an agent
+ * variant.
+ */
 const isForAgent =
   (role: AgentRole) =>
   ({ spec }: Endpoint): boolean =>

@@ -73,7 +73,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
   ];
 }
 
-/** Nested resources that get their own tag instead of that of the board or organization. */
+/** Nested resources that have their own tag instead of the tag of the board or organization. */
 const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
 /** Operations of the service itself, which belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];

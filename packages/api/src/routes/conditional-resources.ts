@@ -13,7 +13,7 @@ import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { getWebhook, Webhook } from "@board/core/webhook/webhook";
 import type { Conditional } from "../endpoint.ts";
 
-/** The resources whose PATCH and DELETE accept If-Match: the row to lock, and what a read of it answers. */
+/** A resource whose PATCH and DELETE accept If-Match: the row to lock, and the reads that return it. */
 const define = <A extends Actor, P>(resource: Conditional<A, P>) => resource;
 
 interface OnBoard {
@@ -24,7 +24,7 @@ const task = { schema: Task, read: (ctx: CallerContext, p: TaskParams) => getTas
 
 export const taskResource = define<User | Agent, TaskParams>({ table: "tasks", id: "task_id", representations: [task] });
 
-/** Agents read a task with its details, and get it without them from a write: both tags are current. */
+/** An agent reads a task with details, but a write returns it without them, so the ETags of both forms are accepted. */
 export const agentTaskResource = define<Agent, TaskParams>({
   table: "tasks",
   id: "task_id",

@@ -7,7 +7,7 @@ import { json } from "../edge/errors.ts";
 import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/public-file.ts";
 import { lazyObject } from "@board/core/values/wire";
 
-/** While the page is not built, which takes seconds after an installation without scripts. */
+/** Shown until the console is built. After an installation without scripts, the build takes some seconds. */
 const NOT_BUILT_HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -19,7 +19,7 @@ const NOT_BUILT_HTML = `<!doctype html>
 </html>
 `;
 
-/** Names have a hash of their content. */
+/** Names of built files contain a hash of their content. */
 const ASSET = /^[\w-]+-[\w-]{8}\.(?:js|css|svg)$/;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -80,7 +80,7 @@ export const consolePage = [
   ),
 ];
 
-/** Returns a file of the console with the encodings that its build has made, or null while it does not exist. */
+/** Returns a file of the console with the encodings from its build, or null if the file does not exist. */
 const loadFile = (http: HttpExchange, name: string, headers: PublicFile["headers"]): Promise<EncodedFile | null> =>
   nullIfMissing(
     http.publicFile(`console/${name}`, async () => ({
@@ -102,7 +102,7 @@ function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
   return { auth: { mode: "oidc", issuer: auth.issuer, client_id, scope, audience: auth.audience } };
 }
 
-/** Only files and answers of the service itself; in OIDC mode also the identity provider, which gives the token. */
+/** Allows only files and answers of the service itself, and in OIDC mode also the identity provider, which issues the token. */
 function toContentSecurityPolicy({ auth }: Settings): string {
   const provider = auth.mode === "oidc" ? [new URL(auth.issuer).origin, ...auth.console.origins] : [];
   return [

@@ -13,7 +13,9 @@ import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 import { agentHints } from "./agent/hints.ts";
 
-/** Memory shared by the boards of a group. People access it by the group, people and agents by one of its boards. */
+/**
+ * Memory shared by the boards of a group. People use it through the group; people and agents use it through one of its boards.
+ */
 export const groupMemory = [
   endpoint(
     "GET",

@@ -44,7 +44,7 @@ export const health = [
       returns: Health,
     },
     async (ctx) => {
-      // Probes that come at the same time share the statements, since anybody may send them.
+      // Simultaneous probes share the statements, since anybody may send probes.
       const age = await runsOf(ctx).run("", () => readReadiness(ctx));
       return age === null ? json({ ok: false }, 503) : json({ ok: true }, 200, { "X-Job-Age-Seconds": String(Math.floor(age)) });
     },
@@ -52,8 +52,8 @@ export const health = [
 ];
 
 /**
- * Returns the age of the oldest due job, or null if the service is not ready, with the reason in the log. Late jobs do not
- * make it unready: taking instances out of service would leave fewer to work on the jobs, and reject webhooks meanwhile.
+ * Returns the age of the oldest due job, or null with a log line if the service is not ready. Late jobs do not make it unready:
+ * taking instances out of service would reject webhooks and leave fewer instances for the jobs.
  */
 async function readReadiness(ctx: Context): Promise<number | null> {
   const result = await rejectAfter(readAgeIfMigrated(ctx), READINESS_TIMEOUT_MS, databaseTimeout).catch(errorText);
@@ -68,7 +68,7 @@ async function readReadiness(ctx: Context): Promise<number | null> {
 
 const databaseTimeout = () => new Error(`The database did not answer within ${READINESS_TIMEOUT_MS} ms`);
 
-/** Returns the age, or the reason why the service is not ready. */
+/** Returns the age in seconds, or the reason why the service is not ready. */
 async function readAgeIfMigrated(ctx: Context): Promise<number | string> {
   const schema = await readSchemaState(ctx.db);
   if (schema === "absent") return "The database has no tables: no migration was applied";

@@ -10,7 +10,7 @@ const PATH = "/mcp";
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 const MAX_BYTES = 1_048_576;
 
-/** RFC 9728: tells a client that got 401 where the tokens come from. */
+/** RFC 9728 metadata. It tells a client that got 401 which server issues tokens. */
 const ProtectedResource = lazyObject(() => ({
   resource: z.string().describe("Address of the MCP endpoint."),
   resource_name: z.string().describe("Name of the service."),
@@ -36,7 +36,7 @@ export const mcp = [
       const body = Buffer.from(await http.read(MAX_BYTES));
       if (/^\s*\[/.test(body.toString("latin1", 0, MAX_BLANKS))) return refuseBatch();
       const headers = new Headers(http.headers);
-      // The answer is one JSON text, so a client that accepts no event stream is served as well.
+      // The answer is a single JSON text, so clients that do not accept event streams are served as well.
       headers.set("accept", "application/json, text/event-stream");
       const request = new Request(`${ctx.settings.service_url}${PATH}`, { method: "POST", headers, body });
       // Loaded on the first request: the SDK would slow down the start of every process.
@@ -64,10 +64,10 @@ export const mcp = [
   ),
 ];
 
-/** The part of a body in which a batch is looked for; blanks before it have no use. */
+/** Limit for white space at the start of a body. Only this part is searched for the bracket that begins a batch. */
 const MAX_BLANKS = 1_000;
 
-/** One request must not do the work of thousands. Neither supported revision has batches. */
+/** Refuses batches, because one request must not do the work of thousands. Neither supported revision has batches. */
 function refuseBatch(): Response {
   const error = { code: -32_600, message: "Batches are not supported: send one message per request." };
   return json({ jsonrpc: "2.0", id: null, error }, 400);
@@ -75,7 +75,10 @@ function refuseBatch(): Response {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** A page of another site must not call a service on the reader's machine by a name that leads there (DNS rebinding). */
+/**
+ * Refuses pages of other sites. Such a page could reach a service on the reader's machine by a name that resolves to it (DNS
+ * rebinding).
+ */
 function requireOrigin(origin: string | null, { cors_origins, service_url }: Settings): void {
   if (origin === null || cors_origins.includes(origin)) return;
   const hostname = URL.canParse(origin) ? new URL(origin).hostname : "";

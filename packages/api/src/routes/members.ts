@@ -15,7 +15,7 @@ export const members = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/member"),
-    // An admin may remove it at this moment.
+    // 404, because an admin may remove the member concurrently.
     {
       as: member,
       operation_id: "get_own_membership",

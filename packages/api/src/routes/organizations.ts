@@ -66,7 +66,7 @@ export const organizations = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/me"),
-    // Another owner may remove it at this moment.
+    // 404, because another owner may remove the organization concurrently.
     { as: member, summary: "Get the active organization", errors: [404], returns: Organization },
     (ctx) => getOrganization(ctx),
   ),

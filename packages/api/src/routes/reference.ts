@@ -19,7 +19,7 @@ const REFERENCE_HTML = `<!doctype html>
 </html>
 `;
 
-/** Shows the document in its own order, without the operations that only repeat others. */
+/** Shows the operations in the document's order, without aliases. */
 const START_SCRIPT = `const METHODS = ["get", "put", "post", "delete", "patch"];
 const response = await fetch("/openapi.json");
 const spec = await response.json();
@@ -60,7 +60,7 @@ export const reference = [
     async (ctx, { query: { role }, http }) =>
       answerPublicFile(
         await http.publicFile(`openapi:${role ?? "all"}`, async () => {
-          // Loaded on the first request: the schema converter would slow down every cold start.
+          // Loaded on the first request, because the schema converter would slow down every cold start.
           const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
             import("../openapi/openapi.ts"),
             import("../openapi/role-document.ts"),

@@ -36,14 +36,14 @@ interface Ids {
   delivery_id: string;
 }
 
-/** The operations of one kind of owner. `of` names it in the summaries. */
+/** Declares the operations for one kind of owner. `of` names the owner in the summaries. */
 function subscriptionsOf<A extends User & Actor>(
   path: string,
   role: Role<A>,
   of: string,
   readOwner: (ctx: Context<A>, ids: Ids) => Owner | Promise<Owner>,
 ) {
-  /** The parameters of a path that is not literal have no types. */
+  /** The path is not a literal type, so its parameters have no types. */
   const toIds = (params: object) => params as Ids;
   const ownerOf = (ctx: Context<A>, params: object) => Promise.resolve(readOwner(ctx, toIds(params)));
   const itemPath = `${path}/{subscription_id}`;

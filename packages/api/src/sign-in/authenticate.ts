@@ -10,8 +10,8 @@ import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@bo
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**
- * Identifies the caller by the headers, using only the credentials that the role accepts. An invalid credential counts
- * against the client's address; a missing or a valid one does not, nor one that cannot be checked now.
+ * Identifies the caller by the headers, using only the credentials that the role accepts. Only an invalid credential counts
+ * against the client's address, not a missing one or one that cannot be checked now.
  */
 export async function authenticate(
   ctx: Context,
@@ -37,7 +37,7 @@ export async function authenticate(
   return rejectCredential(ctx, role.agents ? bearer : null);
 }
 
-/** The organization that a stream of this caller belongs to; null when its role needs none. */
+/** Returns the organization that a stream of this caller belongs to, or null when its role needs no organization. */
 export function organizationOf(role: Role, actor: Actor): string | null {
   if (!role.organization) return null;
   return actor.type === "agent" ? actor.organization_id : actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
@@ -54,7 +54,7 @@ export async function resumeOrganization(ctx: Context, role: Role, headers: Head
   return { ...actor, active };
 }
 
-/** The request of an open stream, with the result of the last signature check of its token. */
+/** The request of an open stream. It also stores the result of the last signature check of its token. */
 export interface StreamRequest {
   readonly headers: Headers;
   /** See `organizationOf`. */
@@ -63,8 +63,8 @@ export interface StreamRequest {
 }
 
 /**
- * Checks the credentials of open streams again; null where they are no longer valid. Writes nothing and does not count
- * failures. All users are looked up in one query.
+ * Checks the credentials of open streams again and returns null for those that are no longer valid. It writes nothing and does
+ * not count failures. All users are looked up in one query.
  */
 export async function reauthenticate(
   ctx: Context,
@@ -107,7 +107,8 @@ async function reverifyUser(
   const { verified } = request;
   const signedIn = verified && now < verified.recheck_at ? "unchecked" : await verifyUser(bearer);
   if (signedIn === "unchecked") {
-    // While the keys cannot be read, the last check counts. Without one, the poll fails and the next one tries again.
+    // While the issuer's keys cannot be read, the last check counts. Without an earlier check this poll fails, and the next poll
+    // tries again.
     if (!verified) throw identityProviderUnavailable();
     return verified.expires_at && verified.expires_at <= now ? null : verified;
   }
@@ -119,7 +120,7 @@ async function reverifyUser(
   return signedIn;
 }
 
-/** The credential by which `authenticate` knows the caller, if one was sent and the role accepts it. */
+/** Returns the credential that `authenticate` uses, or null if the caller sent none that the role accepts. */
 export function credentialOf(role: Role, headers: Headers): string | null {
   if (!role.users && !role.agents) return null;
   const { agentToken, bearer } = readCredentials(role, headers);
@@ -150,10 +151,10 @@ async function authenticateUser(
 async function authenticateAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {
   const agent = await findAgentByToken(ctx, token);
   if (agent) return agent;
-  // Counted before the imported hashes are tried, so a caller above the limit cannot make the service derive keys.
+  // Counted before the imported hashes are tried, so that a caller above the limit cannot make the service derive keys.
   await countFailure(ctx, address);
   await adoptImportedToken(ctx, token);
-  // Looked up again even if nothing matched: a concurrent request may have adopted the token in the meantime.
+  // The token is looked up again even if no hash matched, because a concurrent request may have adopted it.
   const adopted = await findAgentByToken(ctx, token);
   if (adopted) await decrementCounter(ctx, "auth", toCounterKey(address));
   return adopted;
@@ -171,7 +172,7 @@ async function countFailure(ctx: Context, address: string): Promise<void> {
   }
 }
 
-/** Addresses that were over the limit of failures in this clock minute, as far as this process knows. */
+/** Addresses that exceeded the limit of failures in this clock minute, as far as this process knows. */
 const suspectsOf = memoPerApp(() => ({ minute: 0, addresses: new Set<string>() }));
 
 function noteSuspect(ctx: Context, address: string): void {
@@ -181,7 +182,7 @@ function noteSuspect(ctx: Context, address: string): void {
   suspects.addresses.add(toCounterKey(address));
 }
 
-/** Whether an address is guessing credentials, of which it may then try only a few at a time. */
+/** Whether an address seems to guess credentials. Such an address may try only a few at a time. */
 export function isSuspect(ctx: Context, address: string): boolean {
   const { minute, addresses } = suspectsOf(ctx);
   return addresses.size > 0 && minute === startOfMinute(ctx.now()).getTime() && addresses.has(toCounterKey(address));

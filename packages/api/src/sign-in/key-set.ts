@@ -3,20 +3,20 @@ import { errorText } from "@board/core/values/log";
 import { rejectAfter } from "@board/core/values/timeout";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
-/** Age from which keys are read again. They stay in use while that fails, because people would be locked out otherwise. */
+/** Age at which keys are read again. When that fails they stay in use, because nobody could sign in otherwise. */
 const STALE_AFTER_MS = 10 * 60_000;
 const UNUSABLE_AFTER_MS = 24 * 60 * 60_000;
-/** Minimum age at which an unknown key id causes another read. Anybody can send one. */
+/** Minimum age at which an unknown key id causes another read, because anybody can send an unknown key id. */
 const MIN_REREAD_AGE_MS = 30_000;
-/** Pause after a failed read: short while a token waits for it, since the provider may be back. */
+/** Pause after a failed read while a token waits for keys. It is short, since the provider may be back. */
 const RETRY_MS = 1_000;
 const STALE_RETRY_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
-/** How long a token of a known key waits for newer keys. A Lambda stops between requests, so some wait is needed. */
+/** How long a token with a known key waits for newer keys. A Lambda is frozen between requests and cannot read keys then. */
 const STALE_WAIT_MS = 1_000;
 const MAX_BYTES = 1_048_576;
 
-/** The keys cannot be read, so it is unknown whether a token is valid. */
+/** The keys cannot be read, so the service cannot tell whether a token is valid. */
 export class KeysUnavailable extends Error {}
 
 interface KeySet {
@@ -25,15 +25,15 @@ interface KeySet {
 }
 
 /**
- * The keys at a URL, kept in memory. All requests share one read at a time, and a failed read leaves the last keys in use.
- * The result finds the key of a token and throws `KeysUnavailable` when that needs keys that cannot be read.
+ * Keeps the keys at a URL in memory. All requests share one read at a time, and after a failed read the last keys stay in use.
+ * The returned function finds the key of a token; it throws `KeysUnavailable` when that requires keys that cannot be read.
  */
 export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
   let current: KeySet | null = null;
   let failed_at = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
-  /** Reads the keys, unless that failed less than `pause_ms` ago. Never throws. */
+  /** Reads the keys, unless a read failed less than `pause_ms` ago. Never throws. */
   function refresh(pause_ms: number): Promise<void> {
     if (!reading && Date.now() - failed_at < pause_ms) return Promise.resolve();
     return (reading ??= readKeySet(url)
@@ -76,7 +76,7 @@ export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
 }
 
 async function readKeySet(url: string): Promise<JSONWebKeySet> {
-  // Reads are minutes apart, and a connection that was kept may have been closed by the other side.
+  // Reads are minutes apart, so the other side may have closed a kept connection.
   const headers = { connection: "close" };
   const answer = await fetch(url, { redirect: "manual", headers, signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
   if (!answer.ok) {
@@ -88,13 +88,13 @@ async function readKeySet(url: string): Promise<JSONWebKeySet> {
   return keys;
 }
 
-/** An empty set counts as a failure: no token could be checked with it. */
+/** An empty set counts as a failure, because no token could be checked with it. */
 function isKeySet(value: unknown): value is JSONWebKeySet {
   const keys = (value as { keys?: unknown } | null)?.keys;
   return Array.isArray(keys) && keys.length > 0 && keys.every((key) => typeof key === "object" && key !== null);
 }
 
-/** Waits for work that never fails, but no longer than this. */
+/** Waits at most `ms` milliseconds for work that never fails. */
 const atMost = (ms: number, work: Promise<void>): Promise<void> => rejectAfter(work, ms, () => new Error()).catch(() => {});
 
 async function readBytes({ body }: Response): Promise<Uint8Array> {

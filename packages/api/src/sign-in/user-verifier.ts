@@ -4,7 +4,7 @@ import type { Log } from "@board/core/values/log";
 import { acceptsAnyAudience, type Settings } from "@board/core/config/settings";
 import type { UserVerifier } from "./verified-identity.ts";
 
-/** Creates the verifier that AUTH_MODE selects. The OIDC code is loaded only in OIDC mode, at the first token. */
+/** Creates the verifier that AUTH_MODE selects. In OIDC mode, its code is loaded with the first token. */
 export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log): UserVerifier {
   if (auth.mode === "local") {
     const expected = digest(auth.token);

@@ -21,7 +21,10 @@ export const formatRetry = (resume: Cursor | null, retry_ms: number, organizatio
 
 const DEDUPE_EVENTS = 2_000;
 
-/** Returns a function that tells whether an event is new to one connection: not among the last ones sent, or changed since. */
+/**
+ * Returns a function that tells whether an event is new to one connection: the connection has not sent it recently, or it has
+ * changed since.
+ */
 export function createDeduplicator(): (event: StreamEvent) => boolean {
   const sent = new Map<string, string>();
   return ({ id, digest }) => {
@@ -38,7 +41,7 @@ const MAX_BUFFERED_BYTES = 65_536;
 
 const encoder = new TextEncoder();
 
-/** Encoded frames by event, so that an event is encoded once for all clients. They follow it in the same organization. */
+/** Encoded frames by event, so that an event is encoded once for all clients that follow it in the same organization. */
 const encodedEvents = new WeakMap<StreamEvent, Uint8Array>();
 
 function encodeEvent(event: StreamEvent, organization_id: string | null): Uint8Array {
@@ -62,7 +65,7 @@ interface ConnectionHandlers {
   onClosed(): Promise<void>;
 }
 
-/** `organization_id` is named by the event ids of a stream that belongs to one. */
+/** The event ids of a stream that belongs to an organization contain `organization_id`. */
 export function openConnection(ping_ms: number, on: ConnectionHandlers, organization_id: string | null = null): Connection {
   const isNew = createDeduplicator();
   let controller!: ReadableStreamDefaultController<Uint8Array>;

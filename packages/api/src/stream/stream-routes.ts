@@ -6,7 +6,7 @@ import { memoryStreams } from "../routes/memory-streams.ts";
 import { taskCommentStream } from "../routes/task-comment-stream.ts";
 import { taskStream } from "../routes/task-stream.ts";
 
-/** All streams, for a process that serves nothing else and so loads nothing else. */
+/** All streams, for a process that serves and loads nothing else. */
 export const streamRoutes: Endpoint[] = [
   ...taskStream,
   ...approvalStream,

@@ -25,10 +25,10 @@ import type { UserVerifier } from "../sign-in/verified-identity.ts";
 
 /** Approximate limit of a response that is not streamed. API Gateway allows 6 MB. */
 const MAX_RESPONSE_CHARS = 1_000_000;
-/** Longer than the pause of a client between two responses that are not streamed. */
+/** Longer than a client pauses between two responses that are not streamed. */
 const PAUSE_MS = 5_000;
 
-/** What a stream shows to whom, and from where. */
+/** Where a stream starts, what it follows, and who follows it. */
 interface StreamStart {
   source: Source | null;
   position: StreamPosition;
@@ -47,7 +47,10 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   const open = new Set<() => void>();
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
-  /** Where a response without streaming starts if its client names no position: else it would miss what the pause brought. */
+  /**
+   * Where a response without streaming starts if the client names no position, so that it contains what happened during the
+   * client's pause.
+   */
   const startOfPause = (ctx: Context) => (hold_seconds === 0 ? null : new Date(ctx.now().getTime() - PAUSE_MS));
 
   return async (c, role, since, follow, after = null) => {
@@ -67,7 +70,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     return new Response(body, { headers: SSE_HEADERS });
   };
 
-  /** Returns the events so far, or waits for the first ones, as one complete response; the client reconnects for more. */
+  /** Returns the events so far as one complete response, or waits for the first events. The client reconnects for more. */
   async function readOnce(ctx: Context, { source, position, horizon, grant, owner }: StreamStart): Promise<string> {
     const { organization_id } = grant;
     let text = "";
@@ -89,7 +92,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     return retry_ms === null ? text : text + formatRetry(resumeCursor(follower), retry_ms, organization_id);
   }
 
-  /** Follows new rows until `ended`, for at most `hold_seconds`. No database connection is held meanwhile. */
+  /** Follows new rows until `ended`, for at most `hold_seconds`. It holds no database connection while it waits. */
   async function hold(
     ctx: Context,
     follower: Follower,
@@ -100,7 +103,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const lease = await registry.acquire(ctx, owner);
     const end = () => endFor(poll_ms);
     const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
-    // Not unref: Node ends a function that has nothing else to do while it waits.
+    // The timer is not unref'd, because Node ends a function that has nothing else to do while it waits.
     const limit = setTimeout(end, hold_seconds * 1000);
     open.add(end);
     hub.add(follower, horizon);
@@ -140,20 +143,21 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     open.add(end);
     hub.add(follower, horizon);
     lease.replaced.addEventListener("abort", giveWay);
-    // Either may have happened while the stream was opened.
+    // The stream may have been replaced, or the process stopped, while the stream was being opened.
     if (lease.replaced.aborted) giveWay();
     if (shutdown_signal.aborted) end();
     return connection.body;
   }
 
   /**
-   * Creates the grant that is renewed at every poll, with the caller's current permissions. It stays with the organization
-   * of the start: another one may become active meanwhile.
+   * Creates the grant that is renewed at every poll with the caller's current permissions. The grant keeps the organization of
+   * the start, even when another one becomes active later.
    */
   function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): RequestGrant {
     const { headers } = c.req.raw;
     const url = new URL(c.req.url);
-    // These only affect where a stream starts and what it replaces, so callers with different values can share queries.
+    // These parameters only affect where a stream starts and what it replaces, so callers with different values can share
+    // queries.
     for (const name of ["since", "cursor", "client_id"]) url.searchParams.delete(name);
     const kind = url.pathname + url.search;
     const organization_id = organizationOf(role, c.var.ctx.actor);
@@ -172,13 +176,13 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   }
 }
 
-/** Names the client and what it follows. Different tokens of a caller are the same client. */
+/** Identifies the client and what it follows. Different tokens of one caller are the same client. */
 function toClientKey(c: HonoContext<Env>, { kind, organization_id }: RequestGrant): string | null {
   const client_id = c.req.query("client_id");
   return client_id === undefined ? null : digestOf([client_id, kind, organization_id]);
 }
 
-/** A source of no rows belongs to the organization of the caller. */
+/** A stream without a source belongs to the organization of the caller. */
 function toOwner(actor: Actor, source: Source | null): StreamOwner {
   if (actor.type !== "user" && actor.type !== "agent") throw unauthenticated();
   const own = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);

@@ -34,8 +34,8 @@ const handlers: JobHandlers = {
   "webhook.notify": notifyWebhook(sendToSession),
 };
 
-/** Runs one job if it can be leased now; see `runJob`. */
+/** Runs one job if it can be leased now (see `runJob`). */
 export const deliver = (ctx: Context<System>, id: string): Promise<void> => runJob(ctx, handlers, id);
 
-/** Runs one job that the caller has leased; see `runLeased`. */
+/** Runs one job that the caller has leased (see `runLeased`). */
 export const deliverLeased = (ctx: Context<System>, job: JobRow): Promise<void> => runLeased(ctx, handlers, job);

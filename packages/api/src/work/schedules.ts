@@ -25,7 +25,10 @@ import { expireLeases } from "@board/core/task/lease/lease-expiry";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
 import { removeOldPayloads } from "@board/core/webhook/retention";
 
-/** The scheduled work. `relay` makes its caller relay all jobs: those whose wake-up a crash or a queue failure lost. */
+/**
+ * The scheduled work. With `relay`, the caller then relays all jobs, including those whose wake-up was lost by a crash or a queue
+ * failure.
+ */
 export const scheduled = {
   async relay(ctx: Context<System>) {
     // Both are recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.

@@ -41,7 +41,7 @@ export const decideApprovalTool = tool({
   name: "decide_approval",
   description: "Decides what an agent has asked for; get_task shows the request.",
   as: user,
-  // It frees an action that cannot be undone, so a client asks the person before its model decides.
+  // The decision allows an action that cannot be undone, so a client asks the person before its model decides.
   destructive: true,
   idempotent: true,
   input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]) }),

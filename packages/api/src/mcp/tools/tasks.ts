@@ -27,7 +27,7 @@ const userOrLead: Role<User | Lead> = {
   narrow: (actor, settings) => (actor.type === "agent" ? lead.narrow(actor, settings) : user.narrow(actor, settings)),
 };
 
-/** Leads hold no leases unless a person assigns them a task; they give it back with update_task. */
+/** Leads hold no leases, unless a person assigns them a task. They return it with update_task. */
 const agentButLead: Role<Agent> = {
   ...agent,
   narrow(actor, settings) {

@@ -6,7 +6,7 @@ import { Answer } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";
 import { agentHints } from "./hints.ts";
 
-/** What waits for the calling agent. */
+/** The work that waits for the calling agent. */
 export const agentInbox = [
   endpoint(
     "GET",
@@ -55,7 +55,7 @@ export const agentInbox = [
   ),
 ];
 
-/** What an agent without workspace files works by. */
+/** The working rules for an agent without workspace files. */
 export const agentInstructions = [
   endpoint(
     "GET",

@@ -33,7 +33,7 @@ Three parts, and only what is new:
 
 A mention wakes an agent: mention only those who must answer. Answer what you are asked; nothing else needs a reply.`);
 
-/** Messages are shown until they are acknowledged, so none is lost when an agent's run fails. */
+/** Messages are shown until they are acknowledged, so a run of the agent that fails loses no message. */
 const END = template(`## 4. End
 
 Acknowledge the messages that you acted on (agent_inbox_acknowledge, ids), or they come again; a lead does so with an empty
