@@ -112,7 +112,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
   test("a connection that ends during a statement fails the statement, and its place in the pool is free again", async () => {
     const query = "select pg_sleep(20)";
     const waiting = Promise.allSettled(Array.from({ length: CONNECTIONS }, () => world.db.execute(sql.raw(query))));
-    await expect.poll(() => countActive(query)).toBe(CONNECTIONS);
+    await expect.poll(() => countActive(query), { timeout: 10_000 }).toBe(CONNECTIONS);
     await endConnections();
     expect(new Set((await waiting).map(({ status }) => status))).toEqual(new Set(["rejected"]));
     expect((await readBoard()).status).toBe(200);
@@ -139,9 +139,9 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     const callers = Array.from({ length: 8 }, async (_, n) => {
       while (!stopped) statuses.add((await readBoard(n % 2 === 0 ? { agent: home.lead.token } : undefined)).status);
     });
-    await expect.poll(() => statuses.has(200)).toBe(true);
+    await expect.poll(() => statuses.has(200), { timeout: 10_000 }).toBe(true);
     await duringOutage(async () => {
-      await expect.poll(() => statuses.has(503)).toBe(true);
+      await expect.poll(() => statuses.has(503), { timeout: 10_000 }).toBe(true);
     });
     statuses.delete(200);
     await expect.poll(() => statuses.has(200), { timeout: 5_000 }).toBe(true);
@@ -156,7 +156,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     host.faults.delays_ms["chat.send"] = 500;
     const consumer = startConsumer(() => world.context());
     consumer.requestRelay(createPendingWakeups(true));
-    await expect.poll(() => host.calls.some(({ method }) => method === "chat.send")).toBe(true);
+    await expect.poll(() => host.calls.some(({ method }) => method === "chat.send"), { timeout: 10_000 }).toBe(true);
     await duringOutage(() => new Promise((resolve) => setTimeout(resolve, 1_500)));
     await expect.poll(async () => (await getJob(world, id)).status, { timeout: 8_000 }).toBe("done");
     await consumer.stop();

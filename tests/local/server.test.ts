@@ -119,11 +119,12 @@ describe("the generated token", () => {
 
 test("a token that the operator set is accepted and not printed", async () => {
   const token = "operator-".repeat(8);
-  const { stdout, stderr, url } = await start(dataFolder(), { LOCAL_AUTH_TOKEN: token });
+  const service = await start(dataFolder(), { LOCAL_AUTH_TOKEN: token });
+  const { url } = service;
   const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${url}/api/v1/users/me`, { headers })).status).toBe(200);
-  expect(stdout).toMatch(/^ {2}token +as set in LOCAL_AUTH_TOKEN$/m);
-  expect(stdout + stderr).not.toContain("operator-");
+  await expect.poll(() => service.stdout, { timeout: 10_000 }).toMatch(/^ {2}token +as set in LOCAL_AUTH_TOKEN$/m);
+  expect(service.stdout + service.stderr).not.toContain("operator-");
 });
 
 describe("a crash of the server", () => {

@@ -33,7 +33,7 @@ test("other credentials or flags use another connection", async () => {
 test("an idle connection is closed, and the next call opens another", async () => {
   const { gateway, gateways, target } = await startHostWithClient({}, { timeouts: { idle: 5 } });
   await gateways.request(target, "health", {});
-  await expect.poll(() => gateway.connections.open).toBe(0);
+  await expect.poll(() => gateway.connections.open, { timeout: 10_000 }).toBe(0);
   await gateways.request(target, "health", {});
   expect(gateway.connections.opened).toBe(2);
 });
@@ -101,7 +101,7 @@ test("after a shutdown event new calls use another connection while waiting call
   const gateways = createClient();
   const slow = gateways.request(host.target, "slow", {});
   await gateways.request(host.target, "number", {});
-  await expect.poll(() => gateways.request(host.target, "number", {})).toBe(2);
+  await expect.poll(() => gateways.request(host.target, "number", {}), { timeout: 10_000 }).toBe(2);
   expect(await slow).toBe("late");
 });
 
@@ -189,10 +189,10 @@ test("closing the client fails waiting calls and later ones", async () => {
   const { gateway, gateways, target } = await startHostWithClient({});
   gateway.faults.delays_ms.health = Number.POSITIVE_INFINITY;
   const waiting = expectGatewayError(gateways.request(target, "health", {}));
-  await expect.poll(() => gateway.calls.length).toBe(2);
+  await expect.poll(() => gateway.calls.length, { timeout: 10_000 }).toBe(2);
   await gateways.close();
   expect(isTransient(await waiting)).toBe(false);
-  await expect.poll(() => gateway.connections.open).toBe(0);
+  await expect.poll(() => gateway.connections.open, { timeout: 10_000 }).toBe(0);
   expect((await expectGatewayError(gateways.hello(target))).message).toBe("Gateway connections are closed.");
 });
 

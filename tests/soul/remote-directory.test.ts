@@ -199,7 +199,7 @@ test("simultaneous requests wait for one fetch", async () => {
   const opened = Promise.withResolvers<void>();
   remote.gate = opened.promise;
   const asking = [1, 2, 3].flatMap(() => [get("/search"), get("/ann/writer"), get("/bob/reviewer")]);
-  await expect.poll(() => remote.requests.length).toBe(3);
+  await expect.poll(() => remote.requests.length, { timeout: 10_000 }).toBe(3);
   opened.resolve();
   expect((await Promise.all(asking)).map(({ status }) => status)).toEqual(Array.from({ length: 9 }, () => 200));
   expect(remote.requests.toSorted()).toEqual(["/api/souls/ann/writer.md", "/api/souls/bob/reviewer.md", "/sitemap.xml"]);

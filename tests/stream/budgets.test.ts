@@ -157,7 +157,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
   test("a stream whose client disconnects frees its place", async () => {
     const [first] = await fillOrganization();
     await first!.close();
-    await expect.poll(async () => (await follow()).status).toBe(200);
+    await expect.poll(async () => (await follow()).status, { timeout: 10_000 }).toBe(200);
   });
 
   test("streams of a person in several organizations share the person's budget", async () => {

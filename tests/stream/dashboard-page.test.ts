@@ -85,7 +85,7 @@ describe("behind an API Gateway, where answers are held until their first event"
     await open(held, { STREAMS_PER_CALLER: "100", STREAMS_PER_ORGANIZATION: "100" });
     const { waiting, answers, ask } = openPage();
     for (const path of paths()) void ask(path);
-    await expect.poll(() => openLeases()).toBe(STREAMS);
+    await expect.poll(() => openLeases(), { timeout: 10_000 }).toBe(STREAMS);
     expect(answers).toEqual([]);
     for (const board_id of boards) await comment(board_id);
     const isAnswered = (board_id: string) => answers.some(({ path }) => path === taskStream(board_id));
