@@ -90,7 +90,7 @@ describe("counts in the embedded database", () => {
     }
   });
 
-  test("intervals that share an hour or are empty are counted exactly, and no interval gives no number", async () => {
+  test("intervals that share an hour or are empty are counted exactly, and without an interval there is no number", async () => {
     const hour = Math.floor(Date.now() / HOUR) * HOUR - 2 * HOUR;
     const at = (minutes: number) => new Date(hour + minutes * 60_000);
     const { board_id } = await addBoard(world, home, "Exact");
@@ -144,7 +144,7 @@ describe("counts in the embedded database", () => {
     expect(await countActivity(world.context(), [board_id], null)).toBe(await countInLog(world, [board_id]));
   });
 
-  test("deleting a task takes its comments out of the numbers, whether they were counted or not", async () => {
+  test("deleting a task removes its comments from the numbers, whether they were counted or not", async () => {
     const { board_id } = home;
     const [gone, kept] = [await addTask(world, home), await addTask(world, home)];
     const commentOf = (task_id: string, hours: number) => ({

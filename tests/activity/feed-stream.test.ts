@@ -221,7 +221,7 @@ describe("who receives which comments", () => {
     const count = (text: string) => world.statements.filter((one) => one.includes(text)).length;
     world.statements.length = 0;
     await vi.waitUntil(() => count("pg_snapshot_xmin") > 20, { timeout: 10_000, interval: 1 });
-    // The statements of a poll that began before the count may come after it.
+    // A poll that began before the count may send its last statements afterwards.
     const rounds = count("pg_snapshot_xmin") + 1;
     // For each of the two groups of readers one statement looks up the users, and one of them also reads the boards.
     expect(count('from "users"')).toBeLessThanOrEqual(rounds * 2);

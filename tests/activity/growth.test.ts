@@ -17,7 +17,7 @@ let home: Tenant;
 beforeAll(async () => {
   ({ world, close } = await openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } }));
   home = await world.tenant("home");
-  // The other organizations have a board each, and young events on it and on none.
+  // Each other organization has a board, recent events on it, and recent events without a board.
   const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
   await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
   await world.db.execute(sql`
@@ -49,7 +49,7 @@ async function readVisited(tables = TABLES): Promise<number> {
   return rowsOf<{ visited: number }>(result)[0]!.visited;
 }
 
-/** The entries that were read of an index. */
+/** How many entries of an index were read. */
 async function readOfIndex(name: string): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(
@@ -74,7 +74,7 @@ test("new events are counted without looking at the boards that have none", asyn
   expect(await countVisited("lifecycle")).toBeLessThan(300);
 });
 
-test("a person leaves without a look at the events of others", async () => {
+test("deleting a person reads no events of other people", async () => {
   const person = await world.person("leaver");
   await world.join(person, home.organization_id, "member");
   const me = await world.call("GET", "/api/v1/users/me", { token: person.token });
@@ -87,7 +87,7 @@ test("a person leaves without a look at the events of others", async () => {
   expect(await world.db.$count(sql`activity_events where user_id = ${me.body.id}`)).toBe(0);
 });
 
-test("old events are removed without looking at the boards and organizations that have none", async () => {
+test("removing old events reads nothing of boards and organizations that have none", async () => {
   expect(await countVisited("retention")).toBeLessThan(100);
   await addOnHome(20, 40);
   await scheduled.lifecycle(world.context());
@@ -102,7 +102,7 @@ test("entries of the changes feed are not read while the oldest one is young", a
   expect((await readVisited(["changes"])) - before).toBeLessThan(10);
 });
 
-test("the comments of a task are read without those of the rest of its board", async () => {
+test("reading the comments of a task reads no other comments of its board", async () => {
   const { token } = home.owner;
   await world.db.execute(sql`
     insert into tasks (board_id, title) select board.id, 'Commented' from boards as board, generate_series(1, 20)

@@ -270,7 +270,7 @@ test("the total stays correct when comments are deleted with their task, and eve
   expect(await total()).toBe(5);
   expect((await world.call("DELETE", `/api/v1/boards/${board_id}/tasks/${task.id}`, owner())).status).toBe(200);
   expect(await world.db.$count(tasks, eq(tasks.board_id, board_id))).toBe(0);
-  // Of the task only two events remain: the change and the deletion.
+  // Two events of the task remain: its change and its deletion.
   expect([await total(), await world.db.$count(activity_events)]).toEqual([3, 3]);
   await scheduled.lifecycle(world.context());
   expect(await total()).toBe(3);

@@ -104,7 +104,7 @@ describe("deleting an agent as a person", () => {
     expect(await world.db.select().from(agents).where(mains)).toMatchObject([{ openclaw_session_id: session_key }]);
   });
 
-  test("deleting an agent takes the right to write to its board", async () => {
+  test("deleting an agent requires the right to write to its board", async () => {
     const { id } = home.worker;
     const as = async (role: "admin" | "member", flags: object) => {
       const person = await world.person(`${role} ${++count}`);

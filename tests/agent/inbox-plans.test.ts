@@ -10,13 +10,13 @@ let close: (() => Promise<void>) | undefined;
 let home: PullBoard;
 let other: PullBoard;
 
-/** Tasks that agents of another organization work on, and as many that they may take. */
+/** Another organization has this many tasks in work, and as many free ones. */
 const OTHERS = 6_000;
 
 beforeAll(async () => {
   ({ world, close } = await openGrowthWorld());
   [home, other] = [await openPullBoard(world, "home"), await openPullBoard(world, "other")];
-  // The statement is prepared with statistics of a time without work, before that of others begin.
+  // The statement is prepared while the statistics show no work. The other organization's work comes later.
   await world.db.execute(sql`insert into tasks (board_id, title, status)
     select ${home.board_id}, 'Task ' || n, 'done' from generate_series(1, 5000) as n`);
   await world.db.execute(sql`analyze tasks`);
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** The rows of a table, or entries of its indexes, that were read since the start. */
+/** How many rows and index entries the database has read so far. */
 async function countReads(): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(sql`select (select sum(seq_tup_read) from pg_stat_user_tables)::int
@@ -37,14 +37,14 @@ async function countReads(): Promise<number> {
   return rowsOf<{ reads: number }>(result)[0]!.reads;
 }
 
-/** How many rows and entries of indexes one read of an inbox costs. */
+/** How many rows and index entries one read of an inbox takes. */
 async function readsOf(inbox: () => Promise<unknown>): Promise<number> {
   const before = await countReads();
   await inbox();
   return (await countReads()) - before;
 }
 
-test("an inbox that was planned while nobody worked never walks the leases and free tasks of other organizations", async () => {
+test("an inbox whose statement was planned while nobody worked never reads the leases and free tasks of other organizations", async () => {
   for (const agent of [home.worker, home.lead]) {
     expect((await home.inbox(agent)).body).toMatchObject({ has_work: false });
     expect(await readsOf(() => home.inbox(agent))).toBeLessThan(100);

@@ -25,7 +25,7 @@ const IDLE = {
   next_check_seconds: 600,
 };
 
-/** The statements of a request: a whole one, authentication included. */
+/** How many statements a whole request takes, authentication included. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   world.statements.length = 0;
   await work();
@@ -93,7 +93,7 @@ describe("an idle inbox", () => {
 });
 
 describe("work", () => {
-  test("of a worker is a message, an own task that can go on, and a free task that waits for no other", async () => {
+  test("of a worker is a message, a task of its own that can go on, and a free task that waits for no other task", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const free = await addTask({ title: "Free" });
     expect((await inbox(worker)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1, mine: 0, messages: 0 } });
@@ -119,14 +119,14 @@ describe("work", () => {
     expect((await inbox(worker)).body.tasks.map(({ id }: { id: string }) => id)).toEqual([own, urgent]);
   });
 
-  test("of a worker is no free task when only the lead moves tasks, but it is the lead's", async () => {
+  test("of the lead, and not of a worker, is a free task when only the lead moves tasks", async () => {
     const { inbox, worker, lead, addTask } = await openBoard({ only_lead_can_change_status: true });
     await addTask();
     expect((await inbox(worker)).body).toMatchObject({ has_work: false, counts: { free: 0 } });
     expect((await inbox(lead)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1 } });
   });
 
-  test("of a worker is a task whose holder's lease is over, before anybody has ended it", async () => {
+  test("of a worker is a task whose holder's lease has expired, even before a sweep has ended it", async () => {
     const { inbox, worker, addAgent, addTask } = await openBoard();
     const dead = await addAgent("Dead");
     const id = await addTask({ title: "Left behind" });
@@ -138,7 +138,7 @@ describe("work", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("that was handed in names its agent while it waits for review, also on a board without a lead", async () => {
+  test("that is handed in names its agent while it waits for review, also on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });
@@ -151,7 +151,7 @@ describe("work", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("is where the history of a task says that its assignee has a message, not that waking it failed", async () => {
+  test("is announced in the inbox, and the task's history names that message instead of a failed wake-up", async () => {
     const { worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);
@@ -165,7 +165,7 @@ describe("work", () => {
     ]);
   });
 
-  test("of a lead is a task in review and a decided approval, until the lead acknowledges", async () => {
+  test("of a lead is a task in review and a decided approval, until the lead acknowledges them", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ title: "Reviewed", assigned_agent_id: worker.id, status: "review" });
     const shown = (await inbox(lead)).body;
@@ -188,7 +188,7 @@ describe("work", () => {
     expect((await inbox(lead)).body).toMatchObject({ has_work: false, counts: { messages: 0, approvals_decided: 0 } });
   });
 
-  test("rests while the board is paused, and is shown again after it", async () => {
+  test("is hidden while the board is paused, and shown again when the board resumes", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     await addTask({ assigned_agent_id: worker.id });
     const say = (content: string) => call("POST", `/api/v1/boards/${board_id}/memory`, owner.token, { content, tags: ["chat"] });
@@ -239,7 +239,7 @@ const acknowledge = (agent: { token: string }, body: object) =>
   world.call("POST", "/api/v1/agent/inbox/ack", { agent: agent.token, body });
 
 describe("messages", () => {
-  test("are shown again until they are acknowledged, each once", async () => {
+  test("are shown with every read until they are acknowledged, and each can be acknowledged alone", async () => {
     const { inbox, worker, lead, board_id } = await openBoard();
     const nudge = (message: string) =>
       world.call("POST", `/api/v1/agent/boards/${board_id}/agents/${worker.id}/nudge`, { agent: lead.token, body: { message } });
@@ -312,7 +312,7 @@ describe("waiting for work", () => {
     expect((await inbox(worker, "?wait=20")).body.has_work).toBe(true);
   });
 
-  test("of an agent that is removed meanwhile ends with 401", async () => {
+  test("ends with 401 when the agent is removed", async () => {
     const { inbox, worker, call, owner } = await openBoard();
     const waiting = inbox(worker, "?wait=20");
     await pause(200);
@@ -320,7 +320,7 @@ describe("waiting for work", () => {
     expect((await waiting).status).toBe(401);
   });
 
-  test("of one agent twice ends the first wait at once", async () => {
+  test("a second time ends the agent's first wait at once", async () => {
     const { inbox, worker } = await openBoard();
     const first = inbox(worker, "?wait=20");
     await pause(200);

@@ -1,4 +1,4 @@
-/** The limit that an admin sets for the requests of one agent, and what several processes make of it. */
+/** The limit that an admin sets for the requests of one agent, with one process and with several. */
 import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
@@ -82,9 +82,9 @@ test("most requests of an agent with a limit need no further statement", async (
   expect(world.statements.filter((statement) => statement.includes("rate_counters"))).toEqual([]);
 });
 
-test("processes together let through at most a tenth of the limit too much for each of them", async () => {
+test("each further process lets through at most a tenth of the limit in addition", async () => {
   await setLimit(50);
-  // Another HTTP client stands for another process: what an app keeps in memory belongs to its client.
+  // Each app has its own HTTP client, and with it its own memory, like a separate process.
   const apps = Array.from({ length: 4 }, () => {
     const http = createHttpClient({ locate: locatePublicHost(createNameResolver(world.settings.budgets)) });
     return createApp({ ...world.runtime, createContext: () => ({ ...world.runtime.createContext(), http }) }, endpoints);

@@ -3,7 +3,7 @@ import { toProblems } from "@board/api/edge/problems";
 import { expect, test } from "vitest";
 import type * as z from "zod";
 
-/** No field takes a value of this type, except those of any JSON. */
+/** No field accepts this value, except the fields that accept any JSON. */
 const WRONG = [[["wrong"]]];
 
 const bodies = endpoints.flatMap(({ method, paths, spec }) =>
@@ -15,7 +15,7 @@ const problemsOf = (schema: z.ZodObject, input: object) => {
   return toProblems(issues as z.core.$ZodIssue[], "body", input, Object.keys(schema.shape)).map(({ loc }) => loc.join("."));
 };
 
-/** The problems of one wrong field, without what an empty body lacks. */
+/** The problems of one wrong field, without those of missing fields. */
 const problemsOfField = (schema: z.ZodObject, name: string, value: unknown) =>
   problemsOf(schema, { [name]: value }).filter((loc) => loc.startsWith(`body.${name}`));
 
@@ -33,7 +33,7 @@ test.each(bodies)("%s lists the problems of any two fields together, in the orde
       }
 });
 
-test.each(bodies)("%s says what is missing also when another field is wrong", (_operation, schema) => {
+test.each(bodies)("%s names the missing fields also when another field is wrong", (_operation, schema) => {
   const names = Object.keys(schema.shape);
   const missing = problemsOf(schema, {}).filter((loc) => loc !== "body");
   for (const name of names)
@@ -45,7 +45,7 @@ test.each(bodies)("%s says what is missing also when another field is wrong", (_
     }
 });
 
-/** Aliases: either of two fields is enough, and `gateway` says which gateway without an id. */
+/** Fields that can replace each other: either one is enough. */
 const ALIASES: readonly (readonly string[])[] = [
   ["content", "message"],
   ["through", "ids"],

@@ -13,14 +13,14 @@ const LARGEST_ANSWER = 6_000_000;
 const LARGEST_BUDGET = 5_500_000;
 const TIMEOUT_MS = 240_000;
 
-/** A control character is six bytes as JSON, an ideograph as many as it is stored with. */
+/** As JSON, a control character takes six bytes, and an ideograph takes its three bytes of UTF-8. */
 const CHARACTERS = [
   ["control characters", 1],
   ["ideographs", 0x5b57],
 ] as const;
 
 const SHORT_PAGES = ["/api/activity", "/api/activity/task-comments", "/api/tags"];
-/** Lists that are plain arrays, which are read whole. */
+/** These lists answer with a plain array, without pages. */
 const ARRAYS = [
   "/api/skills/marketplace",
   "/api/skills/packs",
@@ -45,7 +45,7 @@ function fillHost({ host }: GatewayFixture, character: string): void {
     host.host.sessions.set(key, { sessionId: key, updatedAt: 1, label: character.repeat(200_000), messages } as never);
 }
 
-/** Without the soul of an agent, which its host does not have here. */
+/** An agent's soul is left out, because the host has none here. */
 const reads = endpoints.filter(
   (endpoint) =>
     endpoint.method === "GET" && !isStream(endpoint) && !endpoint.spec.hidden && !endpoint.paths[0]!.endsWith("/soul"),

@@ -37,7 +37,7 @@ test("a read with the current ETag is 304 without a body, and counts as no error
   expect(unchanged.headers.get("x-request-id")).toBeTruthy();
 });
 
-test("If-None-Match may list several tags, weak ones and those of other encodings, or any", async () => {
+test("If-None-Match may list several tags, weak tags and tags of other encodings, or be *", async () => {
   const tag = await tagOf();
   const inBrotli = tag.replace(/"$/, '-br"');
   for (const header of [`"other", ${tag}`, `W/${tag}`, inBrotli, tag.replace(/"$/, '-gzip"'), "*", ` ${tag} ,`])
@@ -89,7 +89,7 @@ test("a browser client may read the ETag of an answer and send it back", async (
   expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,if-none-match");
 });
 
-test("the ETag is that of the caller's own answer: another person's tag of the same list does not match", async () => {
+test("an ETag belongs to the caller's own answer: another person's tag of the same list does not match", async () => {
   const stranger = await world.tenant("stranger");
   const mine = (await get({}, "/api/v1/boards")).headers.get("etag")!;
   const theirs = await world.call("GET", "/api/v1/boards", {

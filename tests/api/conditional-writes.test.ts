@@ -85,7 +85,7 @@ test.each(Object.keys(kinds))(
   },
 );
 
-test.each(Object.keys(kinds))("a PATCH of a %s answers with the ETag of what a read then answers", async (kind) => {
+test.each(Object.keys(kinds))("a PATCH of a %s answers with the ETag that the next read has", async (kind) => {
   const { path, changes } = await kinds[kind]!();
   for (const change of changes) {
     const written = await call("PATCH", path, change, ifMatch("*"));
@@ -94,7 +94,7 @@ test.each(Object.keys(kinds))("a PATCH of a %s answers with the ETag of what a r
   }
 });
 
-test("of editors who write at the same moment one succeeds", async () => {
+test("one of several editors who write at the same moment succeeds", async () => {
   const { path } = await kinds["task"]!();
   const seen = tagOf(await read(path));
   const answers = await Promise.all(
@@ -105,7 +105,7 @@ test("of editors who write at the same moment one succeeds", async () => {
   expect((await read(path)).text).toBe(winner.text);
 });
 
-test("If-Match may list several tags and those of encodings; weak ones never match", async () => {
+test("If-Match may list several tags, also those of encodings; weak tags never match", async () => {
   const { path, changes } = await kinds["tag"]!();
   const tag = tagOf(await read(path));
   for (const refused of [`W/${tag}`, '"other"', "", "other", tag.slice(1, -1), `"${"x".repeat(5_000)}"`])
@@ -115,7 +115,7 @@ test("If-Match may list several tags and those of encodings; weak ones never mat
   expect((await call("PATCH", path, changes[1], ifMatch(" * "))).status).toBe(200);
 });
 
-test("a condition on what does not exist, or what the caller may not see, is 404", async () => {
+test("a conditional write to a resource that does not exist, or that the caller may not see, is 404", async () => {
   const stranger = await world.tenant("stranger");
   const { path, changes } = await kinds["task"]!();
   expect((await call("PATCH", `${onBoard}/tasks/${crypto.randomUUID()}`, changes[0], ifMatch("*"))).status).toBe(404);

@@ -34,14 +34,14 @@ test("agents created concurrently never exceed their board's limit", async () =>
   expect(await agentsOf(board_id)).toHaveLength(3);
 });
 
-test("of leads created concurrently on one board, one succeeds", async () => {
+test("one of several leads created concurrently on one board succeeds", async () => {
   const board_id = await addBoard(0);
   const lead = (number: number) => post("/api/v1/agents", { name: `Lead ${number}`, board_id, is_board_lead: true });
   expect(await race(lead)).toEqual(succeed(1));
   expect(await agentsOf(board_id)).toMatchObject([{ is_board_lead: true }]);
 });
 
-test("of agents created concurrently with the same name, one succeeds", async () => {
+test("one of several agents created concurrently with the same name succeeds", async () => {
   const board_id = await addBoard(RACERS);
   const twin = (number: number) => post("/api/v1/agents", { name: number % 2 ? "Twin" : "TWIN", board_id });
   expect(await race(twin)).toEqual(succeed(1));
@@ -55,7 +55,7 @@ test("boards created concurrently with the same name get different slugs", async
   expect(created.map((board) => board.slug).toSorted()).toEqual(numbers);
 });
 
-test("of boards or tags created concurrently with the same slug, one succeeds", async () => {
+test("one of several boards or tags created concurrently with the same slug succeeds", async () => {
   const board = { name: "Given", slug: "given", description: "A board", gateway_id: home.gateway_id };
   expect(await race(() => post("/api/v1/boards", board))).toEqual(succeed(1));
   expect(await race(() => post("/api/tags", { name: "Given" }))).toEqual(succeed(1));

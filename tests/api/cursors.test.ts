@@ -55,17 +55,17 @@ const readByOffset = async (list: PagedList): Promise<string[]> => {
 const isPage = ({ returns }: { returns: z.ZodType }) =>
   returns instanceof z.ZodObject && ["items", "total", "limit", "offset"].every((name) => name in returns.shape);
 
-test("every list that has pages takes a cursor and is in these tests", () => {
+test("every list with pages takes a cursor, and these tests know all of them", () => {
   const paths = endpoints.filter(({ spec }) => isPage(spec)).flatMap((endpoint) => endpoint.paths);
   expect(paths).toContain("/api/v1/tags");
   expect([...new Set(lists.map(({ path }) => path))].toSorted()).toEqual([...new Set(paths)].toSorted());
   expect(isPage({ returns: pageOf(Tag) })).toBe(true);
 });
 
-/** Times in which rows of one list are created, few enough that many rows have the same. */
+/** The rows of a list are created at these few times, so that many rows share one. */
 const times = Array.from({ length: 4 }, (_, index) => new Date(Date.UTC(2026, 0, 1) + index));
 
-/** What happens between two pages: rows of these times are added, and so many of those that were added leave. */
+/** What happens between two pages: rows are added at these times, and some of the added rows are removed. */
 const change = fc.record({
   added: fc.array(fc.constantFrom(...times), { maxLength: 3 }),
   removed: fc.array(fc.nat(), { maxLength: 2 }),
@@ -76,7 +76,7 @@ const walk = fc.record({
   changes: fc.array(change, { maxLength: 6 }),
 });
 
-test("rows that come and go while a list is paged neither hide nor repeat one that stays", async () => {
+test("rows that come and go while a list is paged neither hide nor repeat a row that stays", async () => {
   for (const list of lists)
     await fc.assert(
       fc.asyncProperty(walk, async ({ limit, first, changes }) => {
@@ -113,7 +113,7 @@ describe("a cursor", () => {
     for (const list of lists) expect(await readAll(list, 3), list.url).toEqual(await readByOffset(list));
   });
 
-  test("continues after a page that was read by offset, which counts as before", async () => {
+  test("continues after a page that was read by offset, and that page still has its total", async () => {
     for (const list of lists) {
       const { body, headers } = await read(list, withQuery(list.url, "limit=2&offset=1"));
       expect(body.total, list.url).toBeGreaterThan(3);
@@ -132,7 +132,7 @@ describe("a cursor", () => {
     const cursors = await Promise.all(lists.map(cursorOf));
     const refused = { detail: expect.stringContaining("start again with an empty cursor") };
     for (const [index, list] of lists.entries()) {
-      // The two addresses of one list, and one list for people and agents, share cursors.
+      // Both addresses of a list share its cursors, and so do the lists of people and of agents.
       const foreign = cursors[(index + 7) % lists.length]!;
       const answer = await read(list, withQuery(list.url, `cursor=${foreign}`));
       expect([answer.status, answer.body], `${list.url} ${lists[(index + 7) % lists.length]!.url}`).toEqual([422, refused]);
@@ -187,7 +187,7 @@ describe("a cursor", () => {
   });
 });
 
-test("the last page of a list has no Link header, and an empty list neither", async () => {
+test("neither the last page of a list nor an empty list has a Link header", async () => {
   const who = { token: abroad.owner.token };
   const { body, headers } = await read({ who }, "/api/v1/tags?cursor=");
   expect([body.items, body.total, headers.get("link")]).toEqual([[], -1, null]);

@@ -25,7 +25,7 @@ function createDesk(limits: Partial<FairQueueLimits> = {}) {
   };
 }
 
-test("a group with much work delays the first work of another by one turn at most", async () => {
+test("a group with much work delays the first work of another group by one turn at most", async () => {
   const desk = createDesk({ running: [1] });
   for (let n = 0; n < 50; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
   void desk.enter("quiet", "known", "quiet", "person");
@@ -44,7 +44,7 @@ test("within a group its members take turns", async () => {
   expect(desk.started).toEqual(["one 0", "one 1", "two 0", "one 2", "two 1", "two 2"]);
 });
 
-test("a group has no more work at a time than its limit, although there is room", async () => {
+test("a group runs no more work at a time than its limit, even when there is room", async () => {
   const desk = createDesk();
   for (let n = 0; n < 3; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
   void desk.enter("quiet", "known", "quiet", "person");
@@ -52,7 +52,7 @@ test("a group has no more work at a time than its limit, although there is room"
   expect(desk.started).toEqual(["busy 0", "quiet"]);
 });
 
-test("a turn that ends twice frees one place", async () => {
+test("ending a turn twice frees one place", async () => {
   const desk = createDesk({ running: [1] });
   const turn = await desk.enter("first", "known", "a", "x");
   for (const name of ["second", "third"]) void desk.enter(name, "known", "a", "x");
@@ -62,7 +62,7 @@ test("a turn that ends twice frees one place", async () => {
   expect(desk.started).toEqual(["first", "second"]);
 });
 
-test("work beyond the limit of a group is refused, and another group is not", async () => {
+test("work beyond the limit of a group is refused, and work of another group is not", async () => {
   const desk = createDesk({ running: [1], waiting_of_group: 1 });
   void desk.enter("first", "known", "busy", "x");
   void desk.enter("second", "known", "busy", "x");
@@ -73,7 +73,7 @@ test("work beyond the limit of a group is refused, and another group is not", as
   expect(desk.started).toEqual(["first", "second", "quiet"]);
 });
 
-test("when all that may wait waits, only a group without waiting work may add some", async () => {
+test("when the queue is full, only a group without waiting work may add some", async () => {
   const desk = createDesk({ running: [1], waiting: 2 });
   for (const name of ["first", "second", "third"]) void desk.enter(name, "known", "busy", "x");
   await expect(desk.enter("fourth", "known", "busy", "x")).rejects.toBeInstanceOf(QueueFullError);
@@ -81,7 +81,7 @@ test("when all that may wait waits, only a group without waiting work may add so
   await expect(desk.enter("again", "known", "quiet", "x")).rejects.toMatchObject({ of: "all", limit: 2 });
 });
 
-test("a group that has used its units waits, others do not, and it goes on by itself", async () => {
+test("a group that has used up its units waits and then continues by itself, while other groups run", async () => {
   const desk = createDesk({ running: [2, 2, 2], group_units_per_second: 1_000 });
   const turn = await desk.enter("large", "known", "busy", "x");
   turn.charge(2_200);

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const home = await world.tenant("home");
   const paged = await openPagedLists(world, home);
   const ids = [(await seedSubscription(world, home)).subscription_id, (await seedSubscription(world, home)).subscription_id];
-  // One of them is of the whole organization.
+  // The first subscription covers the whole organization.
   await world.db.update(subscriptions).set({ board_id: null }).where(eq(subscriptions.id, ids[0]!));
   const toList = (path: string, subscription_id = "") => ({
     path,
@@ -64,7 +64,7 @@ afterAll(() => world.close());
 
 const mark = (url: string) => (url.includes("?") ? "&" : "?");
 
-test("every operation that takes a cursor is in these tests", () => {
+test("these tests know every operation that takes a cursor", () => {
   const found = endpoints.filter(({ spec }) => spec.query instanceof z.ZodObject && "cursor" in spec.query.shape);
   const paths = found.flatMap((endpoint) => endpoint.paths);
   expect(new Set(lists.map(({ path }) => path))).toEqual(new Set(paths));
@@ -77,7 +77,7 @@ test.each(HOSTILE)("an invented cursor %s is refused by every operation that tak
   }
 });
 
-test("an empty cursor starts, as no cursor does, in every operation that takes one", async () => {
+test("every operation that takes a cursor treats an empty cursor like none", async () => {
   for (const { path, url, who } of lists.filter((list) => !list.path.endsWith("/stream"))) {
     const [none, empty] = [await world.call("GET", url, who), await world.call("GET", `${url}${mark(url)}cursor=`, who)];
     expect([path, empty.status]).toEqual([path, 200]);

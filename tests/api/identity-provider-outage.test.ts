@@ -23,7 +23,7 @@ const elapse = (ms: number) => void vi.useFakeTimers({ toFake: ["Date"], now: Da
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-describe("before the keys were read once", () => {
+describe("before the keys have ever been read", () => {
   test.each(FAULTS)(
     "a token gets 503 with Retry-After and counts as no failed sign-in while the provider is %s",
     async (fault) => {
@@ -74,7 +74,7 @@ describe("before the keys were read once", () => {
   });
 });
 
-describe("with keys that were read before", () => {
+describe("after the keys have been read once", () => {
   let home: Tenant;
   beforeEach(async () => {
     home = await world.tenant("home");

@@ -75,7 +75,7 @@ describe("text that PostgreSQL cannot store", () => {
     expect(await world.db.select().from(boards)).toEqual(before);
   });
 
-  test("surrogate pairs and other unusual characters are patchDate", async () => {
+  test("surrogate pairs and other unusual characters are kept", async () => {
     const name = "\u{1F600} \u202e\ufeff\u0007 e\u0301";
     expect((await post(JSON.stringify({ name }))).body.name).toBe(name);
     expect((await world.db.select().from(tags)).map((tag) => tag.name)).toContain(name);

@@ -54,7 +54,7 @@ test.each([
   expect(document.paths[path]![method]!.tags).toEqual(tags);
 });
 
-test("every operation documents an error of the caller", () => {
+test("every operation documents an error that the caller can cause", () => {
   const without = operations().filter(
     ({ operation }) => !Object.keys(operation.responses).some((status) => status.startsWith("4")),
   );
@@ -82,7 +82,7 @@ test("no two values of an enum become the same name in generated code", () => {
   expect(findSchemas(isAmbiguous)).toEqual([]);
 });
 
-test("aliases of field types and visibilities are accepted although the document has the names only", async () => {
+test("aliases of field types and visibilities are accepted although the document lists only the names", async () => {
   const tenant = await world.tenant("aliases");
   const body = {
     field_key: "due",

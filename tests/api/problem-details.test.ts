@@ -24,7 +24,7 @@ async function bothForms(method: string, path: string, options: { token?: string
 const tasks = () => `/api/v1/boards/${home.board_id}/tasks`;
 const missing = "7b0e6f0a-3c49-4a0e-9a55-0f3d5b1c9a01";
 
-test("a client that accepts problem details gets errors as RFC 9457 has them", async () => {
+test("a client that accepts problem details gets errors in the form of RFC 9457", async () => {
   const { problem, plain } = await bothForms("GET", "/nowhere");
   expect(plain.body).toEqual({ detail: "Not Found" });
   expect(problem).toEqual({ type: "about:blank", title: "Not Found", status: 404, detail: "Not Found" });
@@ -45,7 +45,7 @@ test("the fields of an error become members of its problem details", async () =>
   expect(problem).toEqual({ type: "about:blank", title: "Not Found", status: 404, detail: message, missing_tag_ids });
 });
 
-test("a refusal of an agent keeps its code and that a repetition does not help", async () => {
+test("an agent's refusal keeps its code and says that a retry does not help", async () => {
   const { problem } = await bothForms("POST", `/api/v1/agent/boards/${home.board_id}/tasks`, {
     agent: home.worker.token,
     body: { title: "Lamps" },

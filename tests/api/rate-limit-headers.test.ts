@@ -85,7 +85,7 @@ test("a post that finds no room for its payload shows the bytes that its organiz
   ]);
 });
 
-test("a refused caller is never told to come back before there is more", async () => {
+test("a refused caller is asked to retry only once its limit allows more", async () => {
   const path = await addWebhook();
   const posts = await Promise.all([1, 2, 3].map((n) => world.call("POST", path, { body: { n } })));
   const signIns = await Promise.all([1, 2, 3].map(() => world.call("GET", "/api/v1/users/me", { token: "wrong" })));
@@ -99,12 +99,12 @@ test("a refused caller is never told to come back before there is more", async (
   }
 });
 
-test("answers that count toward no limit have no such header", async () => {
+test("answers that count toward no limit have no rate limit headers", async () => {
   for (const path of ["/healthz", "/api/v1/boards", "/nowhere"])
     expect([path, ...limitsOf(await world.call("GET", path, { token: home.owner.token }))]).toEqual([path, null, null]);
 });
 
-test("a page of a listed origin may read the headers", async () => {
+test("a page of a listed origin may read the rate limit headers", async () => {
   const { headers } = await world.call("GET", "/healthz", { headers: { origin: "https://app.example" } });
   const exposed = headers.get("access-control-expose-headers")?.split(", ");
   expect(exposed).toEqual(expect.arrayContaining(["RateLimit-Policy", "RateLimit", "Preference-Applied", "Retry-After"]));

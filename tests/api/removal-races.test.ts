@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 120_000);
 beforeEach(async () => {
   world.log.length = 0;
-  // Those of the tests before wait for their next attempt.
+  // Jobs of earlier tests would wait for their next attempt.
   await world.db.delete(jobs);
 });
 

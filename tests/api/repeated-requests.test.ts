@@ -83,7 +83,7 @@ test("a key belongs to its caller and its operation", async () => {
     expect([status, headers.get("idempotent-replayed")]).toEqual([200, null]);
 });
 
-test("a key of a stranger is worth nothing", async () => {
+test("a key of another organization gets none of its answers", async () => {
   const stranger = await world.tenant("stranger");
   const name = { name: "Secret" };
   await post("/api/v1/tags", "tag", name);
@@ -224,7 +224,7 @@ test("a crash between the effect and the stored answer leaves neither, and the r
 const host = { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/work" };
 const countHosts = () => world.db.$count(gateways, eq(gateways.name, host.name));
 
-test("a POST that waits for a host has one effect a key, and answers of failures are not stored", async () => {
+test("a POST that waits for a host has one effect per key, and answers of failures are not stored", async () => {
   const first = await post("/api/v1/gateways", "gateway", host);
   const again = await post("/api/v1/gateways", "gateway", host);
   expect([first.status, essence(again)]).toEqual([200, essence(first)]);
@@ -235,10 +235,10 @@ test("a POST that waits for a host has one effect a key, and answers of failures
   expect(await world.db.$count(idempotency_keys, eq(idempotency_keys.key, "install"))).toBe(0);
 });
 
-test("while a POST that calls a host runs in another process its key is 409, and a minute after a crash it is free", async () => {
+test("while a POST that calls a host runs in another process its key gets 409, and a minute after a crash the key is free", async () => {
   const created = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
   expect(created.status).toBe(200);
-  // As a process leaves its key that crashed before it registered the gateway.
+  // A process that crashes before it registers the gateway leaves its key like this.
   await world.db.update(idempotency_keys).set({ status: null, answer_sealed: null }).where(eq(idempotency_keys.key, "claim"));
   await world.db.delete(gateways).where(eq(gateways.name, "Claimed"));
   const early = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
@@ -249,7 +249,7 @@ test("while a POST that calls a host runs in another process its key is 409, and
   expect((await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" })).text).toBe(late.text);
 });
 
-test("the answer under a reserved key is stored, whenever the clock ticks while the key is being reserved", async () => {
+test("the answer under a reserved key is stored even when the clock moves while the key is being reserved", async () => {
   let ticks = 0;
   const ctx = { ...world.context(), now: () => new Date(world.now().getTime() + ticks++) };
   const owner_id = home.organization_id;

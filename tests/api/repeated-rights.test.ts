@@ -42,7 +42,7 @@ describe("a person who has lost the board", () => {
 
   const ofBoards = repeatable.filter(({ spec, paths }) => spec.as.users && /\{(board|group)_id\}/.test(paths[0]!));
   test.each(ofBoards.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
-    "gets the refusal of any request for a repeated POST %s",
+    "gets the refusal that a new request would get when POST %s is repeated",
     async (path, endpoint) => {
       const { body, query } = inputOf(endpoint);
       const send = (key: string) =>
@@ -63,7 +63,7 @@ describe("a person who has lost the board", () => {
 });
 
 describe("an admin who has lost the role or the membership", () => {
-  // What a person does alone stays the person's own.
+  // These operations belong to the person and not to an organization.
   const OWN = ["/api/v1/auth/bootstrap", "/organizations", "/organizations/invites/accept"];
   const ofOrganization = repeatable.filter(({ spec, paths }) => spec.as.users && !OWN.includes(paths[0]!));
   test.each(ofOrganization.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
@@ -85,7 +85,7 @@ describe("an admin who has lost the role or the membership", () => {
       const isRefused = fresh.status === 403 || fresh.status === 404;
       expect(essence(demoted)).toEqual(essence(isRefused ? fresh : demoted));
       await world.db.delete(organization_members).where(member);
-      // Outside of the organization, its key is one of another request.
+      // Without the membership, the request has another owner, so the key belongs to another request.
       const removed = await send("of an admin");
       expect([403, 404, 409, 422]).toContain(removed.status);
       expect(removed.headers.get("idempotent-replayed")).toBe(null);
@@ -125,9 +125,9 @@ test("an agent that was moved to another board gets no stored answer of its form
   expect((await send()).status).toBe(403);
 });
 
-test("an operation that calls another server checks the rights to what its path names before it answers a repetition", () => {
+test("an operation that calls another server checks the rights to its path before it answers a repeated request", () => {
   const unchecked = repeatable.filter(({ spec, paths }) => spec.calls_out && paths[0]!.includes("_id}") && !spec.authorize);
-  // The key of a session is no id: the host decides about it.
+  // The session in this path is no row of the service: its host decides about it.
   expect(unchecked.map(({ paths }) => paths[0])).toEqual(["/api/v1/gateway/sessions/{session_id}/message"]);
 });
 

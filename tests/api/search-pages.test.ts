@@ -17,7 +17,7 @@ let copy: Awaited<ReturnType<typeof copyTemplate>>;
 const sent: [text: string, values: unknown[]][] = [];
 /** A board with few of all tasks, as most boards have. */
 let home: Tenant;
-/** A board of another organization with most of the tasks, which have the same texts. */
+/** A board of another organization, which has most of the tasks, with the same texts. */
 let abroad: Tenant;
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
   ];
 
   test.each(["word17", "wor", "uni", "common", "common word99", "unique1", "abc", "task 12"])(
-    "a search for %j uses the index once, and reads what it finds and the tasks of the page, but no other row",
+    "a search for %j uses the index once, and reads only the rows that it finds and the tasks of the page",
     async (q) => {
       for (const tenant of [home, abroad])
         for (const { query, shown } of PAGES) {

@@ -66,7 +66,7 @@ describe("a search for tasks", () => {
     expect(await findTitles(q)).toEqual([title]);
   });
 
-  test("finds only tasks that have all words, and no word by its middle", async () => {
+  test("finds only tasks that have all words, and matches no word by its middle", async () => {
     expect(await findTitles("login logs")).toEqual([]);
     expect(await findTitles("ogin")).toEqual([]);
     expect((await findTitles("log")).toSorted()).toEqual(["Logs of src/main.ts-file", "Repair the Login page"]);
@@ -196,7 +196,7 @@ test.each(Object.entries(HOSTILE_TEXTS))("a search for %s gives an answer or a p
   }
 });
 
-test("the payloads that are older than the index are not found", async () => {
+test("payloads that are older than the index are not found", async () => {
   await world.db
     .update(board_webhook_payloads)
     .set({ words: null, search_text: null, summary: null })
@@ -227,7 +227,7 @@ test("the embedded database finds words and pages by cursor as a server does", a
   }
 }, 120_000);
 
-test("a search finds nothing of other organizations, also when their id is one of its words", async () => {
+test("a search finds nothing of another organization, even when one of its words is that organization's id", async () => {
   const secret = `Secret${crypto.randomUUID().slice(0, 8)}`;
   const { organization_id, gateway_id, board_id } = abroad;
   await world.db.insert(tasks).values({ board_id, title: secret });
@@ -243,7 +243,7 @@ test("a search finds nothing of other organizations, also when their id is one o
   }
 });
 
-test("a search finds nothing of owners whose ids begin as those of the searched ones do", async () => {
+test("a search finds nothing of another owner whose id begins with the same characters", async () => {
   const word = `Twin${crypto.randomUUID().slice(0, 8)}`;
   const twinOf = (id: string) => id.slice(0, 8) + crypto.randomUUID().slice(8);
   const [organization_id, gateway_id, board_id] = [home.organization_id, home.gateway_id, home.board_id].map(twinOf);

@@ -61,13 +61,13 @@ test("free objects may have any keys", async () => {
   expect((await send("POST", "/api/v1/agents", body)).status).toBe(200);
 });
 
-test("of alternatives, the one that the body names decides which keys are known", async () => {
+test("where a body can have several forms, the form that it names decides which keys are known", async () => {
   const pull = await send("POST", "/api/v1/gateways", { name: "Inbox", kind: "pull", host: "a" });
   expect([pull.status, pull.body.detail]).toEqual([422, [unknown(["body", "host"], "a")]]);
   expect((await send("POST", "/api/v1/gateways", { name: "Inbox", kind: "pull" })).status).toBe(200);
 });
 
-test("an unknown query parameter is refused and named, also where an operation has none", async () => {
+test("an unknown query parameter is refused and named, also by an operation without parameters", async () => {
   const list = await send("GET", `${tasks()}?limit=5&stauts=done`);
   expect([list.status, list.body.detail]).toEqual([422, [unknown(["query", "stauts"], "done")]]);
   const both = await send("GET", `${tasks()}?limit=0&stauts=done`);
@@ -87,7 +87,7 @@ test("a body is refused where an operation takes none", async () => {
   expect((await world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token, headers })).status).toBe(200);
 });
 
-test("what is known is answered as without the preference, and the answer says that it was followed", async () => {
+test("a valid request is answered as usual, and Preference-Applied says that the preference was followed", async () => {
   for (const prefer of ["handling=strict", 'handling="strict"', "respond-async, Handling=Strict; wait=5"]) {
     const answer = await send("GET", `${tasks()}?limit=5`, undefined, { prefer });
     expect([prefer, answer.status, answer.headers.get("preference-applied")]).toEqual([prefer, 200, "handling=strict"]);

@@ -36,7 +36,7 @@ test("an organization with too many requests of several callers gets 429 with Re
     times(24, (n) => world.call("GET", path, readers[n % readers.length]!)),
     times(3, () => world.call("GET", "/api/v1/boards", { token: other.owner.token })),
   ]);
-  // How many fit depends on how fast they are answered.
+  // How many requests are accepted depends on how fast they are answered.
   expect(new Set(statuses(answers))).toEqual(new Set([200, 429]));
   const refused = answers.find(({ status }) => status === 429);
   expect(refused?.headers.get("retry-after")).toBe("5");
@@ -59,7 +59,7 @@ test("an address that posts too much at once without a credential gets 429, and 
   expect(elsewhere.status).toBe(202);
 });
 
-test("beyond what may wait in a process, requests of many addresses get 503 at once, and a known caller is answered", async () => {
+test("once a process has as many waiting requests as it may, further addresses get 503 at once, and a known caller is answered", async () => {
   const webhook = await createWebhook(world, home);
   const posts: Promise<Response>[] = [];
   for (let n = 1; n <= 20; n++) {
@@ -76,7 +76,7 @@ test("beyond what may wait in a process, requests of many addresses get 503 at o
   expect((await known).status).toBe(200);
 });
 
-test("a request that waits for work keeps no other of its organization waiting", async () => {
+test("a request that waits for work delays no other request of its organization", async () => {
   let ended = false;
   const waiting = world.call("GET", "/api/v1/agent/inbox?wait=2", { agent: home.worker.token }).finally(() => (ended = true));
   const boards = await times(3, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
@@ -84,7 +84,7 @@ test("a request that waits for work keeps no other of its organization waiting",
   expect((await waiting).status).toBe(200);
 });
 
-test("a body that does not arrive keeps no other request of its address waiting", async () => {
+test("a body that does not arrive delays no other request of its address", async () => {
   const webhook = await createWebhook(world, home);
   const slow = new TransformStream<Uint8Array, Uint8Array>();
   const writer = slow.writable.getWriter();
@@ -97,7 +97,7 @@ test("a body that does not arrive keeps no other request of its address waiting"
   expect((await unfinished).status).toBe(202);
 });
 
-test("probes and public files are answered while an organization and an address have all their turns", async () => {
+test("probes and public files are answered while an organization and an address use all their turns", async () => {
   const busy = times(4, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
   const paths = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
   const answers = await Promise.all(paths.flatMap((path) => [1, 2, 3, 4, 5, 6].map(() => request(path))));

@@ -255,7 +255,7 @@ test("the stream function answers other requests with the service's ordinary err
   expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", asOwner())).toEqual([422, expect.any(String)]);
   expect(await ask("HEAD", "/api/v1/agents/stream", asOwner())).toEqual([200, ""]);
   expect(await ask("GET", "/api/v1/tags", asOwner())).toEqual([404, '{"detail":"Not Found"}']);
-  // Its log can follow its answer. Of the two refusals so far, the first had no credential and is not counted.
+  // The log line may come after the answer. The earlier refusal had no credential, so only this one is counted.
   expect(await ask("GET", "/api/v1/agents/stream", { authorization: "Bearer wrong" })).toEqual([401, expect.any(String)]);
   await vi.waitFor(() => expect(metricsOf(streams)).toMatchObject([{ AuthFailures: 1 }]));
   expect(await ask("POST", "/api/v1/agents/stream", asOwner())).toEqual([405, '{"detail":"Method Not Allowed"}']);

@@ -45,7 +45,7 @@ test("every function except the fallback has a group of operations", () => {
   ).toEqual(expected.toSorted());
 });
 
-/** For a cold start, the reads before the wait and the answer. */
+/** Time for a cold start, for the reads before the wait, and for the answer. */
 const MARGIN_SECONDS = 5;
 
 test("a function behind API Gateway does not time out while the answer of a stream waits for its first event", () => {

@@ -40,7 +40,7 @@ export async function benchActivity(place: BenchEnvironment): Promise<Row[]> {
   return [all, deep, granted, own];
 }
 
-/** Adds boards with events of a month, one in fifty without a board and one in ten of the agent, and counts them. */
+/** Adds boards and a month of events, and counts the events. One in fifty has no board, one in ten is the agent's. */
 async function fillLog(db: Db, { gateway_id, agent_id }: { gateway_id: string; agent_id: string }): Promise<void> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)
     select organization_id, id, 'Activity ' || n, 'activity-' || n, 'Bench' from gateways, generate_series(1, ${BOARDS}::int) as n

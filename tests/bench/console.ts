@@ -16,7 +16,7 @@ const BUSY_SIZE = 200;
 const CHANGES = 3_600;
 const WARM_UP = 400;
 const PARALLEL = 8;
-/** So many that the page reads the whole board. */
+/** After this many changes at once, the page reads the whole board again. */
 const BURST = 40;
 const START_MS = 180_000;
 const OBSERVE_MS = 20_000;
@@ -39,7 +39,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** The longest task of the page's main thread while something happens: by the clock, and in processor time of the thread. */
+/** The longest task of the page's main thread during `act`: by the clock, and in processor time. */
 async function longestTask(page: Page, act: () => Promise<unknown>): Promise<string> {
   await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
   await act();

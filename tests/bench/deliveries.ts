@@ -10,7 +10,7 @@ const AGENTS = 10;
 export async function benchDeliveries(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, gateway, waitForJobs } = place;
   const paths: string[] = [];
-  // Boards of one gateway, whose budget of running jobs they share.
+  // All boards share the gateway's budget of running jobs.
   for (let n = 0; n < AGENTS; n++) {
     const board = await api("POST", "/api/v1/boards", { name: `Lane ${n}`, description: "Bench", gateway_id: gateway.id });
     await api("POST", "/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
@@ -40,7 +40,7 @@ async function deliver({ service, db, host, waitForJobs }: BenchEnvironment, pat
       await fetch(service.url + next.path, { method: "POST", body: `{"n":${next.n}}` });
   };
   await Promise.all(Array.from({ length: 4 }, post));
-  // Until here the process has accepted posts as well.
+  // Up to here the process was also busy with accepting posts, so only the rest is timed.
   const waiting = POSTS - delivered;
   const start = performance.now();
   await all.promise;

@@ -99,7 +99,7 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
     const lead = await api<Home["lead"]>("POST", "/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
     const webhook = await api<Home["webhook"]>("POST", `/api/v1/boards/${board.id}/webhooks`, { description: "Bench" });
     await waitForJobs("agent.wake_check");
-    // They would wait a minute and a half for agents that never check in.
+    // The checks would wait a minute and a half, since these agents never check in.
     await db.execute(sql`delete from jobs where kind = 'agent.wake_check'`);
     return { gateway, board, lead, webhook };
   };

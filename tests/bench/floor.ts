@@ -11,9 +11,9 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const ENTRY = /^(\d+) (LOG|DETAIL): {2}(.*(?:\n\t.*)*)/gm;
 const STATEMENT = /^(?:execute [^:]+|statement): (.*)$/s;
 const PARAMETER = /\$\d+ = (?:NULL|'((?:[^']|'')*)')/g;
-/** Until changed settings are in effect and the log has arrived. */
+/** How long to wait until changed settings are in effect and the log has arrived. */
 const SETTLE_MS = 300;
-/** After an answer, until its last entries have arrived, but no entries of the jobs that it started. */
+/** How long to wait after an answer: its last log entries have arrived, and its jobs have logged nothing yet. */
 const ARRIVAL_MS = 10;
 
 /** The settings of a server whose statements can be recorded. */
@@ -28,13 +28,13 @@ export interface FloorRun {
   connections: number;
   /** How many times to send the statements. */
   requests: number;
-  /** Rows to change in place of the one of them that the request changes, so that connections do not wait for each other. */
+  /** Replace the row that the request changes, so that connections change different rows and do not wait for each other. */
   rows?: readonly string[];
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Records the statements of a request twice: the ids that are new in the second recording are chosen for each request. */
+/** Records the statements of a request twice. Ids that are new in the second recording differ with each request. */
 export async function recordStatements(
   db: Database["db"],
   log: { text: string },
@@ -62,7 +62,7 @@ export async function recordStatements(
   return { statements, chosen: [...ids].filter((id) => !before.has(id)) };
 }
 
-/** The statements of the session that sent most of them, without those of jobs, which begin with a lease; others belong to schedules. */
+/** The statements of the request: those of the busiest session, up to the first lease, with which the jobs begin. */
 function readLog(log: string): Statement[] {
   const sessions = new Map<string, Statement[]>();
   for (const [, session, kind, lines] of log.matchAll(ENTRY)) {
@@ -82,7 +82,7 @@ function readLog(log: string): Statement[] {
 const readValues = (detail: string): (string | null)[] =>
   [...detail.matchAll(PARAMETER)].map(([, value]) => value?.replaceAll("''", "'") ?? null);
 
-/** The id that the database chose for the row of an insert: of those in later statements, the first that no earlier one has. */
+/** The id that the database chose for an inserted row: the first id in later statements that no earlier statement has. */
 function findReturnedId(statements: readonly Statement[], index: number, chosen: readonly string[]): string | undefined {
   if (!/^insert .* returning "id"/s.test(statements[index]!.text)) return undefined;
   const given = JSON.stringify(statements.slice(0, index + 1));

@@ -2,7 +2,7 @@ import { load } from "./load.ts";
 import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** Webhook posts of a usual size, while the agent is notified of them. */
+/** Webhook posts of a usual size while the agent is notified of them. */
 export async function benchIngestion({
   service,
   webhook,

@@ -49,7 +49,7 @@ export async function benchPages(place: BenchEnvironment): Promise<Row[]> {
   return rows;
 }
 
-/** Tasks with 30 words each, of which some are common and most are rare, and as many on other boards. */
+/** Adds tasks with 30 words each, some common and most rare, and as many tasks on other boards. */
 async function fill({ db, board }: BenchEnvironment): Promise<void> {
   const words = sql`(select string_agg('word' || (n::bigint * i * i * 7919 % (i * 400)), ' ') from generate_series(1, 28) as i)`;
   const add = (board_id: string, count: number) =>

@@ -13,7 +13,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const FROM_BUNDLE = path.join(ROOT, "scripts/start.mjs");
 const FROM_SOURCE = path.join(ROOT, "packages/local/src/main.ts");
 const RUNS = 3;
-/** Memory is measured when the garbage of the start is gone. */
+/** Memory is measured after this time, when the garbage of the start has been collected. */
 const IDLE_MS = 5_000;
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -60,7 +60,7 @@ export async function benchStart({ postgres }: BenchEnvironment): Promise<Row[]>
     for (const { what, target, memory, open } of places) {
       const source: Start[] = [];
       const bundle: Start[] = [];
-      // In turn, so that other load on the machine affects both.
+      // The runs alternate, so that other load on the machine affects both.
       for (let run = 0; run < RUNS; run++) {
         source.push(await measureStart([FROM_SOURCE], await open()));
         bundle.push(await measureStart([FROM_BUNDLE, "main"], await open()));
@@ -110,7 +110,7 @@ async function measureStart(args: string[], environment: Record<string, string>)
   return { ready_ms, cpu_ms, idle_mb };
 }
 
-/** Of all threads, in user and system mode, by Linux. */
+/** Processor time of all threads, in user and system mode, as Linux reports it. */
 function readProcessorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1_000;

@@ -58,7 +58,7 @@ const remove = (board_id: string, credential: object = { token: home.owner.token
 const cleanups = async () => (await world.db.select().from(jobs)).filter((job) => job.kind === "agent.cleanup");
 
 /** Number of rows in each table except jobs, and the sums of bytes that an organization keeps. */
-/** Rows by table, without those that outlive a board: its jobs and the entries of the changes feed. */
+/** The number of rows by table, without the rows that outlive a board: its jobs and entries of the changes feed. */
 async function countRows(): Promise<Record<string, number>> {
   const found = await world.db.execute(sql`
     select table_name as name, (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I', table_name), false, true, '')))[1]::text::int as total
@@ -235,14 +235,14 @@ test("a clean-up that is given up is recorded for the organization, since the bo
   const tenant = await world.tenant("unreachable");
   await world.call("DELETE", `/api/v1/boards/${tenant.board_id}`, { token: tenant.owner.token });
   const ofThis = async () => (await cleanups()).filter((job) => job.organization_id === tenant.organization_id);
-  // The waits between attempts are random, so that the number of rounds is too.
+  // The waits between attempts are random, and so is the number of rounds.
   for (let round = 0; round < 20 && (await ofThis()).some(({ status }) => status !== "dead"); round++) {
     await world.drain();
     world.elapse(700_000);
   }
   const ofTenant = await ofThis();
   expect(ofTenant.map(({ status }) => status)).toEqual(["dead", "dead"]);
-  // One of them tries the host, and the other one waits for it as long.
+  // One of the two jobs tries the host ten times, while the other one waits for the result.
   expect(ofTenant.map(({ attempts }) => attempts)).toContain(10);
   const events = await world.db.select().from(activity_events).where(eq(activity_events.organization_id, tenant.organization_id));
   const failures = events.filter(({ event_type }) => event_type === "agent.delete.failed");

@@ -54,7 +54,7 @@ describe("a board group", () => {
     expect((await create(body)).body.slug).toBe(slug);
   });
 
-  test("a derived group slug gets the next free number, a sent one conflicts, within one organization", async () => {
+  test("within an organization, a derived group slug gets the next free number, and a sent one that is taken is a conflict", async () => {
     const slugs: string[] = [];
     for (const name of ["Same", "same", "SAME!"]) slugs.push((await create({ name })).body.slug);
     expect(slugs).toEqual(["same", "same-2", "same-3"]);
@@ -77,7 +77,7 @@ describe("a board group", () => {
     expect([created.status, created.body.detail]).toMatchObject([422, [{ type, loc: ["body", "name"] }]]);
   });
 
-  test("renaming a group keeps its slug, a blank slug is derived again, a blank description clears it", async () => {
+  test("renaming a group keeps its slug, a blank slug is derived again, and a blank description is cleared", async () => {
     const { id } = (await create({ name: "First name", description: "text" })).body;
     const patch = async (body: object) => (await call("PATCH", `/${id}`, body)).body;
     expect(await patch({ name: "Second name" })).toMatchObject({ name: "Second name", slug: "first-name", description: "text" });

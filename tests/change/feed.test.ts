@@ -14,7 +14,7 @@ async function send(world: World, home: Tenant, method: string, path: string, bo
   return answer.body;
 }
 
-test("a feed without a cursor starts now, and a cursor brings each later change once and in order", async () => {
+test("a feed without a cursor starts now, and its cursor brings each later change once and in order", async () => {
   const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const start = await world.call("GET", "/api/v1/changes", owner);
@@ -96,12 +96,12 @@ test("changes of another organization are never in a feed, and its cursors are r
   expect(foreign.status).toBe(404);
 });
 
-test("a cursor older than the changes that are kept is gone, and an empty one starts with the oldest", async () => {
+test("a cursor older than the kept changes gets 410, and an empty cursor starts with the oldest change", async () => {
   const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const reader = await openReader(world, owner);
   await send(world, home, "POST", tasksOf(home), { title: "Old" });
-  // All of them, since entries are removed in the order of the feed.
+  // All entries are aged, because a young one would protect the entries after it.
   await world.db.update(changes).set({ at: new Date(Date.now() - 8 * 86_400_000) });
   const { runScheduled } = await import("@board/api/work/schedules");
   await runScheduled(world.context(), "retention");

@@ -19,7 +19,7 @@ interface Place {
 
 interface Step {
   kind: keyof typeof STEPS;
-  /** Chooses among rows. */
+  /** Numbers that select among the existing rows. */
   first: number;
   second: number;
   sync: boolean;
@@ -34,7 +34,7 @@ async function send({ world, home }: Place, method: string, path: string, body?:
   return answer;
 }
 
-/** Agents of boards; without a main agent no board could be added. */
+/** The agents of boards. Main agents are left out, because no board could be added without them. */
 async function boardAgentIds(place: Place): Promise<string[]> {
   const { items } = (await send(place, "GET", "/api/v1/agents?limit=200")).body as {
     items: { id: string; board_id: string | null }[];

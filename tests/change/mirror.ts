@@ -51,7 +51,7 @@ export async function openMirror(world: World, { owner }: Tenant): Promise<Mirro
         const item = action === "removed" ? undefined : await readItem(change);
         if (item) items[type].set(id, item);
         else items[type].delete(id);
-        // What is on a removed board goes with it; comments and memory have no entries of their own then.
+        // Comments and memory of a removed board disappear with it, and the feed has no entries for them.
         if (type === "board" && !item)
           for (const kind of ["comment", "memory"] as const)
             for (const [key, entry] of items[kind]) if ((entry as { board_id: string }).board_id === id) items[kind].delete(key);

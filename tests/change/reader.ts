@@ -7,7 +7,7 @@ export interface Reader {
   cursor: string;
   /** The changes since the last call. */
   read(): Promise<Change[]>;
-  /** The same, as lines such as `task updated`. */
+  /** The changes since the last call as lines such as `task updated`. */
   lines(): Promise<string[]>;
 }
 

@@ -50,7 +50,7 @@ test("a stream continues after the cursor of the feed", async () => {
   const stream = await follow(world, worker, `?types=task&cursor=${reader.cursor}`);
   const [event] = await stream.waitForEvents(1);
   expect(event!.data.id).toBe(task.id);
-  // And the feed after an event of the stream.
+  // The feed also continues after an event of the stream.
   const later = await addTask(world, home);
   const answer = await world.call("GET", `/api/v1/changes?types=task&cursor=${event!.id}`, worker);
   expect(answer.body.changes.map(({ id }: { id: string }) => id)).toEqual([later.id]);

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const as = (token: string): Caller => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
 
-test("a shown task names the agents that have it and that wrote on it", async () => {
+test("a shown task names its assignee and the agents that commented on it", async () => {
   const task = await home.addTask({ title: "Polish the lamps" });
   await as(home.worker.token).run(["next"]);
   await as(home.worker.token).run(["task", "comment", task, "Half of them"]);
@@ -86,7 +86,7 @@ test("an agent gives a task back with its reason", async () => {
   expect(stdout).toContain("I have no brush");
 });
 
-test("connecting an agent prints lines for each client, of which none holds the token", async () => {
+test("connecting an agent prints lines for each client, and none of them contains the token", async () => {
   const file = path.join(temporaryFolder(), "it's a token");
   const made = await as(home.owner.token).run(["agent", "connect", "Ida", "-b", "home-board", "--token-file", file, "--json"]);
   const token = readFileSync(file, "utf8").trim();
@@ -107,7 +107,7 @@ test("connecting an agent prints lines for each client, of which none holds the 
     expect(printed).toContain(line);
 });
 
-test("the line for a shell names the program so that it is found from any folder", async () => {
+test("the line for a shell names the program by a path that works in any folder", async () => {
   const made = await as(home.owner.token).run(["agent", "connect", "Shelly", "-b", "home-board", "--json"]);
   const { line } = made.json().connections.find(({ title }: { title: string }) => title === "A shell");
   expect(line).toContain(`${commandLine.program} next`);
@@ -135,7 +135,7 @@ test("a sign-in finds the service that was started on the data folder, whatever 
   }
 });
 
-test("a sign-in sends no token to an address in a folder that is not of this machine", async () => {
+test("a sign-in ignores an address in the folder that is not on this machine", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, ".data"));
   writeFileSync(path.join(folder, ".data/service.url"), "http://127.0.0.1.evil.example:8000\n");

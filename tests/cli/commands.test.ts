@@ -29,7 +29,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Control characters but for line breaks, and what changes the direction of text. */
+/** Control characters except line breaks, and characters that change the direction of text. */
 const CONTROL = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
 
 /** A caller with a token in its environment. */

@@ -22,12 +22,12 @@ test("the line that npm start prints signs the command line in, at whatever port
   chmodSync(path.join(folder, "npx"), 0o755);
   const run = (lines: string) => runCommand(folder, `PATH=${folder}:$PATH\nexport DATA_DIR="${data}"\n${lines}`);
   expect(await run(line!)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Signed in to http:.* as a person\.\n$/) });
-  // Without the address, the folder tells it.
+  // When the line has no address, the data folder has it.
   const [short] = line!.match(/<.*$/)!;
   expect(await run(`npx board logout && npx board login ${short}`)).toMatchObject({ code: 0, stderr: "" });
 }, 120_000);
 
-test("npm start runs on the oldest Node that the README says works, by the Node that comes from npm", async () => {
+test("npm start works on the oldest Node that the README names, because it runs the Node from npm", async () => {
   const launcher = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
   const service = await promisify(execFile)(await oldestNode(), [launcher, "main", "--help"]);
   expect(service.stdout).toContain("DATA_DIR");

@@ -55,7 +55,7 @@ test("the first example in docs/client.md is the one that the tests compile", ()
   expect(story).toBe(readFileSync(path.join(root, "tests/client/story.ts"), "utf8"));
 });
 
-test("the packed client needs no file of this repository, no Node of today and nothing but openapi-fetch", async () => {
+test("the packed client needs no file of this repository and runs on the oldest supported Node", async () => {
   const manifest = JSON.parse(readFileSync(path.join(folder, "node_modules/@board/client/package.json"), "utf8"));
   expect(manifest).toMatchObject({ license: "MIT", engines: { node: ">=20.19" }, dependencies: { "openapi-fetch": "0.17.0" } });
   expect(manifest.private).toBeUndefined();
@@ -72,7 +72,7 @@ const taken = await takeTask(agent, board_id);
 console.log(taken!.title, taken!.status, await takeTask(agent, board_id));
 const over = new AbortController();
 const approved = approveAll(board_id, over.signal).catch(() => {});
-// The stream shows what happens after it was opened, so that more than one may be needed.
+// The stream may open after the first requests, and shows only later ones, so requests are repeated until one is approved.
 for (let isApproved = false; !isApproved; ) {
   await agent.post("/api/v1/agent/boards/{board_id}/approvals", { params, body: { action_type: "deploy", description: "It is ready" } });
   await new Promise((resolve) => setTimeout(resolve, 200));

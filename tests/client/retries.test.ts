@@ -41,7 +41,7 @@ const answer =
   async () =>
     new Response("", { status, headers });
 
-/** A client whose first requests meet these faults, and the requests that it sent. */
+/** Returns a client whose first requests meet these faults, and the requests that it has sent. */
 function clientWith(faults: Fault[], retries = 3) {
   const sent: Request[] = [];
   const client = createClient({

@@ -8,7 +8,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 const PACKAGE = path.resolve(import.meta.dirname, "../../packages/console");
 const BUILT = path.join(PACKAGE, "dist");
-/** Of the script that the board loads, compressed. */
+/** The compressed size of the script that the board loads. */
 const MAX_SCRIPT_BYTES = 80 * 1024;
 
 const build = (...folder: string[]) => execFileSync(process.execPath, [path.join(PACKAGE, "build.mjs"), ...folder]);

@@ -72,7 +72,7 @@ test("an index whose building was interrupted is built again by the next migrati
   expect(await readIndexes(database)).toEqual([{ id: expect.any(Number), valid: true }]);
 });
 
-test("of processes that migrate at the same time one builds the index, and none waits for ever", async () => {
+test("one of several processes that migrate at the same time builds the index, and none waits forever", async () => {
   const open = await openEmpty();
   const folder = await createMigrations(TABLE, INDEX);
   const processes = [open(), open(), open()];

@@ -64,7 +64,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
   });
   beforeEach(async () => void (await database.db.execute(sql`truncate numbers`)));
 
-  test("a transaction is sent in as many packets as its code waits for, and commits", async () => {
+  test("a transaction that commits sends one packet for each time its code waits", async () => {
     for (let n = 0; n < 8; n++) {
       // Neon's driver checks a connection that was idle for a second.
       await read();
@@ -118,7 +118,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     }
   });
 
-  test("an error of the writes of the end is the one of the statement", async () => {
+  test("a final write that fails fails the transaction with the statement's own error", async () => {
     const failing = transaction(
       ctx,
       async (ctx) => new FinalWrites(() => Promise.all([1, 1].map((n) => ctx.db.execute(insert(n))))),
@@ -145,7 +145,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([]);
   });
 
-  test("a savepoint takes back what failed in it, and the transaction around it commits", async () => {
+  test("a savepoint undoes what failed inside it, and the transaction around it commits", async () => {
     await database.db.transaction(async (db) => {
       const outer = { ...ctx, db, request_transaction: db } as Context;
       await db.execute(insert(1));
@@ -159,7 +159,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([1, 3]);
   });
 
-  test("an error of the code rolls back what was sent and what was not yet", async () => {
+  test("an error thrown in a transaction undoes the statements that were sent, and drops the rest", async () => {
     const failing = transaction(ctx, async (ctx) => {
       await ctx.db.execute(insert(1));
       ctx.db.execute(insert(2)).catch(() => {});
@@ -169,7 +169,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([]);
   });
 
-  test("a text of several statements runs as before", async () => {
+  test("SQL with several statements in one string runs completely", async () => {
     await transaction(ctx, (ctx) => ctx.db.execute(sql`insert into numbers values (1); insert into numbers values (2)`));
     expect(await read()).toEqual([1, 2]);
   });

@@ -41,7 +41,7 @@ test("a caller cannot make more statements of a page by asking for every limit",
   const texts = new Set<string>();
   for (let limit = 1; limit <= 200; limit++)
     for (const text of await statementsOf("GET", `/api/v1/boards/${team.board_id}/tasks?limit=${limit}`)) texts.add(text);
-  // The usual limits have separate texts, and another statement where a page may be too large.
+  // The usual limits have a statement each, and a second one where a page may be too large.
   expect(texts.size).toBeLessThan(20);
 });
 
@@ -55,7 +55,7 @@ test("each combination of filters reads its own tasks, in any order of the reque
     "": ids,
     "unassigned=true": [free.id],
     [`assigned_agent_id=${team.worker.id}`]: [mine.id],
-    // A task in review is the lead's.
+    // A move to review assigns the task to the lead.
     [`assigned_agent_id=${team.lead.id}`]: [done.id],
     "status=inbox": [mine.id, free.id],
     "status=review": [done.id],

@@ -57,7 +57,7 @@ describe.concurrent("slow name servers", () => {
     expect(await resolve("good.example", A)).toEqual([ADDRESS]);
   });
 
-  test("a burst of names beyond the budget is looked up in turn", async (context) => {
+  test("the names of a burst beyond the budget are looked up one after the other", async (context) => {
     const { createResolver } = await startNames(context);
     const resolve = createResolver({ organization_lookups: 2 });
     const burst = Array.from({ length: 20 }, (_, number) => resolve(`good-${number}.example`, A));
@@ -220,7 +220,7 @@ describe("the operating system", () => {
     expect(asked).toEqual(["mini.local", "localhost"]);
   });
 
-  test("it gets one name at a time, each once, and meanwhile name servers answer for others", async (context) => {
+  test("it gets one name at a time, each once, while name servers answer for others", async (context) => {
     const asked: string[] = [];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const askSystem = async (hostname: string) => {

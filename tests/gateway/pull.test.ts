@@ -162,7 +162,7 @@ describe("a board made for pull agents", () => {
   });
 
   test.each([{}, { gateway: null }, { gateway: "openclaw", gateway_id: crypto.randomUUID() }])(
-    "is not made without a gateway or the word for one: %o",
+    "is refused without a gateway_id and without the gateway `pull`: %o",
     async (field) => {
       expect((await asOwner("POST", "/api/v1/boards", { name: "B", description: "B", ...field })).status).toBe(422);
     },
@@ -181,7 +181,7 @@ describe("an agent without a host", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("causes no job when it is changed, checked in, removed, or its board is", async () => {
+  test("causes no job when it is changed, checks in or is removed, nor when its board is removed", async () => {
     const path = `/api/v1/agents/${board.worker.id}`;
     const changes = { name: "Renamed", heartbeat_config: { every: "5m" }, soul_template: "Be kind" };
     expect((await asOwner("PATCH", path, changes)).body).toMatchObject({ name: "Renamed", status: "ready" });
@@ -223,7 +223,7 @@ describe("messages that a host would get", () => {
     (await board.inbox(agent)).body.messages.map(({ kind, text }: { kind: string; text: string }) => [kind, text.split("\n")[0]]);
   const tasksPath = () => `/api/v1/boards/${board.board_id}/tasks`;
 
-  test("about tasks are in the inbox, with the events of a delivery and no job", async () => {
+  test("about tasks are put into the inbox, with the events of a delivery and without a job", async () => {
     const task = await board.addTask({ title: "Build", assigned_agent_id: board.worker.id });
     expect(await kinds(board.lead)).toEqual([["task.created", "NEW TASK ADDED"]]);
     await asOwner("POST", `${tasksPath()}/${task}/comments`, { message: "Hello @worker" });
@@ -249,7 +249,7 @@ describe("messages that a host would get", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("about chat, a nudge, a change of the board and a webhook are in the inbox", async () => {
+  test("about chat, a nudge, a change of the board and a webhook are put into the inbox", async () => {
     const say = (content: string) => asOwner("POST", `/api/v1/boards/${board.board_id}/memory`, { content, tags: ["chat"] });
     await say("Hello @worker");
     await asAgent(board.lead, "POST", `/api/v1/agent/boards/${board.board_id}/agents/${board.worker.id}/nudge`, {
@@ -293,7 +293,7 @@ describe("an agent that moves", () => {
       .id as string;
   };
 
-  test("to a host is provisioned there, and back without a host it is ready with its token", async () => {
+  test("to a host is provisioned there, and one that moves back is ready at once with the same token", async () => {
     const hosted = await addHostedBoard();
     await world.db.delete(jobs).where(eq(jobs.organization_id, board.organization_id));
     const move = (board_id: string) => asOwner("PATCH", `/api/v1/agents/${board.worker.id}`, { board_id });
@@ -322,7 +322,7 @@ describe("an agent on a host", () => {
     home = await world.tenant("hosted");
   });
 
-  test("has only those messages in its inbox that its host did not take", async () => {
+  test("has only the messages in its inbox that its host did not take", async () => {
     const create = { title: "Build", assigned_agent_id: home.worker.id };
     const task = (await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: home.owner.token, body: create }))
       .body.id;

@@ -6,7 +6,7 @@ import { createWorld, type Person, type World } from "../support/world.ts";
 const TOKEN = "test-token-123";
 
 let names: NameServer;
-/** Names with this beginning are said to be missing, and most others get no answer. */
+/** The name server reports names with this beginning as missing, and does not answer for most others. */
 let missing = "unknown-";
 let host: FakeGateway;
 let world: World;

@@ -38,7 +38,7 @@ async function addJobs(count: number, status: "queued" | "done", sent_at: Date |
   return rowsOf<{ id: string }>(added).map(({ id }) => id);
 }
 
-/** Queued jobs that came after the statistics of a table of done ones. Returns their ids. */
+/** Adds queued jobs after the statistics were made, which saw only done jobs. Returns their ids. */
 async function addBacklog(): Promise<string[]> {
   await world.db.execute(sql`delete from jobs`);
   await addJobs(20_000, "done", new Date());
@@ -46,7 +46,7 @@ async function addBacklog(): Promise<string[]> {
   return addJobs(LANES, "queued", new Date());
 }
 
-test("a lease visits no job of other lanes when a backlog came after the last statistics", async () => {
+test("a lease visits no job of other lanes when a backlog arrived after the last statistics", async () => {
   const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
@@ -56,7 +56,7 @@ test("a lease visits no job of other lanes when a backlog came after the last st
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("what became of a job that another wake-up took is found without a visit to other lanes", async () => {
+test("the outcome of a job that another wake-up took is read without visiting other lanes", async () => {
   const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
@@ -67,7 +67,7 @@ test("what became of a job that another wake-up took is found without a visit to
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("a relay of a lane visits no job of other lanes, even by a plan from a time without jobs", async () => {
+test("a relay of a lane visits no job of other lanes, even when it was planned while there were no jobs", async () => {
   const sent: string[] = [];
   const relayLane = (lane: string) =>
     relay(

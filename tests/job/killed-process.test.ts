@@ -6,7 +6,7 @@ import { cleanUpPrograms } from "../support/program.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
 const JOBS = 5;
-/** A stopped process gives back what it holds, a killed one is missed after a minute, and others look every 30 seconds. */
+/** Other processes look every 30 seconds. They find a stopped process's jobs at once, and a killed one's after a minute. */
 const WAIT = { timeout: 150_000, interval: 200 };
 
 let shared: ServerWorld;
@@ -31,7 +31,7 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
   async (signal) => {
     const gateway_id = crypto.randomUUID();
     const run_at = new Date(Date.now() + 15_000);
-    // A process that starts sends all wake-ups again, so that it has these.
+    // A process sends all wake-ups again when it starts, so that these are held by this process.
     const probe = { kind: "gateway.probe", payload: { gateway_id }, run_at, sent_at: new Date(), max_attempts: 1 };
     await shared.world.db.insert(jobs).values(Array.from({ length: JOBS }, () => probe));
     const ending = await start();

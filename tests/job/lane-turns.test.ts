@@ -39,7 +39,7 @@ async function notify() {
   consumer.requestRelay(wakeups);
   return job;
 }
-/** A handle that runs a statement with this text, and then loses its answer with the connection. */
+/** A database handle that runs the matching statement, and then loses its answer as when the connection ends. */
 function loseAnswers(db: Db, isLost: (text: string) => boolean): Db {
   const session = Object.create(db._.session, {
     prepareQuery: {
@@ -102,7 +102,7 @@ test("a notification that fails keeps its place before the next one, and has a w
   expect(host.calls).toHaveLength(1);
 });
 
-test("a notification whose turn is lost with the connection to the database is sent soon", async () => {
+test("a notification is sent soon even when the answer to its lease is lost with the database connection", async () => {
   const lost: string[] = [];
   const isTurn = (text: string) =>
     /^update "jobs" set .*"lease_token" = .*"sent_at" is null/s.test(text) && lost.length === 0 && lost.push(text) > 0;

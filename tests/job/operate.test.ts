@@ -126,7 +126,7 @@ test("a dead job that is redriven waits with all its attempts, and is not redriv
   expect((await call("POST", `/${crypto.randomUUID()}/redrive`)).status).toBe(404);
 });
 
-test("of redrives of one job at the same time, one succeeds, also while the job runs already", async () => {
+test("one of several simultaneous redrives of a job succeeds, and none does while the job runs", async () => {
   const id = await addDead();
   const answers = await Promise.all([1, 2, 3, 4].map(() => call("POST", `/${id}/redrive`)));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409]);
@@ -188,7 +188,7 @@ test("jobs of another organization are neither listed nor redriven nor deleted",
   expect((await getJob(world, foreign)).status).toBe("dead");
 });
 
-test("members that are no admins, and agents, do not reach jobs", async () => {
+test("neither agents nor members without the admin role can see or change jobs", async () => {
   const person = await world.person("plain");
   await world.join(person, home.organization_id, "member", { read: true, write: true });
   const id = await addDead();

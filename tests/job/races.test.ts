@@ -69,7 +69,7 @@ test("while a relay waits for the queue, no transaction is open and the job can 
   expect((await getJob(world, id)).status).toBe("done");
 });
 
-test("of two jobs of one lane that are claimed at the same moment one runs, and the other runs after it", async () => {
+test("when two jobs of one lane are claimed at the same moment, one runs, and the other runs after it", async () => {
   const [first, second] = [await addJob(world, home, { lane: "a" }), await addJob(world, home, { lane: "a" })];
   await world.db.update(jobs).set({ status: "dead" }).where(eq(jobs.id, first));
   let late: Promise<void> | undefined;

@@ -40,7 +40,7 @@ test("the retention of jobs visits the jobs that are due and no others", async (
   const after = await readRowsVisited();
   expect(await world.db.$count(jobs)).toBe(40_000);
   expect(after.scanned - before.scanned).toBe(0);
-  // Each due job is found, locked and deleted; the rest are a few of other statements.
+  // Each due job is read to find it, to lock it and to delete it. Other statements read a few more rows.
   expect(after.fetched - before.fetched).toBeLessThan(500);
 });
 

@@ -43,7 +43,7 @@ function startProcess(): Consumer {
   return consumer;
 }
 
-/** Jobs without a lane: nothing but a wake-up of each of them makes it run. */
+/** Adds jobs without a lane, each of which runs only when its own wake-up arrives. */
 async function addProbes(run_at: Date): Promise<void> {
   const { organization_id, gateway_id } = home;
   const probe = { kind: "gateway.probe", organization_id, gateway_id, payload: { gateway_id }, run_at, max_attempts: 1 };
@@ -52,7 +52,7 @@ async function addProbes(run_at: Date): Promise<void> {
 const count = (status: "queued" | "done") => server.world.db.$count(jobs, eq(jobs.status, status));
 const countSent = () => server.world.db.$count(jobs, isNotNull(jobs.sent_at));
 
-test("the jobs that a process waits for when it is stopped are done by another one", async () => {
+test("the delayed jobs that a process holds when it is stopped are done by another process", async () => {
   const first = startProcess();
   await addProbes(new Date(server.world.now().getTime() + 1_500));
   first.requestRelay(everything());
@@ -64,7 +64,7 @@ test("the jobs that a process waits for when it is stopped are done by another o
   await vi.waitUntil(async () => (await count("done")) === JOBS, WAIT);
 });
 
-test("the jobs that wait for slots of a process when it is stopped are done by another one", async () => {
+test("the jobs that wait for a slot in a process when it is stopped are done by another process", async () => {
   const first = startProcess();
   await addProbes(server.world.now());
   first.requestRelay(everything());
@@ -75,9 +75,9 @@ test("the jobs that wait for slots of a process when it is stopped are done by a
   await vi.waitUntil(async () => (await count("done")) === JOBS, WAIT);
 });
 
-test("the jobs whose wake-ups a killed process held are done by another one after a minute", async () => {
+test("the jobs whose wake-ups a killed process held are done by another process after a minute", async () => {
   await addProbes(server.world.now());
-  // The process is gone as soon as it has its wake-ups.
+  // The wake-ups are accepted and then lost, as by a process that is killed at once.
   await relayAll(server.world.context(), async () => ({ failed: [] }), everything());
   const second = startProcess();
   server.world.elapse(MINUTE_MS / 2);

@@ -59,7 +59,7 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /you +approve #2$/,
     /Iris +moves #2 to done$/,
   ]);
-  // On the second board, a lease of a minute ends.
+  // On the second board, a lease of one minute expires.
   expectInOrder(stdout, [
     /you +create the board Workshop without a host/,
     /Rex +takes Sand the table for 60 s, and crashes$/,
@@ -74,7 +74,7 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /gateway +receives the workspace files of each agent$/,
     /Iris +has its files and its token, and is online$/,
   ]);
-  // Meanwhile a second task waits for the first one, and the host has an outage.
+  // During that time a second task waits for the first one, and the host has an outage.
   expectInOrder(stdout, [/Iris +creates #2 .+ after #1$/, /Iris +moves #1 to done$/, /(Milo|Juno) +claims #2/]);
   expectInOrder(stdout, [
     /Iris +moves #1 to done$/,

@@ -279,7 +279,7 @@ test("the doctor warns when any token of the issuer is accepted", async () => {
   expect(limited).not.toContain(accepted);
 });
 
-test("the doctor warns when addresses are believed that nobody says are verified", async () => {
+test("the doctor warns when e-mail addresses are accepted although nothing says that they are verified", async () => {
   const believed = "warning: e-mail addresses are believed also when the issuer does not say that it verified them";
   expect(describeFindings(await runDoctor({ OIDC_REQUIRE_VERIFIED_EMAIL: "off" }), "sign-in")).toContain(believed);
   expect(describeFindings(await runDoctor({}), "sign-in")).not.toContain(believed);

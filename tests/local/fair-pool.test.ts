@@ -30,7 +30,7 @@ test("groups take turns, so that one group's backlog does not delay another grou
   expect(started).toHaveLength(5);
 });
 
-test("the members of a group take turns in the turns of the group", async () => {
+test("the members of a group take turns among each other", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
   for (const name of ["a1", "a2", "a3", "a4"]) pool.add({ group: "a", member: "first" }, work(name));

@@ -48,11 +48,11 @@ test("a connection that sends too many requests before their answers is closed, 
   expect((await fetch(`${url}/health`)).status).toBe(200);
 });
 
-test("a request that follows its answer counts as none that waits", async () => {
+test("a request that is sent after the previous answer does not count as waiting", async () => {
   for (let n = 0; n < 60; n++) expect((await fetch(`${url}/health`)).status).toBe(200);
 });
 
-test("a client that leaves while its requests wait harms nobody", async () => {
+test("a client that leaves while its requests wait affects no other client", async () => {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname).on("error", () => {}));
   for (const socket of sockets) socket.write(get("/openapi.json").repeat(40));

@@ -87,7 +87,7 @@ test.each<[string, string, Partial<Settings>]>([
   expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
 });
 
-test("an open stream costs nothing in a process of our own and a sandbox on Lambda, so fewer may be open there", () => {
+test("fewer streams may be open on Lambda, where each occupies a sandbox, than in a process of our own", () => {
   const streamsOf = (edge: "local" | "lambda", more: Record<string, string> = {}) => {
     const { streams_per_caller, streams_per_organization } = parseSettings({ ...local, ...more }, edge).budgets;
     return [streams_per_caller, streams_per_organization];
@@ -143,7 +143,7 @@ test.each([
   expect(message).not.toContain("s3cret");
 });
 
-test("all wrong settings are named at once, one in a line, also those that depend on each other", () => {
+test("all wrong settings are named at once, one per line, including those that depend on each other", () => {
   const wrong = { PORT: "s3cret", LOG_LEVEL: "s3cret", ENCRYPTION_KEY: "s3cret", DATABASE_DRIVER: "neon", LOCAL_AUTH_TOKEN: "" };
   expect(refusal({ ...local, ...wrong }).split("\n")).toEqual([
     "PORT must be a whole number from 0 to 65535",

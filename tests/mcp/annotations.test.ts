@@ -16,11 +16,11 @@ afterAll(() => world.close());
 const connectAll = () => Promise.all([home.worker, home.lead, home.owner].map(({ token }) => connectMcp(world, token)));
 
 test.each(REVISIONS)(
-  "to a client of the revision %s no tool of an agent is destructive or reaches the world",
+  "a client of the revision %s sees no tool of an agent as destructive or as open to the world",
   async (revision) => {
     for (const { token } of [home.worker, home.lead]) {
       const { client } = await connectMcp(world, token, revision);
-      // A client takes a hint that is missing for the worst: that every call needs a person's consent.
+      // A client assumes the worst of a missing hint, and then asks a person for consent at every call.
       for (const { name, annotations } of (await client.listTools()).tools)
         expect(annotations, name).toMatchObject({ title: expect.any(String), openWorldHint: false, ...safeHint(annotations) });
     }
@@ -30,7 +30,7 @@ test.each(REVISIONS)(
 const safeHint = (annotations: { readOnlyHint?: boolean | undefined } | undefined) =>
   annotations?.readOnlyHint ? { readOnlyHint: true } : { destructiveHint: false };
 
-test("a tool that changes something is not listed as one that only reads, and a decision is what a person is asked about", async () => {
+test("only tools that change nothing are marked as read-only, and a decision is marked so that clients ask a person", async () => {
   const [worker, , owner] = await connectAll();
   const readOnly = (await worker!.client.listTools()).tools.filter(({ annotations }) => annotations?.readOnlyHint);
   expect(readOnly.map(({ name }) => name).toSorted()).toEqual(["get_board", "get_task", "list_tasks", "read_payload", "recall"]);
@@ -47,7 +47,7 @@ test("the instructions and descriptions for a caller name only tools that it has
   }
 });
 
-test("a refusal tells a person nothing of tools that only agents have", async () => {
+test("a person's refusal does not mention tools that only agents have", async () => {
   const task_id = await home.addTask();
   await (await connectMcp(world, home.worker.token)).use("next_task");
   const { use } = await connectMcp(world, home.owner.token);

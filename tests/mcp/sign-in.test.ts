@@ -68,14 +68,14 @@ test("a page of another site is refused, and one of a listed origin or of the se
   expect(await from("https://board.example")).toBe(200);
 });
 
-test("nothing but POST is served, so that no session and no stream stays open", async () => {
+test("only POST is served, so that no session or stream stays open", async () => {
   for (const method of ["GET", "DELETE"]) {
     const { status, headers } = await world.call(method, "/mcp", { agent: board.worker.token });
     expect([status, headers.get("allow")]).toEqual([405, "POST"]);
   }
 });
 
-test("what is no message of the protocol gets a 4xx", async () => {
+test("a body that is no message of the protocol gets a 4xx", async () => {
   const { worker } = board;
   const json = { "content-type": "application/json" };
   const refused: CallOptions[] = [

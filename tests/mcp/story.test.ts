@@ -47,7 +47,7 @@ test("a lead and two workers without a host take a board from its goal to done, 
     return data;
   };
 
-  // The person says what is wanted; the lead hears it, plans two tasks in order and answers in the chat.
+  // The person states a goal in the chat. The lead reads it, plans two tasks in order and answers.
   await done(person, "remember", { board_id, content: "@lead please count and polish the lamps", tags: ["chat"] });
   const heard = await done(lead, "check_inbox");
   expect(heard.messages.at(-1)).toMatchObject({

@@ -34,7 +34,7 @@ const many = (count: number, who: Person, query: object = {}) => Array.from({ le
 test("equal requests at the same time share runs, also of people with the same rights", async () => {
   const answers = await readMany([...many(10, home.owner), ...many(10, colleague)]);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-  // How many arrive during a run depends on the machine.
+  // How many requests arrive during a run depends on the machine.
   expect(runs()).toBeLessThan(10);
 });
 

@@ -81,7 +81,7 @@ interface Recounted {
   wip: Record<string, number>;
 }
 
-/** The points of the dashboard in the form of `recount`, those of the comparison first. */
+/** The points of the dashboard in the form of `recount`: first the comparison range, then the range itself. */
 function toRecounted({ throughput, cycle_time, error_rate, wip }: Dashboard): Recounted[] {
   const points = <P>({ comparison, primary }: { comparison: { points: P[] }; primary: { points: P[] } }) => [
     ...comparison.points,
@@ -158,7 +158,7 @@ async function addHistories(board_id: string, count: number): Promise<string[]> 
 }
 const recently = () => new Date(Date.now() - Math.floor(Math.random() ** 2 * 60 * 24 * HOUR));
 
-/** Moves tasks through the API, the same by several people at once, and removes some. */
+/** Moves tasks through the API, some of them by several people at once, and removes a few. */
 async function work({ patch, create, remove }: RaceBoard, ids: readonly string[]): Promise<number[]> {
   const created = await create({ title: "Made" });
   const all = [...ids, created.body.id as string];

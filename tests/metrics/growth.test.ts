@@ -7,9 +7,9 @@ import { readDashboard } from "./dashboard-fixture.ts";
 
 const BOARDS = 2_000;
 const AGENTS = 20_000;
-/** More than the server expects in an array, so that it prefers a plan for any values. */
+/** More boards than PostgreSQL assumes for an array, so that it prefers the generic plan. */
 const OWN_BOARDS = 30;
-/** So many that the server keeps a plan. */
+/** After this many requests PostgreSQL keeps one plan. */
 const DASHBOARDS = 15;
 
 let world: World;

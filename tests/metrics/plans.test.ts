@@ -10,7 +10,7 @@ import { readDashboard } from "./dashboard-fixture.ts";
 const RANGES = ["24h", "3d", "7d", "14d", "1m", "3m", "6m", "1y"];
 /** PostgreSQL plans a prepared statement for the values of its first five uses, and then decides whether to keep one plan. */
 const TRIED_PLANS = 5;
-/** A statement is named at its fifth use, and the rarest is used once a round. */
+/** A statement is prepared at its fifth use, and the rarest statement runs once per round. */
 const ROUNDS = 15;
 
 let world: World;
@@ -36,7 +36,7 @@ test("the statements of a dashboard keep one plan for all ranges", async () => {
   const result = await world.db.execute(sql`
     select generic_plans::int as kept, custom_plans::int as made from pg_prepared_statements where statement like '%with given as materialized%'`);
   const statements = rowsOf<{ kept: number; made: number }>(result);
-  // The flow by hour, day, week and month, and the events.
+  // One statement each for the flow by hour, day, week and month, and one for the events.
   expect(statements).toHaveLength(5);
   for (const { kept, made } of statements) {
     expect(made).toBe(TRIED_PLANS);

@@ -7,7 +7,7 @@ import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** What a delivered notice names is removed or locked while the delivery is recorded. Only a server has the connections for it. */
+/** Rows that a notice names are removed or locked while its delivery is recorded. Only a server has the connections for it. */
 let world: World;
 let url: string;
 let messages: { message: string }[];
@@ -23,7 +23,7 @@ beforeAll(async () => {
   };
 });
 
-/** Creates a task, whose notice is delivered to the lead while a removal waits with its commit. Returns the notices at the host. */
+/** Delivers a task's notice to the lead while a removal delays its commit. Returns the notices at the host. */
 async function deliverDuring(
   home: Tenant,
   remove: (db: World["db"], task_id: string) => Promise<unknown>,
@@ -79,7 +79,7 @@ test("a notice whose board is removed while its delivery is recorded is sent onc
 test("a delivery whose record is the victim of a deadlock is recorded again instead of sent again", async () => {
   const home = await world.tenant("deadlock", url);
   const lock = (db: World["db"], task_id: string) => db.select().from(tasks).where(eq(tasks.id, task_id)).for("update");
-  // The record of the delivery holds the job and waits for the task, and has waited for longer.
+  // The delivery's transaction holds the job and waits for the task. It began to wait first, so the deadlock ends it.
   const lockJob = (db: World["db"]) => db.select().from(jobs).where(eq(jobs.organization_id, home.organization_id)).for("update");
   const sent = await deliverDuring(home, lock, lockJob);
   expect(sent).toEqual(["NEW TASK ADDED"]);

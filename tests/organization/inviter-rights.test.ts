@@ -55,7 +55,7 @@ test("an invite of somebody who became an owner or admin again can be accepted",
   expect((await accept(guest, token)).status).toBe(200);
 });
 
-test("an invite of an owner who is an admin now can be accepted, also one that gives the role owner", async () => {
+test("an invite can be accepted after its sender went from owner to admin, even one that gives the role owner", async () => {
   await setRole("owner");
   const { token } = await invite({ role: "owner" });
   await setRole("admin");
@@ -81,7 +81,7 @@ test("an admin can remove the invite of somebody who left and invite the person 
   expect((await accept(guest, renewed.body.token)).status).toBe(200);
 });
 
-test("an invite for another address tells nothing about the person who sent it", async () => {
+test("refusing an invite for another address reveals nothing about the person who sent it", async () => {
   const { token } = await invite();
   await world.db.delete(users).where(eq(users.auth_subject, inviter.subject));
   const refused = await accept(await createGuest(world), token);

@@ -68,13 +68,13 @@ test("an identity provider cannot take over the user of local mode, nor local mo
   expect(await signIn(oidc, "local-auth-user")).not.toBe(shared);
   expect([await signInLocally(local), await signIn(oidc, "ann")]).toEqual([shared, ann]);
 
-  // Now local mode comes first.
+  // The same with the sign-in of local mode first.
   await database.db.delete(users).where(and(eq(users.auth_subject, "local-auth-user"), ne(users.id, shared)));
   await forgetIssuers();
   expect([await signInLocally(local), await signIn(oidc, "ann")]).toEqual([shared, ann]);
 });
 
-test("a user that is stored twice, with and without issuer, is the one with it, and stops no other sign-in", async () => {
+test("a user that is stored with and without an issuer signs in as the row with it, and blocks no other sign-in", async () => {
   const world = await start();
   const [ann, bob] = [await signIn(world, "ann"), await signIn(world, "bob")];
   await database.db.update(users).set({ auth_issuer: "" }).where(eq(users.auth_subject, "bob"));
@@ -90,7 +90,7 @@ test("a sign-in stays one statement once the issuer is stored", async () => {
   const { token } = await world.person("ann");
   statements.length = 0;
   await world.call("PATCH", "/api/v1/users/me", { token, body: {} });
-  // The second one reads the profile.
+  // The second statement reads the profile.
   expect(statements).toHaveLength(2);
   await world.close();
   await own.close();

@@ -152,20 +152,23 @@ test.each([
   expect(await ownersOf(id)).toBe(1);
 });
 
-test.each(ROUNDS)("access that two requests replace at once is that of one of them (round %i)", async () => {
-  const home = await world.tenant(`home-${++count}`);
-  const member_id = await world.join(await world.person(`member-${count}`), home.organization_id, "member");
-  const put = (body: object) =>
-    world.call("PUT", `/organizations/me/members/${member_id}/access`, { token: home.owner.token, body });
-  const bodies = [
-    { all_boards_read: true, board_access: [{ board_id: home.board_id, can_write: true }] },
-    { all_boards_read: false, board_access: [{ board_id: home.board_id, can_write: false }] },
-  ];
-  expect(statuses(await Promise.all(bodies.map(put)))).toEqual([200, 200]);
-  const stored = (await world.call("GET", `/organizations/me/members/${member_id}`, { token: home.owner.token })).body;
-  expect(stored.board_access).toHaveLength(1);
-  expect(stored.board_access[0].can_write).toBe(stored.all_boards_read);
-});
+test.each(ROUNDS)(
+  "when two requests replace access at once, the access of one request is stored as a whole (round %i)",
+  async () => {
+    const home = await world.tenant(`home-${++count}`);
+    const member_id = await world.join(await world.person(`member-${count}`), home.organization_id, "member");
+    const put = (body: object) =>
+      world.call("PUT", `/organizations/me/members/${member_id}/access`, { token: home.owner.token, body });
+    const bodies = [
+      { all_boards_read: true, board_access: [{ board_id: home.board_id, can_write: true }] },
+      { all_boards_read: false, board_access: [{ board_id: home.board_id, can_write: false }] },
+    ];
+    expect(statuses(await Promise.all(bodies.map(put)))).toEqual([200, 200]);
+    const stored = (await world.call("GET", `/organizations/me/members/${member_id}`, { token: home.owner.token })).body;
+    expect(stored.board_access).toHaveLength(1);
+    expect(stored.board_access[0].can_write).toBe(stored.all_boards_read);
+  },
+);
 
 test.each(ROUNDS)("deleting a busy organization removes it and causes no server error (round %i)", async (round) => {
   const home = await world.tenant(`busy-${++count}`);

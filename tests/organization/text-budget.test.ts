@@ -43,7 +43,7 @@ async function stored({ organization_id }: Owner = home): Promise<number> {
   return rowsOf<{ bytes: number }>(result)[0]!.bytes;
 }
 
-/** Uses all room that is left, as the service itself may do. */
+/** Fills the rest of the budget directly in the database, which checks no limit. */
 async function fill(tenant: Owner = home, limit = LIMIT): Promise<void> {
   const content = "x".repeat(limit - (await used(tenant)) - 200);
   await world.db.insert(board_memory).values({ board_id: tenant.board_id, content });

@@ -28,7 +28,7 @@ const NOT_COUNTED: Record<string, string> = {
   webhook_body_orphans: "of the service",
   webhook_delivery_ids: "removed after days",
 };
-/** Columns of counted tables: words of the service, of few characters, or made from a counted column. */
+/** Columns that are not counted: the service writes them, they are short, or they follow from a counted column. */
 const NOT_COUNTED_COLUMNS: Record<string, readonly string[]> = {
   activity_events: ["event_type"],
   agents: ["status", "openclaw_session_id", "agent_token_hash", "agent_token_lookup", "previous_status", "last_provision_error"],

@@ -6,14 +6,14 @@ import type { Tenant, World } from "../support/world.ts";
 
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** What the requests of a kind need: paths of rows that were created without much text. */
+/** The rows that the requests of a kind use. They hold little text themselves. */
 export interface Place {
   tenant: Tenant;
   call: Call;
   agent: Call;
   board: string;
   task: string;
-  /** A task of the tenant's worker, by the agents' path. */
+  /** The agents' path of a task that is assigned to the tenant's worker. */
   worker_task: string;
   group: string;
   field: { id: string; field_key: string };
@@ -24,7 +24,7 @@ export interface TextKind {
   add: (place: Place, text: string) => Promise<Answer>;
   /** Replaces the text of what `add` created, where it can be changed. */
   change?: (place: Place, made: Answer, text: string) => Promise<Answer>;
-  /** The request that removes the text, or the least that it belongs to. */
+  /** The request that removes the text, or else the smallest resource that contains it. */
   remove: (place: Place, made: Answer) => Promise<Answer>;
 }
 
@@ -46,7 +46,7 @@ export async function createPlace(world: World, tenant: Tenant): Promise<Place> 
   return { tenant, call, agent, board, task: `${board}/tasks/${task.body.id}`, worker_task, group, field: field.body };
 }
 
-/** The item that `add` created, under its list. */
+/** A kind of text in items of a list, each with its own path below the list. */
 const itemKind = (
   list: (place: Place) => string,
   body: (text: string, place: Place) => object,

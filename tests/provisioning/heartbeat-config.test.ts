@@ -120,7 +120,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, entries()[worker]?.heartbeat]).toEqual([2, heartbeat("18m")]);
   });
 
-  test("a configuration that others change meanwhile is read again, with three tries in all", async () => {
+  test("a configuration that others change during the job is read again, up to three times in all", async () => {
     host.failNext("config.patch", STALE, 2);
     await setHeartbeat("19m");
     expect([patches().length, callsOf("config.get").length, (await job()).status]).toEqual([3, 3, "done"]);

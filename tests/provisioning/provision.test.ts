@@ -73,7 +73,7 @@ describe("provisioning while the host is down", () => {
     expect([await recordedEvents(ann), tokensOf(host, { ...ann })]).toEqual([READY, [["AGENTS.md", ann.auth_token]]]);
   });
 
-  test("the token of a new agent works at once, and an agent that comes online meanwhile stays online", async () => {
+  test("the token of a new agent works at once, and an agent that comes online before its provisioning stays online", async () => {
     await stopHost(world, host);
     const ann = await addAgent(world, home, board_id);
     expect(await agentWithToken(ann.auth_token)).toBe(ann.id);

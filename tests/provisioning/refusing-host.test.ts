@@ -21,7 +21,7 @@ import {
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 const TOKEN = "test-token-123";
-/** More than the attempts of any kind of job. */
+/** More rounds than any kind of job has attempts. */
 const ROUNDS = 12;
 
 let world: World;
@@ -137,7 +137,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
 });
 
 describe("a host that was away", () => {
-  test("gets an agent whose provisioning died meanwhile once, with a token that works", async () => {
+  test("gets each agent whose provisioning failed during the outage once, with a token that works", async () => {
     host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
     await host.stop();
     const crew = await register("away", TOKEN);

@@ -41,7 +41,7 @@ const provisionOf = (agent: NewAgent) => getAgentJob(world, "agent.provision", a
 const recordedEvents = (agent: NewAgent) => listActivityTypes(world, agent.id);
 const addNew = async () => addAgent(world, home, await addEmptyBoard(world, home));
 
-describe("a job whose agent changes meanwhile", () => {
+describe("a job whose agent changes while it runs", () => {
   const during = (method: string, meanwhile: () => Promise<unknown>) => {
     let done = false;
     return interceptHostCalls(world, async (name, call) => {
@@ -73,7 +73,7 @@ describe("a job whose agent changes meanwhile", () => {
     },
   );
 
-  test("a failure does not affect an agent that started a new generation meanwhile", async () => {
+  test("a failure does not affect an agent that started a new generation during the job", async () => {
     const ann = await addNew();
     host.failNext("config.patch", { message: "no" });
     await deliver(during("config.patch", move(ann))(), (await provisionOf(ann)).id);

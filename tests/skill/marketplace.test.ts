@@ -195,7 +195,7 @@ test("skills are sorted by name in any case of letters, and then the newest firs
   expect([...(await names("?limit=3", tenant)), ...(await names("?limit=3&offset=3", tenant))]).toEqual(await names("", tenant));
 });
 
-test("a page has headers for its position and total, and a list without a limit has not", async () => {
+test("a page has headers for its position and total, and a list without a limit has none", async () => {
   const tenant = await world.tenant("pages");
   for (const name of ["one", "two", "three"]) await register({ source_url: `https://example.com/${name}` }, tenant);
   const headers = (answer: { headers: Headers }) =>

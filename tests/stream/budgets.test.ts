@@ -69,7 +69,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     return streams;
   }
 
-  test("a caller's stream beyond the budget gets 429 with Retry-After, and none that is open ends for it", async () => {
+  test("a caller's stream beyond the budget gets 429 with Retry-After, and no open stream ends because of it", async () => {
     const streams = await fill();
     for (let round = 0; round < 3; round++) expect(await refusalOf()).toEqual(OF_CALLER);
     await write("one");
@@ -86,7 +86,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
   const followAs = (client_id: string, more = "", who = home.owner) =>
     follow(who, home, undefined, `?client_id=${client_id}${more}`);
 
-  test("a client's next stream of the same rows takes the place of the one before, which misses nothing", async () => {
+  test("a client's next stream of the same rows replaces the previous one, whose client can resume without a gap", async () => {
     const before = await followAs("tab-1", "&since=2026-01-01T00:00:00Z");
     const after = await followAs("tab-1");
     await before.waitForEnd();
@@ -115,7 +115,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     },
   );
 
-  test("a client that names itself may reconnect without end, also at the limit of its caller", async () => {
+  test("a client with a client_id may reconnect any number of times, even at the limit of its caller", async () => {
     const [, ...others] = await Promise.all([followAs("tab-1"), ...[2, 3].map((tab) => followAs(`tab-${tab}`))]);
     for (let round = 0; round < 10; round++) expect((await followAs("tab-1")).status).toBe(200);
     expect(await refusalOf()).toEqual(OF_CALLER);
@@ -179,7 +179,7 @@ test("a stream that reaches its time limit frees its place before its response e
   await world.close();
 });
 
-test("the place of a process that crashed is free after the time limit of streams, and its row is removed", async () => {
+test("a crashed process's streams stop counting after the time limit of streams, and their rows are removed", async () => {
   const world = await createWorld({ environment, streams: { poll_ms: POLL_MS, count_in: "database", max_seconds: 600 } });
   const home = await world.tenant("home");
   const crashed = Array.from({ length: PER_ORGANIZATION }, () => ({

@@ -25,7 +25,7 @@ async function open(streams: WorldOptions["streams"], environment: Record<string
   home = await world.tenant("home");
   boards = [home.board_id];
   while (boards.length < BOARDS) boards.push((await addBoard(world, home, `Board ${boards.length}`)).board_id);
-  // A held answer begins five seconds ago, where there must be nothing yet.
+  // A held answer also covers the last five seconds, in which nothing may have changed yet.
   const long_ago = new Date(Date.now() - 3_600_000);
   await world.db.update(agents).set({ created_at: long_ago, updated_at: long_ago });
 }

@@ -34,7 +34,7 @@ const lastId = ({ text }: Answer) => [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.
 const contents = ({ text }: Answer) => parseEvents(text).map(({ data }) => data.memory.content);
 /** An answer without events: where to continue, and when. */
 const POSITION_ONLY = /^id: [\w-]+\nretry: \d+\n\n$/;
-/** Older than a row that was written in the pause between two answers. */
+/** Adds an entry that looks a minute old, too old to have been written in the pause between two answers. */
 const addOldEntry = (content: string) =>
   world.db.insert(board_memory).values({ board_id, content, created_at: new Date(Date.now() - 60_000) });
 
@@ -48,7 +48,7 @@ describe("an answer that cannot be streamed", () => {
     expect((await answer).text).toMatch(/\n\nid: [\w-]+\nretry: 20\n\n$/);
   });
 
-  test("an answer without streaming names the position to continue from when nothing was said", async () => {
+  test("an answer without streaming names the position to continue from when there was no event", async () => {
     await openEdge({ hold_seconds: SHORT_HOLD_SECONDS });
     await addOldEntry("before");
     const first = await ask();

@@ -29,7 +29,7 @@ test.each(["127.0.0.0/8", "127.0.0.1,localhost"])("a host that gateways may use 
     expect(await subscribe(url)).toMatchObject({ status: 422, body: { detail: RULE } });
 });
 
-test("a receiver whose host is not allowed any more gets no message, and a trial shows no answer of it", async () => {
+test("a receiver whose host is no longer allowed gets no message, and a test message shows none of its answer", async () => {
   const database = await openTestDatabase();
   onTestFinished(() => database.close());
   const before = await startWorld({ SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.1" }, { database });

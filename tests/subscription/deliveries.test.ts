@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const HOUR = 3_600_000;
 
-test("a redelivery sends an event again with its id, and recover sends all that failed", async () => {
+test("a redelivery sends an event again with its id, and recover sends all failed ones", async () => {
   const subscription = await subscribe();
   await addTask("one");
   await world.drain();
@@ -103,7 +103,7 @@ test("a cursor of another subscription's deliveries is refused with 422", async 
   expect((await world.call("GET", path, { token: home.owner.token })).status).toBe(422);
 });
 
-/** Leaves a dead job, as a process does that is killed at every attempt. */
+/** Adds a delivery whose job is dead, as when its process is killed at every attempt. */
 async function addDeadDelivery(): Promise<{ subscription: { id: string }; job_id: string }> {
   const subscription = await subscribe();
   await addTask();
@@ -116,7 +116,7 @@ async function addDeadDelivery(): Promise<{ subscription: { id: string }; job_id
   return { subscription, job_id: job!.id };
 }
 
-test("a dead job of a delivery that is redriven sends it", async () => {
+test("redriving the dead job of a delivery sends the delivery", async () => {
   const { subscription, job_id } = await addDeadDelivery();
   await send("POST", `/api/v1/jobs/${job_id}/redrive`);
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "pending", next_attempt_at: expect.any(String) }]);
@@ -125,7 +125,7 @@ test("a dead job of a delivery that is redriven sends it", async () => {
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1 }]);
 });
 
-test("a dead job that is redriven does not send a delivery again that was redelivered meanwhile", async () => {
+test("redriving a dead job does not repeat a delivery that was redelivered since", async () => {
   const { subscription, job_id } = await addDeadDelivery();
   const [{ id }] = await deliveriesOf(subscription);
   await send("POST", `${BASE}/${subscription.id}/deliveries/${id}/redeliver`);

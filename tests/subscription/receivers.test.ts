@@ -93,7 +93,7 @@ test("a redirect is not followed and counts as a failure", async () => {
   ]);
 });
 
-test("a receiver that closes, or answers what is not HTTP, is tried again", async () => {
+test("a receiver that closes the connection or does not answer in HTTP is tried again", async () => {
   const answers = ["", "garbage\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"];
   let next = 0;
   const server = createServer((socket) => {
@@ -171,7 +171,7 @@ test("at most twenty messages run to one destination, and another receiver gets 
   await Promise.all(running);
 });
 
-test("an organization has as many subscriptions as its budget says, those of its boards included", async () => {
+test("an organization has at most as many subscriptions as its budget, including those of its boards", async () => {
   const small = await createWorld({ environment: { ORGANIZATION_SUBSCRIPTIONS: "2" } });
   onTestFinished(() => small.close());
   const { owner, board_id } = await small.tenant("small");
@@ -180,7 +180,7 @@ test("an organization has as many subscriptions as its budget says, those of its
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409]);
 });
 
-test("messages that try a receiver are limited per minute", async () => {
+test("test messages to a receiver are limited per minute", async () => {
   const strict = await createWorld({ environment: { SUBSCRIPTION_TESTS_PER_MINUTE: "1" } });
   onTestFinished(() => strict.close());
   const { owner } = await strict.tenant("strict");

@@ -55,7 +55,7 @@ test("a request that the database undoes to end a deadlock answers 503 with Retr
     await db.select().from(subscription_deliveries).where(eq(subscription_deliveries.id, id)).for("update");
     locked.resolve();
     await isBlocked.promise;
-    // The request has the job and waits for the delivery, and has waited for longer.
+    // The request holds the job and waits for the delivery. It began to wait first, so the deadlock ends it.
     await db.select().from(jobs).where(eq(jobs.subscription_id, subscription.id)).for("update");
   });
   await locked.promise;

@@ -71,7 +71,7 @@ test("a hundred silent receivers of two organizations keep neither webhooks nor 
   const webhook = await createWebhook(world, other);
   for (const tenant of hostile) for (let n = 0; n < TASKS; n++) await addTask(tenant);
   relayAll();
-  // Both organizations have as many open deliveries as they get.
+  // Both organizations use their whole budget of running deliveries.
   await vi.waitUntil(() => new Set(silent.messages.map(({ path }) => path.split("/")[2])).size === 2, WAIT);
   await vi.waitUntil(async () => (await countJobs(hostile, isRunning)) >= FEW_FAILURES, WAIT);
 
@@ -93,7 +93,7 @@ test("receivers that failed lately get eight of their organization's deliveries 
   relayAll();
   await vi.waitUntil(() => good.messages.some(({ path }) => path.endsWith("/quick")), WAIT);
   await vi.waitUntil(async () => (await countJobs([slow], eq(jobs.held_by, "subscription"))) === 4, WAIT);
-  // The quick receiver has its message before its job has ended.
+  // The job of the quick receiver may still run when its message has arrived.
   await expect.poll(() => countJobs([slow], isRunning), WAIT).toBe(8);
   const shown = ids.map((id) => world.call("GET", `/api/v1/subscriptions/${id}/deliveries`, { token: slow.owner.token }));
   const waits = (await Promise.all(shown)).map(({ body }) => body.items[0].waits_for);

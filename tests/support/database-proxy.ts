@@ -7,7 +7,7 @@ export interface DatabaseProxy {
   readonly port: number;
   /** Cuts every connection when this many more statements were sent, before the last of them is answered. */
   cutAfter(statements: number): void;
-  /** Returns how many statements are left until the cut; null when it has happened or none was wanted. */
+  /** How many statements are left until the cut; null after the cut and when none was requested. */
   readonly left: number | null;
   drop(): void;
   /** From now on nothing gets through, but connections stay open, as when a cable is pulled. */

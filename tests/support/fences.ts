@@ -5,9 +5,9 @@ const BEGIN = /^--- BEGIN ([A-Z ]+) ([0-9a-f]{16})(?: \(do not interpret as inst
 export interface Parts {
   /** The lines outside of all fences: what a reader takes for the words of the service. */
   outside: string[];
-  /** The content of each fence; fences within are a part of it. */
+  /** The content of each outermost fence, including any fences inside it. */
   inside: string[];
-  /** The last fence has no end. */
+  /** Whether the last fence has no end. */
   open: boolean;
 }
 

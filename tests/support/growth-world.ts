@@ -3,12 +3,12 @@ import { silentLog } from "@board/core/values/log";
 import { startPostgres } from "./postgres.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
-/** A world whose database counts rows visited and plans made, on a server of its own that cleans nothing up by itself. */
+/** A world on its own database server without autovacuum, so that its counts of rows and plans depend on the test alone. */
 export async function openGrowthWorld(
   options: Omit<WorldOptions, "database"> = {},
 ): Promise<{ world: World; close: () => Promise<void> }> {
   const postgres = await startPostgres({ autovacuum: "off" });
-  // Statistics are complete once the one connection has reported them, and its plans are those of all statements.
+  // With a single connection, its report completes the statistics, and it holds the plans of all statements.
   const database = openPostgres(await postgres.createDatabase("growth"), { max: 1, log: silentLog });
   await database.migrate();
   const world = await createWorld({ ...options, database });

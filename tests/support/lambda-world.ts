@@ -48,7 +48,7 @@ export const functionOutput: string[] = [];
 
 const queues = { deliveries, syncs, probes, outbound };
 const names = Object.keys(queues) as QueueName[];
-/** Statements that do not belong to an operation: BEGIN, savepoints and COMMIT, the driver's check and the relay after the answer. */
+/** Statements outside of operations: those that control transactions, the driver's check and the relay after the answer. */
 const IGNORED_STATEMENTS =
   /^(begin|commit|rollback|savepoint|release savepoint|select 1$|set statement_timeout|\s*update "jobs" set sent_at = )/i;
 

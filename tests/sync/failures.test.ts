@@ -140,7 +140,7 @@ describe("the host's configuration in a sync", () => {
     });
   });
 
-  test("a configuration that others change meanwhile is read again", async () => {
+  test("a configuration that somebody else changes during the sync is read again", async () => {
     const { fake, sync, calls } = await start();
     const stale = { message: "config changed since last load; re-run config.get and retry" };
     fake.failNext("config.patch", stale, 2);
@@ -149,7 +149,7 @@ describe("the host's configuration in a sync", () => {
 });
 
 describe("a host that goes down during a sync", () => {
-  test("a host that goes down during the files fails the present agent, and the rest were not processed", async () => {
+  test("a host that goes down during the files fails the current agent, and leaves the rest unprocessed", async () => {
     const fixture = await start();
     const { fake, home, lead, worker, main } = fixture;
     fake.faults.delays_ms = { "agents.files.list": 300 };

@@ -25,7 +25,7 @@ const TIMEOUT = { timeout: 400 * SECOND_MS };
 const works = async (token: string) =>
   (await service.world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
-/** A host with as many agents, the main agent among them, that then loses all entries and answers each call after the delay. */
+/** A host with this many agents, including the main agent. It loses all their entries, and delays each answer. */
 async function startWithoutEntries(dialect: DialectName, count: number, delay_ms: number): Promise<SyncFixture> {
   const { world } = service;
   const fixture = await createSyncFixture(world, dialect);
@@ -59,7 +59,7 @@ async function syncToEnd(
   }
 }
 
-/** The agents that are not on the host with a valid token, and the failed attempts of jobs. A taken over job is no failure. */
+/** Lists agents that are not on the host with a valid token, and failed attempts. A job that was taken over has not failed. */
 async function listProblems(fixture: SyncFixture): Promise<unknown[]> {
   const { world } = service;
   const rows = await world.db.select().from(agents).where(eq(agents.gateway_id, fixture.home.gateway_id));

@@ -53,7 +53,7 @@ const queued = (kind: string) =>
     .where(and(eq(jobs.kind, kind), eq(jobs.status, "queued")));
 const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
-test("several consumers of one run finish it once, by the one that settles the last agent", async () => {
+test("several consumers of one run finish it once, namely the consumer that settles the last agent", async () => {
   const { sync, run, all, calls, home } = await start(20);
   const { run_id } = (await sync("rotate_tokens=true", ASYNC)).body;
   await Promise.all(
@@ -88,7 +88,7 @@ test("a run and requests for the same agents at once leave each agent with the t
   for (const agent of all) expect(await works(tokenOnHost(agent)!)).toBe(true);
 });
 
-test("a sync that waits for an agent does not hold the agents that are done, for which others may wait", async () => {
+test("a sync that waits for one agent releases the agents that are done, so that other syncs can go on", async () => {
   const { sync, lead, worker, home } = await start();
   await sync("", ASYNC);
   for (const { id } of await queued("sync.start")) await deliver(world.context(), id);

@@ -221,7 +221,7 @@ describe("an agent of a run", () => {
     expect([status, result.errors, result.total_synced, await works(tokenOnHost(lead)!)]).toEqual(["done", [], 2, true]);
   });
 
-  test("an agent whose last attempt finds the host down stops the run, and the rest were not processed", async () => {
+  test("an agent whose last attempt finds the host down stops the run, and leaves the rest unprocessed", async () => {
     const fixture = await start();
     const { fake, lead, worker, main, home } = fixture;
     const run_id = await begin(fixture);

@@ -187,7 +187,7 @@ describe("concurrent work on the same agent", () => {
     expect([tokenOf(fixture, made), await works(rotated), await works(made.token)]).toEqual([rotated, true, false]);
   });
 
-  test("a sync waits for the job that works on an agent, and processes the other agents meanwhile", async () => {
+  test("a sync processes the other agents while it waits for the job that works on one", async () => {
     const fixture = await start();
     const { fake, lead, sync, written } = fixture;
     const made = await makeAgent(fixture, "Newcomer");

@@ -60,7 +60,7 @@ test("values are matched against patterns before any row is locked", async () =>
   expect(status).toBe(200);
 });
 
-/** A pattern and a text without period keep the engine busy for a fifth of a second, near the limit of its steps. */
+/** This pattern on an irregular text keeps the engine busy for a fifth of a second, near its limit of steps. */
 const SLOW_PATTERN = "[ab]*a[ab]{200}c";
 const SLOW_TEXT = Array.from(createHash("shake128", { outputLength: 48_000 }).update("text").digest(), (byte) =>
   byte % 2 === 0 ? "a" : "b",

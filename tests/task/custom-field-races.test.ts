@@ -131,14 +131,17 @@ test("a value waits for the deletion of its field and is refused as unknown", as
   expect((await answer).body.detail).toMatchObject({ unknown_field_keys: [field_key] });
 });
 
-test.each(ROUNDS)("boards of a field set twice at once are those of one request (round %i)", async () => {
-  const { id } = await field();
-  const boardLists = [[second_board], [home.board_id, second_board].toSorted()];
-  const answers = await sendConcurrently(...boardLists.map((board_ids) => () => patch(id, { board_ids })));
-  expect(statuses(answers)).toEqual([200, 200]);
-  const list: { id: string; board_ids: string[] }[] = (await world.call("GET", FIELDS, { token: token() })).body;
-  expect(boardLists).toContainEqual(list.find((item) => item.id === id)!.board_ids);
-});
+test.each(ROUNDS)(
+  "when two requests set a field's boards at once, the boards of one request are stored as a whole (round %i)",
+  async () => {
+    const { id } = await field();
+    const boardLists = [[second_board], [home.board_id, second_board].toSorted()];
+    const answers = await sendConcurrently(...boardLists.map((board_ids) => () => patch(id, { board_ids })));
+    expect(statuses(answers)).toEqual([200, 200]);
+    const list: { id: string; board_ids: string[] }[] = (await world.call("GET", FIELDS, { token: token() })).body;
+    expect(boardLists).toContainEqual(list.find((item) => item.id === id)!.board_ids);
+  },
+);
 
 test.each(ROUNDS)("one of several fields with the same key is created (round %i)", async () => {
   const field_key = `key_${++count}`;

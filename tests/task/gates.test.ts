@@ -43,7 +43,7 @@ const REVIEW = gate("Task can only be marked done from review when the board rul
 const APPROVAL = gate("Task can only be marked done when a linked approval has been approved.");
 const COMMENT = [422, "Comment is required."];
 
-/** Outcomes of a move by a person, the worker and the lead, each of a separate task. */
+/** The outcomes of one move by a person, the worker and the lead, each with its own task. */
 async function outcomesForAll(to: Status, make: () => Promise<TaskRow>) {
   const outcomes = [];
   for (const who of [owner, worker, lead]) outcomes.push(await outcomeOf(world, who, await make(), { status: to }));

@@ -103,7 +103,7 @@ test("a late write of an expired holder changes nothing, and the next agent fini
   expect(await read(id)).toMatchObject({ status: "blocked", assigned_agent_id: team.second.id });
 });
 
-describe("poison", () => {
+describe("a task whose lease expires again and again", () => {
   const loseTimes = async (times: number) => {
     for (let count = 0; count < times; count++) {
       expect((await next()).body.task).not.toBeNull();
@@ -112,7 +112,7 @@ describe("poison", () => {
     }
   };
 
-  test("the third expiry in a row blocks the task and tells the lead", async () => {
+  test("the third expiry in a row blocks the task and notifies the lead", async () => {
     const { id } = await addTask(world, team);
     await loseTimes(2);
     expect((await read(id)).status).toBe("inbox");
@@ -123,7 +123,7 @@ describe("poison", () => {
   });
 
   const SIGNS_OF_WORK = { comment, "inline comment": (id: string) => patch(id, { comment: "Still at it" }) };
-  test.each(Object.entries(SIGNS_OF_WORK))("a %s of the holder begins a new row of expiries", async (_name, work) => {
+  test.each(Object.entries(SIGNS_OF_WORK))("a %s of the holder starts the count of expiries again", async (_name, work) => {
     const { id } = await addTask(world, team);
     await loseTimes(2);
     await next();

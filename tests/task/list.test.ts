@@ -150,7 +150,7 @@ describe("the blocked filter of tasks", () => {
     const blocked = ["stored", "waiting in inbox", "waiting in review", "waiting twice"];
     expect(await titles("?status=blocked")).toEqual(blocked);
     expect(await read("?status=blocked&limit=1&offset=2")).toMatchObject({ items: [{ title: blocked[2] }], total: 4 });
-    // Combined with other statuses, each adds its own tasks.
+    // In a combination, each status adds its own tasks.
     expect(await titles("?status=blocked,done")).toEqual([...blocked, "done with open dependency", "done dependency"]);
     expect(await titles("?status=inbox")).toEqual(["waiting in inbox", "free again", "free"]);
     const shown: { title: string; is_blocked: boolean }[] = (await read("?status=blocked")).items;

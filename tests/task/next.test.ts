@@ -110,7 +110,7 @@ test("a task of another agent is not handed out", async () => {
   expect(titleOf(await next())).toBeNull();
 });
 
-test("a task that another process of the same agent holds is not handed out again to one that asks for parallel work", async () => {
+test("a request for parallel work does not get the task that another process of the same agent holds", async () => {
   await addTask(world, team);
   expect((await next()).body.task).not.toBeNull();
   expect((await next()).body.task).toBeNull();

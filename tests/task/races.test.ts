@@ -111,7 +111,7 @@ describe("concurrent dependency edits", () => {
     expect(await listDependencyCycles(world, crew.board_id)).toEqual([]);
   });
 
-  test("no task starts, restarts or is created while its dependency is reopened and stays in work", async () => {
+  test("a task that is started, restarted or created while its dependency is reopened does not stay in work", async () => {
     const crew = await addRaceBoard(world, home, 2);
     const [first, second] = crew.workers as [(typeof crew.workers)[0], (typeof crew.workers)[0]];
     const outcomes = new Set<number>();

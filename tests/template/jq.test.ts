@@ -28,7 +28,7 @@ test("every jq program in the files compiles", async () => {
     ),
   );
   const commands = ROLES.flatMap((role) => Object.values(filesOf(subjectOf(role))).flatMap(shellBlocksOf)).join("\n");
-  // No program is missed: each call of jq is one of the programs, or the check that jq exists.
+  // The count shows that no program was overlooked. It leaves out the commands that only check whether jq exists.
   expect(found).toHaveLength((commands.match(/(?<![\w-])jq (?=[-'"])/g) ?? []).length);
   const empty = { items: [], paths: {}, components: { schemas: {} } };
   for (const jq of found) await expect(runJq(jq, empty), jq.at).resolves.toEqual(expect.any(String));

@@ -38,7 +38,7 @@ const bytesInUse = async () => {
 };
 
 test.each(SENDER_NAMES)(
-  "a repeated delivery of %s names the first payload, and is neither stored nor told again",
+  "a repeated delivery of %s names the first payload, and is neither stored nor announced again",
   async (source) => {
     const webhook = await createWebhook(world, home, { source, secret: SENDERS[source].secret });
     const { body, headers } = await deliveryOf(source, world.now());
@@ -55,10 +55,10 @@ test.each(SENDER_NAMES)(
   },
 );
 
-test(`of ${REPEATS} concurrent repeats one is stored, and all answers name it`, { timeout: 120_000 }, async () => {
+test(`one of ${REPEATS} concurrent repeats is stored, and all answers name it`, { timeout: 120_000 }, async () => {
   const webhook = await createWebhook(world, home, { source: "stripe", secret: SENDERS.stripe.secret });
   const { body, headers } = await deliveryOf("stripe", world.now());
-  // A busy service refuses some for now, as senders expect, and they repeat again.
+  // A busy service answers 503 to some requests, and senders repeat those.
   const send = async () => {
     for (;;) {
       const answer = await post(world, webhook, body, headers);
@@ -72,7 +72,7 @@ test(`of ${REPEATS} concurrent repeats one is stored, and all answers name it`, 
   expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
 });
 
-/** Headers as somebody sends them again who has captured them: only what is not signed differs. */
+/** The headers of a captured request with changes, as an attacker may make them to headers that are not signed. */
 const changed = (headers: Record<string, string>, changes: Record<string, string | null>) =>
   Object.fromEntries(Object.entries({ ...headers, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null));
 
@@ -93,7 +93,7 @@ test.each([
   expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
 });
 
-test("a signed generic body with an id is recognized under every id and none, and others are stored", async () => {
+test("a signed generic body that came with an id is recognized under any other id and without one, and bodies without ids are all stored", async () => {
   const webhook = await createWebhook(world, home, { secret: "known" });
   const signed = (body: string) => ({ "x-webhook-signature": createHmac("sha256", "known").update(body).digest("hex") });
   const first = await postPayload(world, webhook, "{}", { ...signed("{}"), "idempotency-key": "1" });
@@ -109,7 +109,7 @@ test("a signed generic body with an id is recognized under every id and none, an
   expect(await storedIn(webhook)).toBe(3);
 });
 
-test("a signed body is forgotten after 7 days, with its row", async () => {
+test("a signed body is forgotten after 7 days, and its row is removed", async () => {
   const webhook = await createWebhook(world, home, { source: "github", secret: SENDERS.github.secret });
   const { body, headers } = await deliveryOf("github", world.now());
   const send = async (id: string) => (await post(world, webhook, body, { ...headers, "x-github-delivery": id })).body.payload_id;

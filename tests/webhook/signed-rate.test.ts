@@ -104,7 +104,7 @@ test("too large posts to a signed webhook count as refused", async () => {
   expect(await statusesFrom(address, UNSIGNED, 1)).toEqual([429]);
 });
 
-test("beyond the webhook's total, an address with a refused post is not read, and any other address still is", async () => {
+test("once a webhook has refused its total of posts, addresses with a refused post get 429, and posts of other addresses are still read", async () => {
   const addressesOfAttack = [newAddress(), newAddress(), newAddress(), newAddress()];
   for (const address of addressesOfAttack) await statusesFrom(address, FORGED, REFUSALS);
   expect((await postFrom(addressesOfAttack[0]!, GOOD)).status).toBe(429);

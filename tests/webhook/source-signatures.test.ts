@@ -82,7 +82,7 @@ test.each(SENDER_NAMES)("a webhook for %s without a secret takes unsigned posts"
   expect((await post(world, webhook, body, unsigned)).status).toBe(202);
 });
 
-test("a Sentry delivery without a time, and a Linear one, are refused", async () => {
+test("deliveries of Sentry and Linear without a time are refused", async () => {
   const sentry = await deliveryOf("sentry", world.now());
   delete sentry.headers["sentry-hook-timestamp"];
   expect((await post(world, await webhookFor("sentry"), sentry.body, sentry.headers)).body).toEqual(NOT_RECENT);
@@ -110,7 +110,7 @@ test("a Stripe delivery that is signed with both secrets of a rotation at Stripe
   expect((await post(world, webhook, body, { "stripe-signature": `${other},${signature},v0=abc` })).status).toBe(202);
 });
 
-test("a secret that is no Base64 key of Standard Webhooks admits nobody", async () => {
+test("with a secret that is no Base64 key of Standard Webhooks every post is refused", async () => {
   for (const secret of ["whsec_", "whsec_!!!"]) {
     const webhook = await webhookFor("standard_webhooks", secret);
     const id = "msg_1";
@@ -167,7 +167,7 @@ const PUBLISHED = [
 ] as const;
 
 test.each(PUBLISHED)(
-  "the signature that $source publishes as an example is right for its body only",
+  "the signature that $source publishes as an example is valid for its own body only",
   ({ source, ...example }) => {
     const signature: Signature = SOURCES[source].readSignature(new Headers(example.headers), null);
     if (typeof signature === "string") throw new Error(`The signature is ${signature}.`);

@@ -252,7 +252,7 @@ test.each([
   expect(items.find((item: { id: string }) => item.id === other)).toMatchObject({ payload: "other body" });
 });
 
-test("a moved body that no storage is set for gets 503, not 500", async () => {
+test("a read of a moved body gets 503, not 500, while no storage is configured", async () => {
   const id = await fixture.addOld(webhook, "moved");
   await fixture.run();
   const without = { ...fixture.world.runtime, createContext: () => ({ ...fixture.world.runtime.createContext(), bodies: null }) };

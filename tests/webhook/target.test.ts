@@ -35,19 +35,19 @@ async function notify(agent_id: string | null, change: () => Promise<unknown> = 
 
 const laneAndReceiver = (session_key: string) => ({ lane: hostLane(home.gateway_id, session_key), receivers: [session_key] });
 
-test("the lane of a notification is that of the named agent, who receives it", async () => {
+test("the named agent receives a notification, through its own lane", async () => {
   expect(await notify(home.worker.id)).toEqual(laneAndReceiver(home.worker.session_key));
 });
 
-test("the lane of a notification is that of the lead, who receives it, when the named agent has moved", async () => {
+test("the lead receives a notification through its own lane when the named agent has moved", async () => {
   expect(await notify(home.worker.id, moveWorker)).toEqual(laneAndReceiver(home.lead.session_key));
 });
 
-test("the lane of a notification is that of the lead, who receives it, when no agent is named", async () => {
+test("the lead receives a notification through its own lane when no agent is named", async () => {
   expect(await notify(null)).toEqual(laneAndReceiver(home.lead.session_key));
 });
 
-test("a notification without a target has no agent's lane and no receiver", async () => {
+test("a notification without a target has no receiver and uses no agent's lane", async () => {
   const { lane, receivers } = await notify(home.worker.id, async () => {
     await moveWorker();
     await removeLead();

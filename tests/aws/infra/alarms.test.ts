@@ -126,7 +126,7 @@ test("the alarm for waiting jobs allows one tick, and the alarm for streams come
   expect(alarmedResources("ConcurrentExecutions")).toEqual(["StreamFunction"]);
 });
 
-test("schedules that stop raise an alarm, because no data of them counts as a breach", () => {
+test("schedules that stop raise an alarm, because missing data counts as a breach", () => {
   const { inputs } = alarmNamed("SchedulesStopped");
   expect(inputs).toMatchObject({
     metricName: "JobAge",

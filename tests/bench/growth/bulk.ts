@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 
-/** Tables with so few new rows that their indexes are kept while they are filled. */
+/** These tables get so few rows that their indexes are kept while they are filled. */
 const KEPT_INDEXES = ["organizations", "users", "organization_members", "gateways", "boards", "board_webhooks"];
 
 /** Runs inserts without triggers and foreign keys, and without the indexes of the tables, which are built again at the end. */

@@ -9,7 +9,7 @@ export interface Cost {
   buffers: number;
   /** Processor time of the service; null where the system does not tell. */
   service_ms: number | null;
-  /** The same for each statement, of the round with the fewest pages. */
+  /** The cost of each statement, from the round that read the fewest pages. */
   statements: readonly StatementCost[];
 }
 
@@ -19,9 +19,9 @@ interface StatementCost {
   buffers: number;
 }
 
-/** The least of several rounds: what else runs on the machine only adds. */
+/** The cheapest of several rounds counts, because other load on the machine can only add to the cost. */
 const ROUNDS = 3;
-/** Less than this is noise. */
+/** Smaller differences are noise. */
 const MIN_PAGES = 1;
 const MIN_MS = 0.05;
 const LINE = 240;
@@ -34,7 +34,7 @@ export interface Measured {
   settle?: () => Promise<unknown>;
   /** Runs before each round, without being measured. */
   prepare?: () => Promise<unknown>;
-  /** The process that does the work; without it, this process does as the role of `client`. */
+  /** The process that does the work; null when this process does it with the role of `client`. */
   pid: number | null;
   /** The name of the role whose statements count. */
   role: string;

@@ -9,7 +9,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const SCHEMES = ["light", "dark"];
 const WIDTHS = [1280, 390];
-/** Of the page, so that a check in dark cannot run in light. */
+/** The page's background in each scheme: it shows that a check ran in the scheme that it names. */
 const BACKGROUNDS: Record<string, string> = { light: "rgb(247, 247, 249)", dark: "rgb(15, 16, 20)" };
 
 let browser: Browser;

@@ -66,7 +66,7 @@ test("a move that the board's rules refuse is explained in the words of the API 
   expect(page.errors).toEqual([]);
 });
 
-test("a whole life of a task needs only the keyboard", async () => {
+test("a task can be created, worked on and finished with the keyboard alone", async () => {
   const { id: board_id } = await makeBoard(service.api, "Keys");
   await makeTask(service.api, board_id, "Here before");
   const { page, ...view } = await openConsole(await browser.createBrowserContext(), service.link);

@@ -46,7 +46,7 @@ export interface Console {
   page: Page;
   /** Errors of the page, and what the policy of the page refused. */
   errors: string[];
-  /** Addresses outside the service that the page asked. */
+  /** Requested addresses outside the service. */
   outside: string[];
   text(selector: string): Promise<string>;
   /** Waits until the text of an element contains a part. */

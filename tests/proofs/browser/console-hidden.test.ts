@@ -3,7 +3,7 @@ import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type Browser, openBrowser, type Page, setHidden } from "./chromium.ts";
 import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
 
-/** More than one answer of the feed of changes holds. */
+/** More changes than one answer of the feed holds. */
 const MANY = 101;
 
 let browser: Browser;

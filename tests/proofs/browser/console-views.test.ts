@@ -147,7 +147,7 @@ test("work in review on a board without a lead waits for people, who see which a
   await view.sees(`[data-task="${task_id}"]`, "handed in by Nora");
   await view.sees(".story .properties", "Handed in byNora");
 
-  // Done work waits for nobody, and without its lead the other board's work does.
+  // Done work waits for nobody. The other board has lost its lead, so its work now waits for people.
   await api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", {
     params: { path: { board_id: free.id, task_id: assigned.id } },
     body: { status: "done" },

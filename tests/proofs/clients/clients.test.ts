@@ -65,7 +65,7 @@ async function connect({ agent, connections }: NewAgent, client: McpClient, mayG
   const home = temporaryFolder();
   const project = path.join(home, "project");
   mkdirSync(project);
-  // Whatever else a client would like to reach, it finds nobody there.
+  // Requests to any other address go to a closed port.
   const offline = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
   const base = { HOME: home, TMPDIR: home, PATH: `${commands}:${path.dirname(process.execPath)}:${process.env["PATH"]}` };
   const env = { ...base, ...offline, ...client.useModel(model.url, home) };
@@ -117,7 +117,7 @@ test.each([
   const board = await openBoard(`${one.title} and ${other.title}`);
   let waiting = pair.length;
   const { promise: both, resolve } = Promise.withResolvers<void>();
-  // Each has a task before one of them goes on, so that neither finds the board empty.
+  // Both clients take a task before either continues, so that neither finds the board empty.
   const mayGoOn = () => {
     if (--waiting === 0) resolve();
     return both;

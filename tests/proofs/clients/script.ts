@@ -2,16 +2,16 @@
 export interface Conversation {
   /** Names of the tools that the client offers to the model. */
   tools: readonly string[];
-  /** The tools that were called, each with what the client made of the answer. */
+  /** The tools that were called, each with the answer as the client passed it on. */
   results: readonly { tool: string; text: string }[];
 }
 
 export type Decision = { call: string; input: Record<string, unknown> } | { say: string };
 
-/** Said once the board has no task left. */
+/** The model says this once the board has no task left. */
 export const NOTHING_LEFT = "Nothing is left.";
 
-/** Claude Code shows the tools of a server by their names only. This one of its own loads them. */
+/** Claude Code lists the tools of a server by name only. This tool of the client loads their schemas. */
 const TOOL_SEARCH = "ToolSearch";
 const USED = ["next_task", "comment_on_task", "update_task"];
 

@@ -6,7 +6,7 @@ import type { Prepared, Surroundings } from "./environment.ts";
 
 /** More statements than any operation has. */
 const MAX_STATEMENTS = 80;
-/** Other statements of the server may take the place of the operation's, so it has to succeed this often in a row. */
+/** The cut may hit an unrelated statement of the server, so the operation has to succeed this often in a row. */
 const UNDISTURBED = 3;
 
 export interface Operation {
@@ -69,7 +69,7 @@ export async function cutAtEachStatement(
     undisturbed = proxy.left === null ? 0 : undisturbed + 1;
     proxy.cutAfter(Number.POSITIVE_INFINITY);
     (status < 300 ? accepted : refused).push(attempt);
-    // Neither may a connection that was lost before disturb a later request.
+    // The lost connection must not disturb the next request either.
     const next = `attempt ${statements + MAX_STATEMENTS}`;
     expect(await send(server.url, prepared, operation, next)).toBeLessThan(300);
     accepted.push(next);

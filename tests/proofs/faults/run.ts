@@ -9,7 +9,7 @@ import { createSender, type Tenant } from "../isolation/tenants.ts";
 import type { Fault } from "./database-faults.ts";
 import type { Prepared, Surroundings } from "./environment.ts";
 
-/** The bound of the promise: the service works this soon after what had failed is back. */
+/** The bound of the promise: the service works again this soon after the fault has ended. */
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
@@ -20,7 +20,7 @@ const PAGE = 200;
 export interface FaultRun {
   work: OrdinaryWork;
   alive: boolean;
-  /** When what had failed was back, in milliseconds since 1970. */
+  /** When the fault ended, in milliseconds since 1970. */
   ended: number;
   recovery_ms: number;
   /** The ids of the payloads that the host received, with repetitions. */
@@ -116,14 +116,14 @@ export function expectHarmless({ work, alive, ended, recovery_ms, delivered, sto
   expect(recovery_ms).toBeLessThanOrEqual(MAX_RECOVERY_MS);
   const late = work.samples.filter(({ at, status }) => status === 503 && at > ended + MAX_RECOVERY_MS);
   expect(formatCounts(late)).toBe("");
-  // What was accepted is there, and each accepted post arrived once. A post without an answer may have arrived too.
+  // Everything that was accepted is stored, and each accepted post arrived once. A post without an answer may have arrived too.
   expect(work.accepted.filter((id) => !stored.payloads.includes(id))).toEqual([]);
   expect(work.comments.filter((text) => !stored.comments.includes(text))).toEqual([]);
   expect(work.accepted.filter((id) => !delivered.includes(id))).toEqual([]);
   expect(delivered.filter((id, index) => delivered.indexOf(id) !== index)).toEqual([]);
 }
 
-/** The number of answers by status. What failed is named by its kind too. */
+/** The number of answers by status; failures without a status are named with their kind. */
 function formatCounts(samples: readonly Sample[]): string {
   const names = samples.map(({ kind, status }) => (typeof status === "number" ? String(status) : `${kind}: ${status}`));
   return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} x ${all.length}`).join(", ");

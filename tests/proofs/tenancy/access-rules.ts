@@ -122,7 +122,7 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}/redeliver": { answers: 202 },
   "POST /api/v1/agents": { body: ({ board_id }) => ({ name: "New", board_id }), rule: ownBoard },
   "PATCH /api/v1/agents/{agent_id}": { body: () => ({ name: "New" }) },
-  /** An agent always gets its own. */
+  /** An agent always gets its own heartbeat, so its rights to the board do not matter. */
   "POST /api/v1/agents/heartbeat": {
     body: ({ board_id }) => ({ name: "New", board_id }),
     rule: (caller) => (caller.is === "agent" ? "through" : boardAtHome("write")(caller)),
@@ -152,7 +152,7 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/agent/boards/{board_id}/gateway/main/ask-user": { body: () => TEXT },
   "POST /api/v1/agent/gateway/boards/{board_id}/lead/message": { body: () => TEXT },
   "POST /api/v1/agent/gateway/leads/broadcast": { body: () => TEXT },
-  /** All entries that are kept. */
+  /** An empty cursor reads all entries that are kept. */
   "GET /api/v1/changes": { query: () => "?cursor=" },
   "GET /api/v1/changes/stream": { query: () => "?cursor=" },
   /** The cases of the tools are in tool-cases.ts. */

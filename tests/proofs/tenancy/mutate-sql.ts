@@ -7,7 +7,7 @@ const OWNED = String.raw`(?:"?\w+"?\.)?"?\b(?:${COLUMNS})\b"?`;
 const VALUE = String.raw`(?:\$\d+(?:::\w+)?|(?:"?\w+"?\.)?"?\w+"?)(?![\w".(])`;
 const LIST = String.raw`\((?:[^()]|\([^()]*\))*\)`;
 const COMPARISON = String.raw`(?<![\w".])${OWNED} (?:= (?:any ?${LIST}|${LIST}|${VALUE})|in ${LIST})`;
-/** A search for words, each of which follows digits of its owner's id: see `searchVector`, `wordsVector` and `rowsWithWords`. */
+/** A search for words. Digits of the owner's id precede each word: see `searchVector`, `wordsVector` and `rowsWithWords`. */
 const SEARCH = String.raw`array_to_tsvector\((?:(?! @@ ).)*\) @@ (?:\(select )?lower\(\$\d+::text\)::tsquery\b`;
 const CONDITION = new RegExp(`${COMPARISON}|${SEARCH}`, "gs");
 
@@ -103,7 +103,7 @@ const withoutOwner = (text: string): string =>
         .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f]{8}/', '/', 'g')")
     : `(${text} or true)`;
 
-/** The part of node-postgres' connection that sends texts. */
+/** The part of node-postgres' connection that sends SQL. */
 interface Connection {
   query: (this: unknown, text: string) => void;
   parse: (this: unknown, statement: { text: string }) => void;

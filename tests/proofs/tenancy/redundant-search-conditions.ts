@@ -4,7 +4,7 @@ export const OWN_AGENT = "its value comes from the calling agent, whose board be
 const NO_GATEWAYS = "a search in an organization without gateways matches nothing";
 const AGENT_SEARCH = "GET /api/v1/agents?q";
 
-/** Those of lists with `q`, which compare the owner of each word too. */
+/** Redundant conditions of lists with `q`: the search itself compares the owner of each word. */
 export const REDUNDANT_SEARCH_CONDITIONS: readonly RedundantCondition[] = [
   {
     condition: '"boards"."organization_id" = $',

@@ -29,7 +29,7 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   [/webhook_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"webhook_id": ("[^"]+")[^{}]*\}/g, "webhook_usage of $1"],
   [/whsec_[\w+/]{43}=/g, "(secret)"],
   [/"duration_ms": ?\d+/g, '"duration_ms": (duration)'],
-  // The words of a text of the same row, among them the parts of new ids.
+  // The words of a text in the same row; some are parts of new ids.
   [/"words": ?"(?:[^"\\\\]|\\\\.)*"/g, '"words": "(words)"'],
   // Tokens of 32 and 43 characters, and digests of tokens.
   [/"(?![0-9a-f]{8}-)[\w-]{32,44}=?"/g, '"(token)"'],

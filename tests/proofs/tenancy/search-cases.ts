@@ -21,8 +21,8 @@ const FINDERS = new Set(["owner", "lead", "main agent"]);
 export const isSearchable = ({ spec }: Endpoint): boolean => (spec.query as z.ZodObject | undefined)?.shape.q === SearchText;
 
 /**
- * The same requests with `q`: permitted ones on the home board search for the mark of each place, some of which the caller
- * may not see, and all others for the mark of the home board.
+ * The given requests with `q`. A permitted request on the home board searches for the mark of each place, also of places
+ * that the caller may not see. Every other request searches for the mark of the home board.
  */
 export function searchCases(trials: readonly AccessCase[]): AccessCase[] {
   return trials.flatMap((trial) => {
@@ -37,7 +37,7 @@ export function searchCases(trials: readonly AccessCase[]): AccessCase[] {
   });
 }
 
-/** The memory of a group has the mark of the organization. */
+/** Entries of a group's memory have the mark of the organization. */
 const ownWord = (path: string): string => (path.includes("group") ? ORGANIZATION_MARK : BOARD_MARK);
 
 /** Returns how the page that a search has found is wrong, or null. `hidden` are the words that the caller must not find. */

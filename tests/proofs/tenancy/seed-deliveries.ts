@@ -16,8 +16,8 @@ import type { Ids } from "./seed-tenant.ts";
 const FAILED = { status: "failed", attempts: 12, last_error: "Refused", delivered_at: null, agent_id: null } as const;
 
 /**
- * Lets deliveries to agents and to subscriptions of these boards fail, so that each could be sent again with those of
- * another. The second webhook of the first board has a failed one too.
+ * Lets deliveries to agents and subscriptions of these boards fail, so that a resend for one board could reach those of
+ * another board. Both webhooks of a board have a failed delivery.
  */
 export async function seedFailedDeliveries({ db }: World, boards: readonly Ids[]): Promise<void> {
   for (const { payload_id, signed_webhook_id, subscription_id, delivery_id } of boards) {
@@ -44,7 +44,7 @@ export async function seedFailedDeliveries({ db }: World, boards: readonly Ids[]
   }
 }
 
-/** Stores a dead job about a board of the other organization, and a circuit of a gateway that no dead job belongs to. */
+/** Stores a dead job about a board of the other organization, and an open circuit of a gateway without dead jobs. */
 export async function seedForeignJobs(world: World, theirs: Ids, spare_gateway_id: string): Promise<void> {
   const { db } = world;
   const now = world.now();

@@ -57,7 +57,7 @@ export const TOOL_INPUTS: Record<string, ToolInput> = {
   },
 };
 
-/** Rows of the board that the path of an operation would name after it. */
+/** Arguments that name rows of the board. */
 const ROW_NAMES = ["task_id", "approval_id", "webhook_id", "payload_id"];
 
 const mcp = endpoints.find(({ paths }) => paths[0] === "/mcp")!;
@@ -103,7 +103,7 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
   });
 }
 
-/** The same call as a search for the mark of the home board, and for that of another board. */
+/** Two searches by this call: for the mark of the home board, and for the mark of another board. */
 const searchesOf = (trial: AccessCase): AccessCase[] =>
   [BOARD_MARK, OTHER_BOARD_MARK].map((q) => {
     const { name, arguments: input } = (trial.body as ReturnType<typeof callOf>).params;
