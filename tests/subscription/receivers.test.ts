@@ -180,7 +180,7 @@ test("an organization has at most as many subscriptions as its budget, including
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409]);
 });
 
-test("test messages to a receiver are limited per minute", async () => {
+test("messages that test a receiver are limited per minute", async () => {
   const strict = await createWorld({ environment: { SUBSCRIPTION_TESTS_PER_MINUTE: "1" } });
   onTestFinished(() => strict.close());
   const { owner } = await strict.tenant("strict");
