@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { storedTextBytes } from "@board/core/organization/stored-text";
-import { organization_text_usage } from "@board/core/schema/all-tables";
+import { organization_text_usage, organizations } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
@@ -82,7 +82,7 @@ test("a recount while texts are stored and removed finds no error", async () => 
   };
   const recount = async () => {
     while (!done) {
-      await world.db.update(organization_text_usage).set({ counted_at: null });
+      await world.db.update(organizations).set({ texts_counted_at: null });
       await scheduled.retention(world.context());
     }
   };

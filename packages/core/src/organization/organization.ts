@@ -123,6 +123,6 @@ export async function activateOrganization(ctx: Context<User>, { organization_id
   return toOrganization(row);
 }
 
-function toOrganization(row: typeof organizations.$inferSelect): Organization {
-  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+function toOrganization({ id, name, created_at, updated_at }: typeof organizations.$inferSelect): Organization {
+  return { id, name, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }

@@ -8,23 +8,25 @@ import { organizations } from "../schema/organization.sql.ts";
 import { storedTextBytes } from "./stored-text.ts";
 
 const RECOUNT_DAYS = 7;
-/** Of organizations over their budget, so that no error of the count refuses texts for long. */
-const FULL_RECOUNT_DAYS = 1;
+const BATCH = 50;
+/** Time for one run. The next run counts the other organizations. */
+const MAX_RUN_MS = 20_000;
 
 /**
- * Counts the texts of organizations that were not counted for long. Triggers count each change, so only texts from before they
- * existed and errors are left; the shards of busy hours become one.
+ * Compares the sums of texts with the texts, of organizations for which that was long ago. Triggers count each change, so only
+ * texts from before they existed and errors are found; the shards of busy hours become one.
  */
 export async function recountTexts(ctx: Context): Promise<void> {
-  const before = (days: number) => toTimestamp(addMs(ctx.now(), -days * DAY_MS));
-  const limit = ctx.settings.budgets.organization_text_bytes;
-  const result = await ctx.db.execute(sql`
-    select organization.id from ${organizations} as organization
-    left join ${usage} as counted on counted.organization_id = organization.id group by organization.id
-    having coalesce(max(counted.counted_at), '-infinity') <
-      case when ${limit}::bigint > 0 and sum(counted.bytes) >= ${limit}::bigint
-        then ${before(FULL_RECOUNT_DAYS)}::timestamptz else ${before(RECOUNT_DAYS)}::timestamptz end`);
-  for (const { id } of rowsOf<{ id: string }>(result)) await recount(ctx, id);
+  const start = performance.now();
+  const before = toTimestamp(addMs(ctx.now(), -RECOUNT_DAYS * DAY_MS));
+  let ids: string[];
+  do {
+    const result = await ctx.db.execute(sql`
+      select id from ${organizations} where texts_counted_at is null or texts_counted_at < ${before}
+      order by texts_counted_at nulls first limit ${BATCH}`);
+    ids = rowsOf<{ id: string }>(result).map(({ id }) => id);
+    for (const id of ids) await recount(ctx, id);
+  } while (ids.length === BATCH && performance.now() - start < MAX_RUN_MS);
 }
 
 /**
@@ -40,11 +42,12 @@ async function recount(ctx: Context, organization_id: string): Promise<void> {
       delete from ${usage} where ${mine} and shard = any (array(
         select shard from ${usage} where ${mine} for update skip locked))
       returning bytes
+    ), counted as (
+      update ${organizations} set texts_counted_at = ${toTimestamp(ctx.now())} where id = ${organization_id} returning id
     )
-    insert into ${usage} (organization_id, shard, bytes, counted_at)
-    select id, pg_current_xact_id()::text::bigint, (select bytes from error) + (select coalesce(sum(bytes), 0) from merged),
-      ${toTimestamp(ctx.now())}
-    from ${organizations} where id = ${organization_id}`);
+    insert into ${usage} (organization_id, shard, bytes)
+    select id, pg_current_xact_id()::text::bigint, (select bytes from error) + (select coalesce(sum(bytes), 0) from merged)
+    from counted`);
 }
 
 /** Removes the counts of an organization that is being deleted, so that the removal of its rows changes none. */

@@ -1,5 +1,4 @@
 import { bigint, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
-import { instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
 /**
@@ -15,8 +14,6 @@ export const organization_text_usage = pgTable(
     /** The transaction that added the shard. */
     shard: bigint({ mode: "bigint" }).notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
-    /** When the sum was last compared with the texts; null while it may lack some that are older than this table. */
-    counted_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.organization_id, t.shard] })],
 );

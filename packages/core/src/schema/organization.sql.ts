@@ -1,8 +1,18 @@
 import { sql } from "drizzle-orm";
 import { boolean, check, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
-import { id, timestamps } from "./columns.ts";
+import { id, instant, timestamps } from "./columns.ts";
 
-export const organizations = pgTable("organizations", { ...id, name: text().notNull(), ...timestamps });
+export const organizations = pgTable(
+  "organizations",
+  {
+    ...id,
+    name: text().notNull(),
+    /** When the sum of its texts was last compared with them; null when it may lack texts that are older than the sum. */
+    texts_counted_at: instant().defaultNow(),
+    ...timestamps,
+  },
+  (t) => [index("organizations_texts_counted").on(t.texts_counted_at)],
+);
 
 export const users = pgTable(
   "users",

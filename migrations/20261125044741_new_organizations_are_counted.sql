@@ -1,0 +1,1 @@
+ALTER TABLE "organizations" ALTER COLUMN "texts_counted_at" SET DEFAULT now();
