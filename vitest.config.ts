@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/support/sequencer.ts";
 
-/** Take minutes in all, because they fill disks, answers or connections, or wait for hosts: `npm run test:slow`. */
+/** Files that take minutes together, because they fill disks, answers or connections, or wait for hosts: `npm run test:slow`. */
 export const SLOW_FILES = [
   "tests/api/answer-size.test.ts",
   "tests/local/{full-disk,unfinished-bodies}.test.ts",
@@ -19,9 +19,9 @@ export default defineConfig({
     globalSetup: ["tests/support/database-template.ts"],
     setupFiles: ["tests/support/short-hashing.cjs"],
     pool: "forks",
-    // Workers are kept, since loading the service and warming up the embedded database take longer than most files.
+    // Workers are kept, because loading the service and warming up the embedded database take longer than most files.
     isolate: false,
-    // Two more than two cores, since tests often wait for processes and for unreachable hosts.
+    // More than the two cores, because tests often wait for processes and for unreachable hosts.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,

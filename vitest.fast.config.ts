@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import durations from "./tests/durations.json" with { type: "json" };
 
-/** Need more than one process: a started service, a Lambda, a crash, another program. */
+/** Files that need more than one process: a started service, a Lambda, a crash or another program. */
 const OTHER_PROCESSES = [
   "tests/*/*races.test.ts",
   "tests/activity/{counts,feed-order}.test.ts",
@@ -25,9 +25,9 @@ const OTHER_PROCESSES = [
   "tests/template/{commands,jq}.test.ts",
 ];
 
-/** Seconds of tests, by the last measurement of the whole suite (`scripts/test-durations.mjs`). */
+/** Total duration of the selected tests in seconds, by the last measurement of the whole suite (`scripts/test-durations.mjs`). */
 const BUDGET_SECONDS = 60;
-/** What a file costs besides its tests: it loads modules and opens a database. */
+/** Seconds that a file takes besides its tests, to load modules and open a database. */
 const FILE_SECONDS = 1.2;
 
 /** The shortest files that fit into the budget. A new file has no duration yet and is always included. */

@@ -1,4 +1,4 @@
-/** Includes the stage, because stages may share an account and an alarm email shows little more than the name. */
+/** The name includes the stage, because stages may share an account and an alarm email shows little more than the name. */
 const resourceName = (name: string) => `${$app.name}-${$app.stage}-${name}`;
 
 const topic = new aws.sns.Topic("Alarms", { name: resourceName("Alarms") });
@@ -23,14 +23,14 @@ type RunbookSection =
   | "A schedule fails";
 
 interface AlarmSpec {
-  /** The problem in one sentence, which the email contains. */
+  /** The problem in one sentence. The email contains it. */
   summary: string;
   section: RunbookSection;
   /** The alarm is raised above this value. */
   threshold: number;
-  /** How many periods the alarm looks at, and how many of them must be above the threshold: one of one by default. */
+  /** Number of periods that the alarm looks at, and how many of them must breach the threshold. The default is one of one. */
   periods?: { of: number; breaching: number };
-  /** Raises the alarm below the threshold instead, also when there is no data. */
+  /** Raises the alarm below the threshold instead, and also when there is no data. */
   when_missing?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Metric {
   metricName: string;
   dimensions?: Record<string, $util.Input<string>>;
   statistic: "Maximum" | "Sum" | "SampleCount" | "p99";
-  /** Seconds. */
+  /** Length of a period in seconds. */
   period: number;
 }
 

@@ -77,14 +77,14 @@ messageAgeAlarm("SyncsLate", "Parts of template and pack syncs", syncQueue, sync
 messageAgeAlarm("ProbesLate", "Probes of hosts", probeQueue, probes);
 messageAgeAlarm("OutboundLate", "Deliveries to subscriptions", outboundQueue, outbound);
 
-// Recorded by each run of the relay schedule, before that run sends the overdue wake-ups.
+// Each run of the relay schedule records this before it sends the overdue wake-ups.
 alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
   summary: "The oldest due job has waited for more than ten minutes after a scheduled run: wake-ups do not arrive",
   section: "Jobs wait",
   threshold: (tickMinutes + 10) * 60,
 });
 
-// A period may be empty because a run was late, so that only several in a row mean that no run takes place.
+// One late run can leave a period empty, so only several empty periods in a row mean that no schedule runs.
 alarm("SchedulesStopped", serviceMetric("JobAge", "SampleCount", tickMinutes * 60), {
   summary: "No scheduled run has reported for three intervals: lost wake-ups, due syncs and silent agents go unnoticed",
   section: "Schedules have stopped",
@@ -93,7 +93,7 @@ alarm("SchedulesStopped", serviceMetric("JobAge", "SampleCount", tickMinutes * 6
   when_missing: true,
 });
 
-// Two periods, because the posts that waited for a host raise the percentile once when it comes back.
+// Two periods, because posts that waited for a host raise the percentile once, when the host comes back.
 alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
   summary: "One in a hundred webhook posts, or the only ones, reached the agent later than the target of five seconds",
   section: "Deliveries take long",
@@ -101,14 +101,14 @@ alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
   periods: { of: 3, breaching: 2 },
 });
 
-// Recorded by the same runs. Sessions of the service end a transaction without statements after a minute.
+// The relay schedule records this too. The service ends a transaction that has no statements for a minute.
 alarm("StreamsLate", serviceMetric("StreamHorizonAge", "Maximum", tickMinutes * 60), {
   summary: "A transaction has been open in the database for more than a minute: all streams wait for it to end",
   section: "Streams are late",
   threshold: 60,
 });
 
-// A ratio works for high and low traffic alike; at least five errors are required, so that a single one raises no alarm.
+// A ratio works for high and low traffic alike. At least five errors are required, so that a single error raises no alarm.
 expressionAlarm(
   "ApiErrors",
   "IF(errors >= 5, 100 * errors / requests, 0)",
@@ -136,7 +136,8 @@ expressionAlarm(
   },
 );
 
-// Not the 429 responses of API Gateway, which are its configured limit: here a request reached Lambda but got no sandbox.
+// This does not count API Gateway's 429 responses, which follow its configured limit. It counts requests that reached Lambda but
+// got no sandbox.
 const throttles = [...apiFunctions, ...(streamFunction ? [streamFunction] : [])].map(({ name }) =>
   functionMetric(name, "Throttles"),
 );
@@ -156,7 +157,7 @@ for (let part = 0; part * MAX_METRICS_PER_ALARM < throttles.length; part += 1)
     },
   );
 
-// Includes what is reserved for single functions. Other programs of the account use it up too.
+// Includes concurrency that is reserved for single functions. Other programs of the account use it too.
 alarm("AccountConcurrencyHigh", accountMetric("ClaimedAccountConcurrency"), {
   summary: `More than 80 % of the ${accountConcurrency} concurrent executions of the account are in use: soon requests are throttled`,
   section: "Concurrency of the account",

@@ -9,7 +9,7 @@ const domain = name && (cert ? { name, cert, dns: false as const } : name);
 
 const { promise: routesToThrottle, resolve } = Promise.withResolvers<$util.Input<$util.Resource>[]>();
 
-/** Called when all routes are declared: API Gateway rejects a throttle for a route that does not exist yet. */
+/** Called when all routes are declared, because API Gateway rejects a throttle for a route that does not exist yet. */
 export const throttleAfter = resolve;
 
 export const apiGateway = new sst.aws.ApiGatewayV2("Api", {
@@ -17,7 +17,7 @@ export const apiGateway = new sst.aws.ApiGatewayV2("Api", {
   accessLog: { retention: log_retention },
   transform: {
     api: (args) => {
-      // The service handles CORS itself (CORS_ORIGINS). Any configuration, even the empty one that `cors: false` renders,
+      // The service handles CORS itself (CORS_ORIGINS). Any configuration here, even the empty one that `cors: false` renders,
       // makes API Gateway answer preflights and remove the service's headers.
       delete args.corsConfiguration;
     },
@@ -33,7 +33,7 @@ export const apiGateway = new sst.aws.ApiGatewayV2("Api", {
   },
 });
 
-/** Not `apiGateway.url`, which waits for the stage when there is a domain, and the stage waits for functions that need this. */
+/** Not `apiGateway.url`: with a domain it waits for the stage, and the stage waits for functions that need this URL. */
 export const apiUrl: $util.Input<string> = name ? `https://${name}` : apiGateway.nodes.api.apiEndpoint;
 
 /** The target for a DNS record of API_DOMAIN that is created by hand. */

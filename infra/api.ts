@@ -16,7 +16,7 @@ const componentName = (group: string) => group.replaceAll(/(?:^|-)(.)/g, (_match
 export const apiFunctions: sst.aws.Function[] = [];
 const throttled: $util.Output<$util.Resource>[] = [];
 
-// With an inline handler, route() would create a function per route. With an ARN, the routes of a group share one.
+// With an inline handler, route() would create a function per route. With an ARN, all routes of a group share one function.
 for (const [name, group] of Object.entries<ApiGroup>(groups)) {
   const fn = new sst.aws.Function(`Api${componentName(name)}`, {
     ...commonFunctionArgs,

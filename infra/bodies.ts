@@ -4,10 +4,13 @@ const isOn = process.env.WEBHOOK_BODY_BUCKET === "on";
 if (process.env.WEBHOOK_BODY_BUCKET && !["on", "off"].includes(process.env.WEBHOOK_BODY_BUCKET))
   throw new Error("WEBHOOK_BODY_BUCKET must be on or off");
 
-/** Private, and only reached with TLS. Production keeps it when it is switched off, because bodies are in it. */
+/**
+ * The bucket is private and reached only over TLS. Production keeps it when the setting is switched off, because it contains
+ * bodies.
+ */
 const bucket = isOn
   ? new sst.aws.Bucket("WebhookBodies", {
-      // No browser reads it.
+      // Browsers do not access the bucket.
       cors: false,
       transform: { bucket: (args) => void (args.forceDestroy = $app.removal === "remove") },
     })
@@ -35,15 +38,15 @@ const allow = (...actions: string[]) =>
   bucket
     ? [
         { actions, resources: [$interpolate`${bucket.arn}/*`] },
-        // Without it, S3 answers for a missing object as for a forbidden one.
+        // Without this permission, S3 answers 403 for a missing object.
         { actions: ["s3:ListBucket"], resources: [bucket.arn] },
       ]
     : [];
 
-/** Permissions for the functions that read payloads or notify agents of them. */
+/** Permissions for functions that read payloads or notify agents of payloads. */
 export const bodyReadPermissions = allow("s3:GetObject");
 
-/** Permissions for the scheduler, which moves bodies and deletes those of removed payloads. */
+/** Permissions for the scheduler, which moves bodies and deletes the bodies of removed payloads. */
 export const bodyMovePermissions = allow("s3:GetObject", "s3:PutObject", "s3:DeleteObject");
 
 /** Schedules that are not deployed. */

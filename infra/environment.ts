@@ -49,7 +49,7 @@ export const environment = {
   OUTBOUND_QUEUE_URL: outboundQueue.url,
   ...eventSettings,
   ...bodySettings,
-  /** A dimension of the metrics, to separate stages of the same account. */
+  /** A dimension of the metrics that separates stages in the same account. */
   STAGE: $app.stage,
   ...Object.fromEntries(OPTIONAL.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
   ...pooledConnection,

@@ -1,6 +1,6 @@
 /**
- * The bus for board events. Customers create rules on it, so it must keep its name. An unused bus costs nothing, so it
- * stays when BOARD_EVENTS=off stops publishing, and no rule is lost.
+ * The bus for board events. Customers create rules on it, so its name must not change. An unused bus costs nothing, so it stays
+ * when BOARD_EVENTS=off stops publishing, and no rule is lost.
  */
 export const eventBus = new aws.cloudwatch.EventBus(
   "Events",

@@ -12,23 +12,23 @@ export const commonFunctionArgs = {
   architecture: "arm64",
   nodejs: {
     minify: true,
-    // Without splitting, Node modules of lazily imported code would be loaded at start: 40 ms for the AWS SDK.
+    // Without splitting, modules that are imported lazily would be loaded at start. The AWS SDK alone takes 40 ms.
     splitting: true,
-    // SST would upload a source map per chunk, which only its hosted console uses.
+    // SST would upload a source map per chunk, and only its hosted console uses them.
     esbuild: { sourcemap: false },
   },
   logging: { retention: stageSettings($app.stage).log_retention, format: "json" },
 } as const;
 
 /**
- * Lambda's lines about each invocation (START, END, REPORT) are left out: they were up to a quarter of the logs. Those of invocations
- * that failed stay, as do all lines of the service, which LOG_LEVEL filters.
+ * Omits Lambda's lines about each invocation (START, END, REPORT), which were up to a quarter of the logs. Lines about failed
+ * invocations stay, as do all lines of the service, which LOG_LEVEL filters.
  */
 const LOG_LEVELS = { systemLogLevel: "WARN", applicationLogLevel: "TRACE" };
 
 /**
- * For the `transform` of every function: only Lambda may assume its role. By default SST allows the whole account, so that
- * a live session can run the code on a developer's machine.
+ * For the `transform` of every function: only Lambda may assume its role. By default SST allows the whole account to do so, for
+ * live sessions that run the code on a developer's machine.
  */
 export const commonTransform = {
   role: (args) => {

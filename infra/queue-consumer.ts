@@ -13,7 +13,7 @@ export function subscribeConsumer(queue: sst.aws.Queue, name: string, settings: 
       ...commonFunctionArgs,
       ...toSizeArgs(settings),
       handler: `packages/functions/src/${name}.handler`,
-      // Completing a job makes the next one of its lane due, for which the consumer sends a wake-up.
+      // When a job ends, the next job of its lane becomes due. The consumer sends its wake-up.
       permissions: [...enqueuePermissions, ...extraPermissions],
       transform: afterMigration,
     },
@@ -21,7 +21,7 @@ export function subscribeConsumer(queue: sst.aws.Queue, name: string, settings: 
       // No batching window: messages are urgent, and a burst fills batches anyway.
       batch: { size: settings.batch_size, window: "0 seconds", partialResponses: true },
       transform: {
-        // Set here, because SST would pass the secrets on as plain strings if they were set above.
+        // Set here, because otherwise SST would pass the secrets on as plain strings.
         function: (args) => {
           args.environment = environment;
         },

@@ -2,7 +2,7 @@ import { deliveries, outbound, probes, type Queue, syncs } from "../packages/fun
 
 const FOURTEEN_DAYS = 14 * 24 * 60 * 60;
 
-/** The maximum retention, since the age counts from the first send and dead letters may have to wait for an operator. */
+/** The maximum retention, because the age counts from the first send, and dead letters may wait for an operator. */
 const createDeadLetterQueue = (name: string) =>
   new sst.aws.Queue(name, { transform: { queue: { messageRetentionSeconds: FOURTEEN_DAYS } } });
 
@@ -28,7 +28,7 @@ export const outboundQueue = createQueue("Outbound", outbound, outboundDeadLette
 /** Scheduled runs that failed permanently. */
 export const scheduleDeadLetters = createDeadLetterQueue("ScheduleDeadLetters");
 
-/** Permissions for functions that send wake-ups. Not `link`, which would grant all actions on the queues. */
+/** Permissions for functions that send wake-ups. `link` is not used, because it would grant all actions on the queues. */
 export const enqueuePermissions = [
   { actions: ["sqs:SendMessage"], resources: [deliveryQueue.arn, syncQueue.arn, probeQueue.arn, outboundQueue.arn] },
 ];

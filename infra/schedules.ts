@@ -11,7 +11,7 @@ const MAX_RETRIES = 2;
 /** A run that has waited longer is dropped, because later runs have done its work. */
 const MAX_EVENT_AGE_SECONDS = 15 * 60;
 
-/** One function runs every schedule, which the event names. A run that fails permanently becomes a dead letter. */
+/** One function runs every schedule; the event names the schedule. A run that fails permanently becomes a dead letter. */
 export const scheduler = new sst.aws.Function("Scheduled", {
   ...commonFunctionArgs,
   ...toSizeArgs(scheduleRunner),

@@ -1,6 +1,6 @@
 /**
- * Set once per stage with `sst secret set <name> <value>`. Values are Pulumi secrets: they, and all values derived from
- * them, are encrypted in the state and masked in every diff.
+ * Set once per stage with `sst secret set <name> <value>`. Secrets and all values derived from them are encrypted in the state
+ * and masked in every diff.
  */
 export const databaseUrl = new sst.Secret("DatabaseUrl");
 export const databaseDirectUrl = new sst.Secret("DatabaseDirectUrl");

@@ -6,9 +6,9 @@ export interface StageSettings {
   log_retention: "1 week" | "3 months";
   /** Requests per second and burst that API Gateway allows, for all routes together. */
   throttle: Throttle;
-  /** Half of that for each route of public webhooks, so that a flood of posts leaves room for other requests. */
+  /** Limit for each route of public webhooks: half of `throttle`, so that a flood of posts leaves room for other requests. */
   webhook_throttle: Throttle;
-  /** Whether functions get reserved concurrency, which the account's unreserved concurrency must cover. */
+  /** Whether functions get reserved concurrency. The account's unreserved concurrency must cover it. */
   reserve_concurrency: boolean;
 }
 
@@ -23,7 +23,7 @@ export function stageSettings(stage: string): StageSettings {
   };
 }
 
-/** The result of `app()` in sst.config.ts. Set AWS_REGION to the region of the database, to keep functions close to it. */
+/** Creates the result of `app()` in sst.config.ts. AWS_REGION should be the region of the database, close to the functions. */
 export function appSettings(stage: string) {
   const production = stage === PRODUCTION;
   const name = "board-coordination";

@@ -7,7 +7,7 @@ import { stageSettings } from "./stage.ts";
 const { reserve_concurrency } = stageSettings($app.stage);
 const { STREAM_MAX_SECONDS } = process.env;
 
-/** The service handles authentication and CORS itself: the CORS of the function URL would allow every origin. */
+/** The service handles authentication and CORS itself, because the CORS of the function URL would allow every origin. */
 export const createStreamFunction = () =>
   new sst.aws.Function("Stream", {
     ...commonFunctionArgs,

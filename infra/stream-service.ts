@@ -5,15 +5,15 @@ import { stageSettings } from "./stage.ts";
 
 const { STREAM_DOMAIN_CERTIFICATE: cert, TRUSTED_PROXIES } = process.env;
 
-/** The addresses of the load balancer, whose X-Forwarded-For names the client. */
+/** The addresses of the load balancer, which names the client in X-Forwarded-For. */
 const NETWORK = "10.0.0.0/16";
-/** Streams end with a place to resume when their container stops, so nothing is gained by waiting for longer. */
+/** Short, because a stream that ends tells its client where to resume, so waiting longer gains nothing. */
 const DRAIN_SECONDS = 10;
 
 const health = `${streamContainer.port}/http` as const;
 
 /**
- * One container behind a load balancer, in a network without NAT: it needs the database only. A deployment starts the new
+ * One container behind a load balancer, in a network without NAT, because it only needs the database. A deployment starts the new
  * container before it stops the old one.
  */
 export function createStreamService(domain: string) {
@@ -40,7 +40,7 @@ export function createStreamService(domain: string) {
       rules: [{ listen: "443/https", forward: health }],
       health: { [health]: { path: "/health", interval: "10 seconds" } },
     },
-    // One process shares its polls among all streams and counts them for their budgets.
+    // All streams must be in one process, which shares their polls and counts them for the budgets.
     scaling: { min: 1, max: 1, cpuUtilization: false, memoryUtilization: false },
     wait: true,
     transform: {
@@ -48,7 +48,7 @@ export function createStreamService(domain: string) {
       loadBalancerSecurityGroup: (args) => {
         args.ingress = [{ fromPort: 443, toPort: 443, protocol: "tcp", cidrBlocks: ["0.0.0.0/0"] }];
       },
-      // By default SST allows shells in the container, and reading every parameter and secret of the account.
+      // By default SST lets the container open shells and read every parameter and secret of the account.
       taskRole: (args) => {
         args.inlinePolicies = [];
       },
@@ -62,7 +62,7 @@ export function createStreamService(domain: string) {
     },
   });
   return {
-    /** The target for a DNS record that is created by hand. */
+    /** The address for a DNS record that is created by hand. */
     address: service.nodes.loadBalancer.dnsName,
     /** The dimensions of the service's metrics. */
     dimensions: { ClusterName: cluster.nodes.cluster.name, ServiceName: service.nodes.service.name },

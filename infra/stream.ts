@@ -3,11 +3,13 @@ import { createStreamService } from "./stream-service.ts";
 
 const { STREAM_DOMAIN: domain } = process.env;
 
-/** Streams are served by a container if they have a domain, which a function URL cannot have, else by a function. */
+/**
+ * A container serves the streams if they have a domain, because a function URL cannot have one. Otherwise a function serves them.
+ */
 export const streamFunction = domain ? null : createStreamFunction();
 export const streamService = domain ? createStreamService(domain) : null;
 
 export const streamUrl = domain ? `https://${domain}` : streamFunction!.url;
 
-/** The target for a DNS record of STREAM_DOMAIN that is created by hand. */
+/** The address for a DNS record of STREAM_DOMAIN that is created by hand. */
 export const streamDomainTarget = streamService?.address;

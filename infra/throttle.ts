@@ -1,13 +1,13 @@
-/** What API Gateway admits: requests per second, and a burst of two seconds. */
+/** What API Gateway accepts: requests per second, and a burst of two seconds. */
 export interface Throttle {
   rate: number;
   burst: number;
 }
 
-/** What AWS allows all APIs of an account in a region, unless it raises it. */
+/** AWS's limit for all APIs of an account in a region, unless AWS has raised it. */
 const MAX_RATE = 10_000;
 
-/** Each route of public webhooks gets half of what all routes get together. */
+/** Each route of public webhooks gets half of the limit for all routes together. */
 export function throttles(isProduction: boolean): { throttle: Throttle; webhook_throttle: Throttle } {
   const rate = Number(process.env.API_REQUESTS_PER_SECOND || (isProduction ? 500 : 50));
   if (!Number.isSafeInteger(rate) || rate < 2 || rate > MAX_RATE)

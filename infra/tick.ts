@@ -1,5 +1,5 @@
 const DEFAULT_MINUTES = 5;
-/** Divisors of an hour, so that the intervals between runs are equal. */
+/** Divisors of an hour, so that all intervals between runs are equal. */
 const ALLOWED_MINUTES = [5, 10, 15, 20, 30, 60];
 
 /**

@@ -1,6 +1,5 @@
-// Builds the folder `dist` of a workspace package, which is the package to publish: `npm pack ./packages/<name>/dist`. It has
-// JavaScript for the oldest supported Node, the licenses of what was bundled, and its own package.json. The sources stay what
-// programs of this repository import.
+// Builds the folder `dist` of a workspace package, which `npm pack ./packages/<name>/dist` publishes. It contains JavaScript for
+// the oldest supported Node, the licenses of bundled packages and its own package.json. This repository imports the sources.
 import {
   chmodSync,
   copyFileSync,
@@ -17,7 +16,7 @@ import { build } from "esbuild";
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 
-/** The folder of the package that an input of esbuild belongs to; null for files of this repository. */
+/** The folder of the package that contains an input of esbuild, or null for files of this repository. */
 const packageOf = (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? null;
 
 function licenseOf(folder) {
@@ -26,9 +25,12 @@ function licenseOf(folder) {
   return `${name} ${version} (${license})\n\n${file ? readFileSync(path.join(folder, file), "utf8").trim() : ""}\n`;
 }
 
-/** `entry` are the fields of package.json that differ when published. `finish` may add files before the folder becomes dist. */
+/**
+ * `entry` contains the fields of package.json that differ in the published package. `finish` may add files before the folder
+ * becomes dist.
+ */
 export async function bundlePackage(folder, dist, entry, options, finish = () => {}) {
-  // Written to another folder first, so that nobody reads half of it.
+  // Written to another folder first, so that nobody reads an incomplete dist.
   const staging = mkdtempSync(path.join(path.dirname(dist), ".dist-"));
   const add = (name, text) => writeFileSync(path.join(staging, name), text);
   try {

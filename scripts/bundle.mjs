@@ -1,5 +1,5 @@
-// Bundles the programs of packages/local, which then start several times faster and need less memory. A bundle belongs to
-// exactly the sources that it was made from: when one of them differs, it is made again.
+// Bundles the programs of packages/local, which then start several times faster and need less memory. A bundle is valid only for
+// exactly the sources that it was built from. When one of them changes, it is built again.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -19,13 +19,13 @@ export const PROGRAMS = ["main", "demo", "gateway", "doctor", "jobs", "template"
 
 export const folder = path.join(root, "dist/local");
 const list = path.join(folder, "inputs.json");
-/** A running service may still load parts of an older bundle. */
+/** Older bundles are kept this long, because a running service may still load parts of them. */
 const KEPT_MS = 24 * 3_600_000;
 
 const sourceOf = (program) => path.join(root, "packages/local/src", `${program}.ts`);
 const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** Returns the file of a program in the bundle, or null when there is none of the present sources. */
+/** Returns the bundled file of a program, or null when there is no bundle of the present sources. */
 export function findBundled(program) {
   try {
     const { version, inputs } = JSON.parse(readFileSync(list, "utf8"));
@@ -36,19 +36,19 @@ export function findBundled(program) {
   }
 }
 
-/** The times of an unpacked or copied file differ although its content is the same. */
+/** Compares times first and then contents, because an unpacked or copied file has other times but the same content. */
 function isUnchanged({ name, size, time, hash }) {
   const file = path.join(root, name);
   const found = statSync(file);
   return found.size === size && (found.mtimeMs === time || hashOf(readFileSync(file)) === hash);
 }
 
-/** Makes the bundle. Its folder is complete before the list names it, so processes may do this at the same time. */
+/** Builds the bundle. Its folder is complete before the list names it, so several processes may do this at the same time. */
 export async function bundle() {
   const { build } = await import("esbuild");
   mkdirSync(folder, { recursive: true });
   const version = path.basename(mkdtempSync(path.join(folder, "version-")));
-  // A temporary folder belongs to its owner alone, but the image is made by root and run by another user.
+  // Only its owner may read a temporary folder, but root builds the image and another user runs it.
   chmodSync(path.join(folder, version), 0o755);
   try {
     const { metafile } = await build({
@@ -66,14 +66,14 @@ export async function bundle() {
       minifySyntax: true,
       minifyWhitespace: true,
       keepNames: true,
-      // PGlite loads its WebAssembly from files of its package, and only Neon's addresses need Neon's driver, whose options a
-      // preloaded module may set. pg-native is an option of pg that is not installed.
+      // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module
+      // may set its options. pg-native is an option of pg that is not installed.
       external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
       banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
       plugins: [keepAddresses],
       logLevel: "silent",
     });
-    // Packages are those of the lockfile, also the ones of a single workspace, which `npm prune` may move.
+    // Packages are not listed, because the lockfile identifies them and `npm prune` may move those of a single workspace.
     const inputs = Object.keys(metafile.inputs)
       .filter((name) => !/(^|\/)node_modules\//.test(name))
       .concat("package-lock.json", "scripts/bundle.mjs")
@@ -94,14 +94,14 @@ function describe(name) {
   return { name, size, time: mtimeMs, hash: hashOf(readFileSync(file)) };
 }
 
-/** Sources name other files relative to themselves, for example the migrations. In the bundle they keep their addresses. */
+/** Sources refer to other files, such as migrations, relative to themselves. This keeps those addresses in the bundle. */
 const keepAddresses = {
   name: "keep-addresses",
   setup({ onLoad }) {
     onLoad({ filter: /packages[\\/][^\\/]+[\\/]src[\\/].*\.ts$/ }, ({ path: file }) => {
       const source = readFileSync(file, "utf8");
       if (!/import\.meta\.(url|dirname)/.test(source)) return null;
-      // A version of the bundle is three levels below the root.
+      // A bundle's folder is three levels below the root.
       const name = `../../../${path.relative(root, file).replaceAll("\\", "/")}`;
       const address = (of) => `new URL(${JSON.stringify(of)}, import.meta.url)`;
       const contents = source.replaceAll(/import\.meta\.(url|dirname)/g, (_, kind) =>

@@ -1,4 +1,4 @@
-// Refuses archaic and poetic wording in code and documents: `npm run check:words`, or with paths to look at these alone.
+// Refuses archaic and poetic wording in code and documents: `npm run check:words`. With paths as arguments it checks only these.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -49,7 +49,7 @@ for (const file of files) {
     continue; // Deleted in the working tree.
   }
   for (const fixed of FIXED) text = text.replaceAll(fixed, (match) => " ".repeat(match.length));
-  // A comment's line break may stand inside a phrase; positions stay those of the file.
+  // A phrase may contain a line break of a comment. The file's line numbers are kept.
   const joined = text.replace(/\n\s*(\*|\/\/|#)?\s?/g, (gap) => ` ${"\u0001".repeat(gap.length - 1)}`);
   const searchable = joined.replaceAll("\u0001", "");
   const lineOf = new Map();

@@ -1,5 +1,5 @@
-// Finds Node 24, the Lambda runtime's major, whatever Node the machine has. npm 10 does not link the `node` binary of an
-// optional platform package, so the package is looked up by name instead.
+// Finds Node 24, the Lambda runtime's major version, independent of the machine's Node. npm 10 does not link the `node` binary of
+// an optional platform package, so the package is looked up by name instead.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -9,10 +9,10 @@ const OLDEST = [20, 19];
 
 export const root = path.resolve(import.meta.dirname ?? ".", "..");
 
-/** Whether this process is new enough itself. */
+/** Whether this process itself runs on a Node that is new enough. */
 export const isCurrent = () => Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR;
 
-/** Returns the folder with `node`, or ends the process with a line that says what to install. */
+/** Returns the folder with `node`, or ends the process with a line about what to install. */
 export function nodeFolder() {
   if (isCurrent()) return path.dirname(process.execPath);
   const platform = process.platform === "win32" ? "win" : process.platform;
@@ -30,7 +30,7 @@ export function nodeFolder() {
   process.exit(1);
 }
 
-/** What to install on a platform. Only Linux on x64 and arm64 gets its Node from npm. */
+/** Returns what to install on a platform. npm provides Node only for Linux on x64 and arm64. */
 export function adviceFor({ version, platform, arch }) {
   const [major, minor] = version.slice(1).split(".").map(Number);
   const fromNpm = platform === "linux" && (arch === "x64" || arch === "arm64");

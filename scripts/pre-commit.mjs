@@ -1,5 +1,5 @@
-// Formats and lints the files that are staged. A file that is staged in part is only checked: writing the formatted file
-// and staging it would add the part that its author has left out of the commit.
+// Formats and lints the staged files. A partly staged file is only checked, because staging its formatted version would add the
+// part that its author left out of the commit.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -38,7 +38,7 @@ if (staged.length === 0) process.exit(0);
 if (!existsSync(path.join(root, "node_modules/.bin/biome")))
   fail("The formatter is not installed. Run npm ci, then commit again.");
 
-// Every entry of the index as "mode hash stage<tab>name".
+// Lists the entries of the index as "mode hash stage<tab>name".
 const files = namesOf(git("ls-files", "--stage", "-z", "--", ...staged))
   .filter(isFile)
   .map((line) => line.slice(line.indexOf("\t") + 1));
@@ -68,7 +68,7 @@ if (unformatted.length > 0)
 
 const linted = files.filter((name) => LINTED.test(name));
 if (linted.length === 0) process.exit(0);
-// Without types: `npm run lint` runs the type-aware rules over the whole repository, which takes too long for a commit.
+// Lints without types, because the type-aware rules of `npm run lint` take too long for a commit.
 const { status } = tool("oxlint", ["--no-error-on-unmatched-pattern", "--quiet", ...linted], {
   stdio: ["ignore", "inherit", "inherit"],
 });

@@ -1,5 +1,5 @@
-// Prepares a clone for work: Git runs the hooks in scripts/git-hooks. Run it once, with `npm run setup`.
-// An install never does this, because installing a package must not change the configuration of a repository.
+// Prepares a clone for work: Git then runs the hooks in scripts/git-hooks. Run it once, with `npm run setup`. An installation
+// never does this, because installing a package must not change the configuration of a repository.
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync } from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
-// Starts a program of packages/local: `node scripts/start.mjs main`. It runs from a bundle, which is made when there is none
-// of the present sources; when that fails, it runs from source.
+// Starts a program of packages/local: `node scripts/start.mjs main`. It runs from a bundle, which is built when there is none of
+// the present sources. If the build fails, it runs from source.
 import { spawn } from "node:child_process";
 import module from "node:module";
 import { constants } from "node:os";
@@ -21,7 +21,10 @@ if (isCurrent()) {
   await import(pathToFileURL(file).href);
 } else runIn(node);
 
-/** npm passes a signal to its shell only. When the shell ends, this process has another parent, and stops as if it had the signal. */
+/**
+ * npm passes a signal only to its shell. When the shell ends, this process gets another parent and stops as if it had received
+ * the signal.
+ */
 function watchShell() {
   if (process.env.npm_lifecycle_event === undefined) return;
   const shell = process.ppid;
@@ -46,7 +49,7 @@ async function findProgram() {
   }
 }
 
-/** Its channel closes when this process is killed, and the program then stops. */
+/** Starts the program. When this process is killed, the channel closes and the program stops. */
 function runIn(executable) {
   const env = { ...process.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? cache };
   const child = spawn(executable, [file, ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });

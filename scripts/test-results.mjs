@@ -1,7 +1,7 @@
-// Prints the line "N passed, N failed" of the reports that `.ci/run` leaves in .cache. Its argument is the number of failed steps.
+// Prints "N passed, N failed" from the reports that `.ci/run` leaves in .cache. Its argument is the number of failed steps.
 import { readFileSync } from "node:fs";
 
-/** A file that fails before its tests begin has no failed test, and counts as one. */
+/** Counts the failures of a file. A file that fails before its tests begin reports no failed test and counts as one. */
 const failures = ({ testResults }) =>
   testResults
     .filter(({ status }) => status === "failed")
@@ -21,7 +21,7 @@ for (const name of ["infra", "tests", "lambda"]) {
     unread++;
   }
 }
-// Failed steps without test results count as one each, so that the last line never hides them.
+// Failed steps without test results count as one failure each, so that the last line never hides them.
 const total = Math.max(failed, failed_steps) + (failed_steps === 0 ? unread : 0);
 console.log(`${passed} passed, ${total} failed`);
 process.exitCode = total > 0 || passed === 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// Runs a command on Node 24, whatever Node the machine has.
+// Runs a command on Node 24, independent of the machine's Node.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import path from "node:path";
@@ -9,10 +9,10 @@ const search = [nodeFolder(), path.join(root, "node_modules/.bin"), process.env.
 const child = spawn(command, args, {
   stdio: "inherit",
   shell: process.platform === "win32",
-  // A script of package.json cannot set a variable in the same way on every system.
+  // Set here, because a script of package.json cannot set a variable in the same way on every system.
   env: { SST_TELEMETRY_DISABLED: "1", ...process.env, PATH: search },
 });
-// A terminal's Ctrl-C reaches the child by itself; a signal sent to this process alone does not.
+// A terminal sends Ctrl-C to the child too. A signal to this process alone must be passed on.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {
   console.error(`Cannot run ${command}: ${error.message}`);

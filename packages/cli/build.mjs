@@ -1,4 +1,4 @@
-// Builds dist, or the folder that is named, which is the package to publish: one file without dependencies.
+// Builds the package to publish, one file without dependencies, into dist or into the folder that is given.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { bundlePackage } from "../../scripts/bundle-package.mjs";
@@ -15,7 +15,7 @@ await bundlePackage(
     platform: "node",
     target: "node20",
     define: { VERSION: JSON.stringify(version) },
-    // Commander is CommonJS and requires modules of Node.
+    // Commander is CommonJS and calls `require` for modules of Node.
     banner: {
       js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
     },

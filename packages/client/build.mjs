@@ -1,4 +1,4 @@
-// Builds dist, or the folder that is named, which is the package to publish: JavaScript for browsers and Node, and types.
+// Builds the package to publish, JavaScript for browsers and Node with its types, into dist or into the folder that is given.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const entry = {
     ".": { types: "./index.d.ts", default: "./index.js" },
     "./*": { types: "./*.d.ts", default: "./*.js" },
   },
-  // The parser of server-sent events is bundled: as a dependency it asks for a newer Node than it needs.
+  // The parser of server-sent events is bundled. As a dependency it would require a newer Node than it needs.
   dependencies: { "openapi-fetch": dependencies["openapi-fetch"] },
 };
 

@@ -1,5 +1,5 @@
-// Builds the page into `dist`, or into the folder that is named, and compresses its files. Plain JavaScript, so that any
-// supported Node runs it.
+// Builds the page into `dist`, or into the folder that is given, and compresses its files. Written in plain JavaScript, so that
+// every supported Node runs it.
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -8,7 +8,9 @@ import { build } from "vite";
 const root = import.meta.dirname;
 const target = path.resolve(process.argv[2] ?? path.join(root, "dist"));
 const started = performance.now();
-/** Built elsewhere and renamed, so that a running service never reads half a page, and two builds do not mix. */
+/**
+ * Built in another folder and then renamed, so that a running service never reads an incomplete page and two builds do not mix.
+ */
 const draft = `${target}-${process.pid}`;
 
 try {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line in a clone of the repository. It runs dist, which is built when it is missing or older than the sources.
+// The command line in a clone of the repository. It runs dist and builds it first when it is missing or older than the sources.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const built = path.join(root, "dist/board.js");
 
-/** When the newest source was changed, in milliseconds. */
+/** Returns when the newest source was changed, in milliseconds. */
 function lastChange(folder) {
   const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".ts"));
   return Math.max(...files.map((name) => statSync(path.join(folder, name)).mtimeMs));

@@ -2,7 +2,7 @@ import type { AgentRead, Task, TaskComment } from "@board/client";
 import { collect } from "./collect.ts";
 import type { Session } from "./session.ts";
 
-/** The agents that the caller may see, of a board or of all. */
+/** Lists the agents that the caller may see, on one board or on all. */
 export function listAgents({ client, identity }: Session, board_id?: string): Promise<AgentRead[]> {
   const params = { query: board_id === undefined ? {} : { board_id } };
   return collect<AgentRead>(
@@ -10,7 +10,9 @@ export function listAgents({ client, identity }: Session, board_id?: string): Pr
   );
 }
 
-/** The names of the agents by their ids, read only when a task or its comments have one. */
+/**
+ * Returns the names of agents by their ids. They are read only when an agent works on the task, submitted it or commented on it.
+ */
 export async function namesOfAgents(
   session: Session,
   task: Task,

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { createOutput, type Output } from "./output.ts";
 import { type GlobalOptions, openSession, type Session } from "./session.ts";
 
-/** What the process gives to commands. */
+/** What the process provides to commands. */
 export interface Host {
   environment: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadStream;
@@ -18,7 +18,7 @@ export interface Run extends Host {
 
 export type AddCommands = (program: Command, host: Host) => void;
 
-/** Prepares the run of a command that was parsed. */
+/** Prepares the run of a parsed command. */
 export function startRun(command: Command, host: Host): Run {
   const options = command.optsWithGlobals<GlobalOptions>();
   return {
@@ -29,7 +29,7 @@ export function startRun(command: Command, host: Host): Run {
   };
 }
 
-/** Reads standard input to its end, at most `max` bytes. */
+/** Reads standard input to its end. Throws when it has more than `max` bytes. */
 export async function readInput(stdin: NodeJS.ReadStream, max = 4_000_000): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
@@ -41,7 +41,7 @@ export async function readInput(stdin: NodeJS.ReadStream, max = 4_000_000): Prom
   return Buffer.concat(parts);
 }
 
-/** A text argument; `-` reads it from standard input. */
+/** Returns a text argument. `-` reads the text from standard input. */
 export async function readText(stdin: NodeJS.ReadStream, text: string): Promise<string> {
   return text === "-" ? (await readInput(stdin)).toString("utf8") : text;
 }

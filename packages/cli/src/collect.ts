@@ -1,4 +1,4 @@
-/** The items of an iteration, at most `max`. */
+/** Collects the items of an iteration, at most `max`. */
 export async function collect<T>(items: AsyncIterable<T>, max = Number.POSITIVE_INFINITY): Promise<T[]> {
   const found: T[] = [];
   if (max <= 0) return found;

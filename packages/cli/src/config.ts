@@ -4,10 +4,10 @@ import path from "node:path";
 import { UsageError } from "./failure.ts";
 import { PROGRAM } from "./program.ts";
 
-/** Who a token belongs to. */
+/** The caller to whom a token belongs. */
 export type Identity = { type: "user" } | { type: "agent"; agent_id: string; board_id: string | null; is_board_lead: boolean };
 
-/** A stored sign-in. A token is only sent to the address that it was stored for. */
+/** A stored sign-in. Its token is sent only to the address for which it was stored. */
 export interface Login {
   token: string;
   identity: Identity;
@@ -17,7 +17,7 @@ interface StoredConfig {
   /** Address of the last sign-in. */
   url?: string;
   logins: Record<string, Login>;
-  /** Leases that `board next` took, by task: later commands send their fence. */
+  /** Leases that `board next` took, by task id. Later commands send their fence. */
   leases: Record<string, HeldLease>;
 }
 
@@ -33,7 +33,7 @@ export interface Config extends StoredConfig {
   save(): void;
 }
 
-/** The folder of the settings: XDG_CONFIG_HOME or ~/.config, and %APPDATA% on Windows. */
+/** Returns the folder of the settings: XDG_CONFIG_HOME or ~/.config, and %APPDATA% on Windows. */
 export function configFolder(environment: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
   const base = platform === "win32" ? environment["APPDATA"] : environment["XDG_CONFIG_HOME"];
   const home = environment["HOME"] || homedir();
@@ -73,7 +73,7 @@ function readStored(file: string): Partial<StoredConfig> {
   }
 }
 
-/** Replaces a file that only its owner may read. A reader never sees half of it. */
+/** Replaces a file that only its owner may read. A reader never sees an incomplete file. */
 export function writePrivateFile(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}`;
@@ -86,7 +86,7 @@ export function writePrivateFile(file: string, text: string): void {
   }
 }
 
-/** Whether other users of the machine may read a file; null if it does not exist. Windows has no such bits. */
+/** Whether other users of the machine may read a file, or null if it does not exist. Windows has no permission bits for this. */
 export function isReadableByOthers(file: string): boolean | null {
   try {
     return process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;

@@ -1,23 +1,23 @@
-/** What connects an agent of each kind, as lines to copy. The console shows the same lines as the command line prints. */
+/** The commands that connect one kind of agent, for copying. The console shows the same commands as the command line. */
 export interface Connection {
   title: string;
-  /** Where it holds, if not wherever it is run. */
+  /** Where the connection applies, if that depends on the folder. */
   scope?: string;
-  /** Connects, once. */
+  /** Connects the agent. Run once. */
   line: string;
-  /** Starts the agent for a person to talk to. */
+  /** Starts the agent for a conversation with a person. */
   attended?: string;
-  /** Lets it work on the tasks alone. */
+  /** Starts the agent so that it works on the tasks alone. */
   unattended?: string;
 }
 
-/** Lines read the token from a file, so that it is in no history of commands, or they contain it. */
+/** The commands read the token from a file, which keeps it out of the shell history, or contain it. */
 export type TokenSource = { file: string } | { token: string };
 
 interface Facts {
   url: string;
   source: TokenSource;
-  /** The command line, as it is found from the folder of the agent. */
+  /** The path of the command line, valid from the folder of the agent. */
   program?: string;
 }
 
@@ -27,10 +27,10 @@ const EVERYWHERE = "in every folder";
 export function connectionLines({ url, source, program }: Facts): Connection[] {
   const token = "file" in source ? `$(cat ${quote(source.file)})` : source.token;
   const header = `"Authorization: Bearer ${token}"`;
-  // These clients would write the token into files that others may read, so they take it from the environment.
+  // These clients would write the token into files that others may read, so they get it from the environment.
   const environment = "file" in source ? `BOARD_TOKEN="${token}"` : `BOARD_TOKEN=${token}`;
   const mcp = `${url}/mcp`;
-  // opencode also reads a file, whenever it starts.
+  // opencode can read the token from a file at every start.
   const [reference, opencode] =
     "file" in source ? [`{file:${source.file}}`, "opencode"] : ["{env:BOARD_TOKEN}", `${environment} opencode`];
   const shell = `export BOARD_URL=${url} ${"file" in source ? `BOARD_TOKEN_FILE=${quote(source.file)}` : environment}`;

@@ -13,7 +13,7 @@ export function exitCodeOf(error: unknown): number {
   return isRefused ? EXIT_REFUSED : EXIT_FAILURE;
 }
 
-/** What is printed of an error, as text or as JSON. */
+/** Returns the parts of an error that are printed, as text or as JSON. */
 export function describeError(error: unknown): { message: string; status?: number; code?: string; request_id?: string | null } {
   if (!(error instanceof ApiError)) return { message: toSafeText(error instanceof Error ? error.message : String(error)) };
   const { message, status, code, request_id } = error;

@@ -47,7 +47,7 @@ export function createProgram(host: Host): Command {
   return program;
 }
 
-/** Set when the command line is built. */
+/** Replaced by the version when the command line is built. */
 declare const VERSION: string;
 
 async function main(): Promise<void> {
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   try {
     await createProgram({ environment: process.env, stdin, stdout }).parseAsync(argv);
   } catch (error) {
-    // Commander has printed its message already: help, the version, or a wrong argument.
+    // Commander has already printed its output: help, the version, or the message about a wrong argument.
     if (error instanceof CommanderError) return void (process.exitCode = error.exitCode);
     process.exitCode = exitCodeOf(error);
     const { message, ...facts } = describeError(error);

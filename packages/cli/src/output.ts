@@ -11,9 +11,9 @@ export interface Column<Row> {
 export interface Output {
   readonly json: boolean;
   line(text?: string): void;
-  /** One result. In JSON it is `value`, for people what `print` prints. */
+  /** Prints one result: as JSON `value`, for people what `print` prints. */
   result(value: unknown, print: () => void): void;
-  /** One of several results that arrive over time: a line of JSON each. */
+  /** Prints one of several results that arrive over time. As JSON, each is one line. */
   event(value: unknown, print: () => void): void;
   table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): void;
   bold(text: string): string;

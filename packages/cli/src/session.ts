@@ -7,7 +7,9 @@ import { PROGRAM } from "./program.ts";
 import { findStartedService } from "./started-service.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:8000";
-/** Agent tokens are 32 random bytes in URL-safe Base64. Other tokens are not tried as such: failures are counted. */
+/**
+ * Agent tokens are 32 random bytes in URL-safe Base64. Other tokens are not tried as agent tokens, because failures are counted.
+ */
 const AGENT_TOKEN = /^[\w-]{43}$/;
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -26,9 +28,9 @@ export interface Session {
   config: Config;
   /** Whether the caller named a board, by `--board` or BOARD. */
   namesBoard: boolean;
-  /** The board of the command: `--board`, BOARD, the agent's own, or the only one. */
+  /** Returns the board of the command: `--board`, BOARD, the agent's own board, or the only board. */
   findBoardId(): Promise<string>;
-  /** The same for a task. Among several boards the one that has it is looked for. */
+  /** Returns the board of a task. When the caller has several boards, they are searched for the task. */
   findBoardIdOf(task_id: string): Promise<string>;
 }
 
@@ -37,7 +39,7 @@ export function serviceUrl({ url }: GlobalOptions, environment: NodeJS.ProcessEn
   return requireAddress(text);
 }
 
-/** The address to sign in to: a service that was started here comes before the one that was used last. */
+/** Returns the address to sign in to. A service that was started here takes precedence over the address that was used last. */
 export const loginUrl = ({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string =>
   requireAddress(url ?? (environment["BOARD_URL"] || findStartedService(environment) || config.url || DEFAULT_URL));
 
@@ -81,7 +83,7 @@ function readGivenToken(environment: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Asks the service whose token it is. */
+/** Asks the service to whom a token belongs. */
 export async function identify(url: string, token: string): Promise<Identity> {
   if (AGENT_TOKEN.test(token)) {
     try {
@@ -95,7 +97,7 @@ export async function identify(url: string, token: string): Promise<Identity> {
   return { type: "user" };
 }
 
-/** The boards that the caller may see. */
+/** Lists the boards that the caller may see. */
 export const listBoards = (client: Client, { type }: Identity) =>
   type === "agent" ? client.list("/api/v1/agent/boards") : client.list("/api/v1/boards");
 
@@ -117,7 +119,7 @@ async function resolveBoard(client: Client, identity: Identity, wanted: string |
   throw new UsageError(`${problem} Name one with --board or BOARD: ${names.slice(0, 20).join(", ")}`);
 }
 
-/** No operation finds a task by its id alone, so the boards are asked one after the other. */
+/** Searches the boards one after the other, because no operation finds a task by its id alone. */
 async function searchBoards(client: Client, identity: Identity, task_id: string): Promise<string> {
   const boards = await collect(listBoards(client, identity));
   if (boards.length < 2) return resolveBoard(client, identity, undefined);
@@ -134,7 +136,7 @@ async function searchBoards(client: Client, identity: Identity, task_id: string)
   throw missing;
 }
 
-/** The lease under which this caller holds a task, if `board next` took it on this machine. */
+/** Returns the lease under which this caller holds a task, if `board next` took it on this machine. */
 export function findLease({ config, url, identity }: Session, task_id: string): HeldLease | undefined {
   const lease = config.leases[task_id];
   return lease && lease.url === url && identity.type === "agent" && lease.agent_id === identity.agent_id ? lease : undefined;

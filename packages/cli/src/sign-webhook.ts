@@ -4,9 +4,9 @@ import type { BoardWebhook } from "@board/client";
 interface Post {
   webhook: Pick<BoardWebhook, "source" | "signature_header">;
   body: Buffer;
-  /** Null posts without a signature. */
+  /** The secret of the webhook. Without a secret, the post has no signature. */
   secret: string | null;
-  /** The name of the event, for senders that send it in a header. */
+  /** The name of the event. Some senders put it into a header. */
   event: string;
   now: Date;
 }
@@ -19,7 +19,7 @@ function digest(key: string | Buffer, parts: (string | Buffer)[]): Buffer {
   return hmac.digest();
 }
 
-/** The headers of a post as the sender of the webhook's source makes them, with its name of the delivery and of the event. */
+/** Returns the headers that a sender of the webhook's source sends, including its ids of the delivery and of the event. */
 export function toWebhookHeaders({ webhook, body, secret, event, now }: Post): Record<string, string> {
   const id = randomUUID();
   const seconds = String(Math.floor(now.getTime() / 1000));
@@ -70,7 +70,7 @@ function standardHeaders(id: string, seconds: string, secret: string, body: Buff
   return { "webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": `v1,${signature}` };
 }
 
-/** A small payload of the kind that the source sends. Linear signs the time as a field of the body. */
+/** Returns a small payload as the source sends it. Linear signs the time as a field of the body. */
 export function samplePayload({ source }: Pick<BoardWebhook, "source">, event: string, now: Date): string {
   const text = "A test post of the command line";
   const bodies: Partial<Record<BoardWebhook["source"], object>> = {

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-/** A token is sent to the address, and a folder may come from anybody: only this machine is believed. */
+/** Only addresses on this machine are accepted: a token will be sent there, and anybody may have created the folder's files. */
 const ON_THIS_MACHINE = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost):\d+$/;
-/** A service that listens at all addresses of its machine also does so at this one. */
+/** A service that listens at all addresses also listens at 127.0.0.1. */
 const ALL_ADDRESSES = /\/\/(0\.0\.0\.0|\[::\]):/;
 
-/** The address of a service that was started on the data folder, by its DATA_DIR or in the current folder. */
+/** Returns the address of a service that was started on the data folder (DATA_DIR, else one in the current folder), or null. */
 export function findStartedService(environment: NodeJS.ProcessEnv): string | null {
   try {
     const folder = path.resolve(environment["DATA_DIR"]?.trim() || "./.data");

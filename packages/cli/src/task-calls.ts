@@ -17,7 +17,7 @@ export function requireTaskId(text: string): string {
   return text.toLowerCase();
 }
 
-/** Changes a task under the lease that this caller holds. */
+/** Changes a task and sends the fence of the lease that this caller holds. */
 export function changeTask(session: Session, task_id: string, update: TaskUpdate, comment?: string): Promise<Task> {
   return withLease(session, task_id, async (board_id, header) => {
     const params = { path: { board_id, task_id }, header };
@@ -34,7 +34,7 @@ export const commentOnTask = (session: Session, task_id: string, content: string
     return session.client.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", { params, body: { content } });
   });
 
-/** Gives a task back, after a comment that says how far it got. */
+/** Releases a task. The comment, if any, is posted first and tells how far the work got. */
 export async function releaseTask(session: Session, task_id: string, comment?: string): Promise<void> {
   if (comment) await commentOnTask(session, task_id, comment);
   await withLease(session, task_id, (board_id, header) =>
@@ -45,7 +45,7 @@ export async function releaseTask(session: Session, task_id: string, comment?: s
   forgetLease(session, task_id);
 }
 
-/** Calls with the board of the task and its fence. A lost lease is forgotten, so that the task can be taken again. */
+/** Makes a call with the board and the fence of a task. A lost lease is forgotten, so that the task can be taken again. */
 async function withLease<T>(
   session: Session,
   task_id: string,

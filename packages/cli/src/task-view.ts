@@ -10,7 +10,7 @@ export const taskColumns: Column<Pick<Task, "id" | "status" | "priority" | "titl
   { title: "title", value: ({ title }) => title, max: 70 },
 ];
 
-/** Prints a task as people read it: facts, description, comments. `names` are those of agents. */
+/** Prints a task for people: facts, description, comments. `names` contains the names of agents by id. */
 export function printTask(
   output: Output,
   task: Task,

@@ -1,22 +1,22 @@
 /**
- * Texts of other people are printed in terminals, which obey control characters, and which show text after a bidirectional
- * override in another order. Line breaks and tabs are kept where they are harmless.
+ * Characters that are removed from text of other people. A terminal obeys control characters, and a bidirectional override
+ * changes the visible order. Line breaks and tabs are kept where they are harmless.
  */
 const UNSAFE = /(?![\n\t])\p{Cc}|\p{Bidi_Control}|[\u2028\u2029]/gu;
 
-/** A text of several lines without control characters. */
+/** Removes unsafe characters from a text of several lines. */
 export const toSafeText = (text: string): string => text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, "");
 
-/** A text in one line, at most `max` characters long. */
+/** Converts a text to one line of at most `max` characters. */
 export function toSafeLine(text: string, max = Number.POSITIVE_INFINITY): string {
-  // Cut first: the texts of others may be long, and only their beginning is shown.
+  // Cut first, because a text may be long and only its beginning is shown.
   const cut = text.length > max * 2 ? text.slice(0, max * 2) : text;
   const line = toSafeText(cut).replaceAll(/\s+/g, " ").trim();
   const characters = Array.from(line);
   return characters.length <= max && cut === text ? line : `${characters.slice(0, max - 1).join("")}…`;
 }
 
-/** JSON whose strings have their control characters escaped, also those that JSON allows. */
+/** Serializes to JSON and escapes all control characters in strings, including those that JSON allows unescaped. */
 export const toSafeJson = (value: unknown, space?: number): string =>
   JSON.stringify(value, null, space).replaceAll(
     UNSAFE,

@@ -2,7 +2,7 @@ import type { StreamEvent } from "./events.ts";
 
 export type ChangeType = "task" | "comment" | "approval" | "memory" | "agent" | "board";
 
-/** An entry of the feed of changes: what changed, when and by whom. The thing itself is read by its id. */
+/** An entry of the feed of changes: what changed, when and who changed it. Read the changed resource by its id. */
 export interface Change {
   /** Position after this entry; pass it as `cursor` to continue there. */
   cursor: string;
@@ -16,7 +16,7 @@ export interface Change {
 }
 
 export interface ChangesOptions {
-  /** Position after which to begin: an entry's cursor, or `""` for the oldest entry that is kept. Without it, now. */
+  /** Position after which to begin: an entry's cursor, or `""` for the oldest entry that is kept. The default is now. */
   cursor?: string;
   /** Only changes on this board. */
   board_id?: string;
@@ -34,7 +34,7 @@ interface ChangePage {
   has_more: boolean;
 }
 
-/** How the feed is read. The client supplies these. */
+/** The two ways to read the feed, which the client provides. */
 interface Feed {
   read(query: Record<string, unknown>): Promise<ChangePage>;
   follow(query: Record<string, unknown>, last_id: string): AsyncGenerator<StreamEvent<unknown>>;

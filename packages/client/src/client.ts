@@ -12,9 +12,9 @@ export interface ClientOptions {
   url: string;
   token?: string;
   agent_token?: string;
-  /** Address of streams if it differs from `url`, as on AWS. It is in `servers` of each stream in `/openapi.json`. */
+  /** Address of streams if it differs from `url`, as on AWS. `/openapi.json` names it under `servers` of each stream. */
   stream_url?: string;
-  /** Repeats of a request after a network error, 429, 502, 503 or 504, where a repeat is safe. The default is 3. */
+  /** Number of repeats after a network error, 429, 502, 503 or 504, where a repeat is safe. The default is 3. */
   retries?: number;
   /** Aborts all requests and streams. */
   signal?: AbortSignal;
@@ -35,13 +35,13 @@ type ClientMethods = {
 };
 
 export interface Client extends ClientMethods {
-  /** Like the method of the verb, but resolves with status and headers too. */
+  /** Like the method named after the verb, but resolves with status and headers too. */
   send<V extends HttpMethod, P extends PathOf<V>>(
     verb: V,
     path: P,
     ...input: Input<paths[P][V]>
   ): Promise<Answer<Output<paths[P][V]>>>;
-  /** Yields the items of all pages of a list, for `for await`. Pages are read as they are needed. */
+  /** Yields the items of all pages of a list, for `for await`. A page is read when its first item is needed. */
   list<P extends ListPath>(path: P, ...input: Input<paths[P]["get"]>): AsyncGenerator<Item<P>>;
   /**
    * Yields events as they happen, for `for await`. Reconnects when a connection ends or breaks, and resumes after the last
@@ -55,7 +55,7 @@ export interface Client extends ClientMethods {
   changes(options?: ChangesOptions): AsyncGenerator<Change>;
 }
 
-/** Senders of webhooks post here. The service does not recognize a repeat by the key for each kind of sender. */
+/** The path to which senders of webhooks post. It gets no key, because the service ignores the key of some kinds of senders. */
 const INGESTION_PATH: keyof paths = "/api/v1/boards/{board_id}/webhooks/{webhook_id}";
 const LISTS_WITH_OWN_CURSORS = /\/(jobs|deliveries)$/;
 const CHANGES_PATH = "/api/v1/changes";
@@ -84,7 +84,8 @@ export function createClient(options: ClientOptions): Client {
     const request = http.request as unknown as UntypedRequest;
     const { data, error, response } = await request(verb, path, { ...input, fetch: tracked }).catch((cause: unknown) => {
       (input.signal ?? signal)?.throwIfAborted();
-      // Fetch throws a TypeError when the network fails, also while the body arrives. Before that it is a mistake of the caller.
+      // Fetch throws a TypeError when the network fails, even while the body arrives. A TypeError before sending is a caller's
+      // mistake.
       throw sent && cause instanceof TypeError ? new ConnectionError(input.baseUrl ?? url, cause) : cause;
     });
     if (!response.ok) throw new ApiError(response, error);
@@ -108,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function stream(path: string, { params, ...input }: UntypedInput = {}) {
-    // A connection that broke may still be open on the service's side: the next one with the same id replaces it.
+    // The service may still hold a broken connection open. A new connection with the same id replaces it.
     const query = { client_id: randomId(), ...params?.query };
     const open = async (id: string | undefined) => {
       const header = id === undefined ? {} : { "Last-Event-ID": id };

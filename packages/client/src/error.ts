@@ -5,12 +5,12 @@ export class ApiError extends Error {
   readonly detail: unknown;
   /** Machine-readable code such as `task_already_claimed`, for rules that have one. */
   readonly code: string | undefined;
-  /** Id of the request in the service's log. */
+  /** Id of the request. The service's log contains it. */
   readonly request_id: string | null;
-  /** Seconds after which the request may be repeated, if the service gives them. */
+  /** Seconds after which the request may be repeated, if the service sends a value. */
   readonly retry_after_seconds: number | undefined;
 
-  /** `body` is the body of the response: parsed JSON, or text. */
+  /** `body` is the body of the response, as parsed JSON or as text. */
   constructor({ status, statusText, headers }: Response, body: unknown) {
     const detail = property(body, "detail") ?? body;
     super(toText(detail) || statusText || `Status ${status}`);
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Thrown when no complete response arrived: the service cannot be reached, or the connection broke. `cause` says why. */
+/** Thrown when no complete response arrived, because the service cannot be reached or the connection broke. `cause` says why. */
 export class ConnectionError extends Error {
   constructor(url: string, cause: unknown) {
     super(`No answer from ${new URL(url).origin}: ${rootMessage(cause)}`, { cause });
@@ -32,7 +32,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The seconds of a Retry-After header, which is a number or a date. */
+/** Returns the seconds of a Retry-After header, which contains a number or a date. */
 function parseRetryAfter(text: string | null): number | undefined {
   if (text === null || text.trim() === "") return undefined;
   const seconds = Number(text);
@@ -41,7 +41,7 @@ function parseRetryAfter(text: string | null): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - Date.now()) / 1000));
 }
 
-/** Node's fetch only says "fetch failed"; the reason is in its cause. */
+/** Returns the message of the innermost cause, because Node's fetch only says "fetch failed". */
 function rootMessage(error: unknown): string {
   const cause = property(error, "cause");
   if (cause !== undefined) return rootMessage(cause);
@@ -53,7 +53,7 @@ function rootMessage(error: unknown): string {
 const property = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** Returns the reason in one line. */
+/** Formats the reason as one line. */
 function toText(detail: unknown): string {
   if (typeof detail === "string") return detail;
   if (Array.isArray(detail)) return detail.map(toProblem).join("; ");

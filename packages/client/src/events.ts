@@ -47,7 +47,7 @@ const isTransient = (error: unknown): boolean =>
     ? error.status >= 500 || error.status === 429
     : error instanceof ConnectionError || error instanceof TypeError;
 
-/** What the parser found: an event, the id of a frame without data, or the time after which to reconnect. */
+/** A parsed frame: an event, an id without data, or the time to wait before reconnecting. */
 interface Frame {
   id?: string;
   event?: string | undefined;
@@ -58,7 +58,7 @@ interface Frame {
 async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Frame> {
   let frames: Frame[] = [];
   const parser = createParser({
-    // Called before `onEvent`, also for a frame without data, by which the service names the position to resume from.
+    // Called before `onEvent`, and also for a frame without data, with which the service names the position to resume from.
     onId: (id) => frames.push({ id }),
     onEvent: ({ event, data }) => frames.push({ event, data }),
     onRetry: (retry_ms) => frames.push({ retry_ms }),

@@ -1,4 +1,4 @@
-/** A page of a list as the service sends it, with the headers of its answer. */
+/** A page of a list from the service, with its response headers. */
 export interface Page {
   body: { items: unknown[]; offset?: number; next_cursor?: string | null };
   headers: Headers;
@@ -8,15 +8,15 @@ export interface Page {
 type Position = { cursor: string } | { offset: number };
 
 /**
- * Yields the items of all pages. Follows cursors, which neither miss nor repeat a row that is there throughout, and offsets
- * where a list has no cursors. A list with cursors of its own names them in its answers, and takes no empty one.
+ * Yields the items of all pages. It follows cursors, which never miss or repeat a row that exists throughout, or offsets where a
+ * list has no cursors. Lists with their own cursors put them into the body and do not accept an empty one.
  */
 export async function* readPages(
   read: (query: Record<string, unknown>) => Promise<Page>,
   query: Record<string, unknown>,
   has_own_cursors: boolean,
 ): AsyncGenerator<unknown> {
-  // A list that does not know cursors ignores the empty one.
+  // The empty cursor asks for cursors. A list that has none ignores it.
   const isPositioned = has_own_cursors || ["cursor", "offset", "page"].some((name) => name in query);
   const start = isPositioned ? {} : { cursor: "" };
   let position: Position | null = null;
@@ -37,9 +37,9 @@ function nextPosition({ body, headers }: Page): Position | null {
   return items.length > 0 && end < total ? { offset: end } : null;
 }
 
-/** The cursor in `<…?cursor=…>; rel="next"`. Only the cursor is used, so that no header can direct requests elsewhere. */
+/** Returns the cursor in `<…?cursor=…>; rel="next"`. Only the cursor is used, so that no header can redirect requests. */
 function nextCursor(link: string | null): string | null {
-  // The service writes no comma into an address.
+  // The service never puts a comma into an address.
   for (const part of (link ?? "").split(",")) {
     const [address = "", relation = ""] = part.trim().replace("<", "").split(">", 2);
     if (/^; ?rel="?next"?/i.test(relation)) return new URL(address, "http://localhost").searchParams.get("cursor");

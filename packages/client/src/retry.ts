@@ -1,24 +1,24 @@
 import { ApiError, ConnectionError } from "./error.ts";
 import type { HttpMethod } from "./operation.ts";
 
-/** The header by which the service recognizes the repeat of a POST. */
+/** The header from which the service recognizes a repeated POST. */
 export const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 8_000;
-/** A longer wait is left to the caller, who gets the error with `retry_after_seconds`. */
+/** A longer wait is left to the caller, who then gets the error with `retry_after_seconds`. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 
 export interface RetryPolicy {
   verb: HttpMethod;
   /** Whether the request has an Idempotency-Key, so that repeating it has no second effect. */
   has_key: boolean;
-  /** Repeats after the first attempt. */
+  /** Number of repeats after the first attempt. */
   retries: number;
   signal: AbortSignal | undefined;
 }
 
-/** Runs an attempt again after transient errors, as long as a repeat is safe. */
+/** Repeats an attempt after transient errors, as long as a repeat is safe. */
 export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPolicy): Promise<T> {
   for (let repeat = 0; ; repeat++) {
     try {
@@ -33,25 +33,25 @@ export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPol
   }
 }
 
-/** The time before a repeat: at least what the service asks for, and spread so that clients do not return together. */
+/** Returns the time before a repeat: at least what the service asks for, randomized so that clients do not return together. */
 function delayBefore(repeat: number, retry_after_seconds: number | undefined): number {
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** repeat, MAX_DELAY_MS);
   if (retry_after_seconds === undefined) return backoff * (0.5 + Math.random() / 2);
   return retry_after_seconds * 1000 + FIRST_DELAY_MS * Math.random();
 }
 
-/** A 429 was refused before it had an effect. After other errors the effect is unknown, so the repeat must be harmless. */
+/** A 429 has had no effect. After other errors the effect is unknown, so repeating the request must be harmless. */
 function isRepeatable(error: unknown, { verb, has_key }: RetryPolicy): boolean {
   const harmless = verb === "post" ? has_key : verb !== "patch";
   if (error instanceof ConnectionError) return harmless;
   if (!(error instanceof ApiError)) return false;
   if (error.status === 429) return true;
-  // The first attempt still runs: its answer is stored under the key.
+  // The first attempt is still running. Its answer will be stored under the key.
   if (error.status === 409) return verb === "post" && has_key && error.retry_after_seconds !== undefined;
   return harmless && [502, 503, 504].includes(error.status);
 }
 
-/** Waits, and rejects as soon as the signal is aborted. */
+/** Waits. Rejects as soon as the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -67,6 +67,6 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
-/** A random id. `crypto.randomUUID` is missing on pages that are not served over HTTPS. */
+/** Returns a random id. `crypto.randomUUID` is missing on pages that are not served over HTTPS. */
 export const randomId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -2,14 +2,14 @@ import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
 
-/** The only thing about a person that the browser keeps. */
+/** The key of the token, the only thing about a person that the browser stores. */
 const STORAGE_KEY = "board.token";
 
 const storage = () => globalThis.localStorage;
 
 /** The token of the person who is signed in. */
 export const token = signal<string | null>(storage().getItem(STORAGE_KEY));
-/** Set when the service refused the token: the page stays as it is, and requests wait for the next one. */
+/** Set when the service refused the token. The page stays open, and requests wait until there is a new token. */
 export const refused = signal(false);
 /** Whether the last request reached the service. */
 export const reachable = signal(true);
@@ -18,7 +18,7 @@ export const signedIn = computed(() => token.value !== null);
 let resume: (() => void) | undefined;
 let signingIn: Promise<void> | undefined;
 
-/** Uses another token from now on, also for the requests that wait for one. */
+/** Uses another token from now on, also for requests that wait for a token. */
 export function useToken(value: string): void {
   storage().setItem(STORAGE_KEY, value);
   token.value = value;
@@ -32,7 +32,9 @@ export function signOut(): void {
   location.reload();
 }
 
-/** Sends with the current token. After 401 it waits until the person has signed in again, so that no act is lost. */
+/**
+ * Sends a request with the current token. After a 401 it waits until the person has signed in again, so that no change is lost.
+ */
 async function send(request: Request): Promise<Response> {
   for (;;) {
     const used = token.value;
@@ -51,7 +53,7 @@ async function send(request: Request): Promise<Response> {
 async function fetchOnce(request: Request): Promise<Response> {
   try {
     const response = await fetch(request);
-    // A proxy answers for a service that is down.
+    // These statuses come from a proxy whose service is down.
     reachable.value = response.status !== 502 && response.status !== 504;
     return response;
   } catch (error) {
@@ -60,10 +62,10 @@ async function fetchOnce(request: Request): Promise<Response> {
   }
 }
 
-/** The typed client of this repository. */
+/** The typed client of the API. */
 export const api = createClient({ url: location.origin, fetch: send });
 
-/** Whether the service accepts a token. Throws when that is unknown. */
+/** Whether the service accepts a token. Throws when that cannot be found out. */
 export async function isAccepted(candidate: string): Promise<boolean> {
   try {
     await createClient({ url: location.origin, token: candidate, fetch: fetchOnce }).get("/api/v1/users/me");
@@ -74,7 +76,7 @@ export async function isAccepted(candidate: string): Promise<boolean> {
   }
 }
 
-/** What went wrong, in the words of the API. */
+/** Returns the reason of a failure in the words of the API. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
     if (error.status === 429 && error.retry_after_seconds) return `${error.message} Try again in ${error.retry_after_seconds} s.`;

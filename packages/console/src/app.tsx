@@ -19,7 +19,7 @@ import { SignInForm, SignInPage } from "./views/sign-in.tsx";
 import { Webhooks } from "./views/webhooks.tsx";
 
 const startError = signal<string | null>(null);
-/** The board that was shown last, for the way back. */
+/** The board that was shown last, for returning to it. */
 const lastBoard = signal<string | null>(sessionStorage.getItem("board.last"));
 
 async function start(): Promise<void> {
@@ -31,7 +31,7 @@ async function start(): Promise<void> {
   }
 }
 
-/** The board to show when the address names none. */
+/** Returns the board to show when the address names none. */
 function homeBoard(): string | null {
   const list = boards.value ?? [];
   return (list.find((board) => board.id === lastBoard.value) ?? list[0])?.id ?? null;
@@ -40,7 +40,7 @@ function homeBoard(): string | null {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 
-/** Keys that work in every view. `g` begins the name of a view. */
+/** Handles keys that work in every view. `g` is the prefix of a view's key. */
 function useShortcuts(): void {
   useEffect(() => {
     let isGoing = false;
@@ -127,7 +127,7 @@ function Shell() {
   );
 }
 
-/** The fragment names the view, so the link must not change it. */
+/** Moves the focus without following the link, because the fragment names the view. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById("content")?.focus();

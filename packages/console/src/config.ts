@@ -4,7 +4,7 @@ export type Auth = { mode: "local" } | ({ mode: "oidc" } & Omit<Provider, "clien
 
 let reading: Promise<Auth> | undefined;
 
-/** How people sign in. Read once, when somebody must. */
+/** Reads how people sign in. It is read once, when somebody has to sign in. */
 export const readAuth = (): Promise<Auth> =>
   (reading ??= fetch("/console/config.json")
     .then(async (answer) => {

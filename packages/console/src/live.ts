@@ -5,7 +5,7 @@ import { api, isStatus, refused, signedIn } from "./api.ts";
 /** An entry of the feed of changes. */
 export type Change = components["schemas"]["Change"];
 
-/** "reset" when entries may have been missed: read everything again. */
+/** "reset" means that entries may have been missed, so everything must be read again. */
 type Listener = (changes: readonly Change[] | "reset") => void;
 
 const listeners = new Set<Listener>();
@@ -19,20 +19,23 @@ const emit = (changes: readonly Change[] | "reset") => listeners.forEach((listen
 
 const RETRY_MS = 1_000;
 const POLL_MS = 2_000;
-/** Older browsers cannot read an answer part by part with `for await`; they poll. */
+/** Older browsers cannot read a response body with `for await`, so they poll. */
 const canStream = Symbol.asyncIterator in ReadableStream.prototype;
 
-/** Whether somebody can see the page. A hidden one asks nothing. */
+/** Whether the page is visible. A hidden page sends no requests. */
 export const visible = signal(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", () => (visible.value = document.visibilityState === "visible"));
 
 let cursor: string | null = null;
 
 let reached: () => void;
-/** Resolved once the feed has a position: what is read after that misses nothing. */
+/** Resolved once the feed has a position. A read after that misses no change. */
 export const isFollowing = new Promise<void>((resolve) => (reached = resolve));
 
-/** Reads what happened since the last call. After a long time everything is read again, which is less than all entries. */
+/**
+ * Reads the changes since the last call. After a long time it reports a reset instead, because reading everything again is less
+ * work than reading all entries.
+ */
 async function poll(signal: AbortSignal): Promise<void> {
   const read = (query: { cursor?: string }) => api.get("/api/v1/changes", { params: { query }, signal });
   const page = await read(cursor === null ? {} : { cursor });
@@ -86,7 +89,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Follows what happens while somebody is signed in and sees the page. A page that opens hidden finds its position first. */
+/** Follows changes while somebody is signed in and the page is visible. A page that opens hidden only finds its position. */
 export function startLive(): void {
   effect(() => {
     if (!signedIn.value || refused.value || (!visible.value && cursor !== null)) return;

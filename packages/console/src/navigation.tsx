@@ -7,7 +7,7 @@ import { attempt } from "./ui/toast.tsx";
 
 export const isHelpOpen = signal(false);
 
-/** The views of every organization, with the key that follows `g`. */
+/** The views of every organization, each with the key that follows `g`. */
 export const LINKS: { view: ViewName; label: string; key: string }[] = [
   { view: "needs-you", label: "Needs you", key: "n" },
   { view: "activity", label: "Activity", key: "a" },

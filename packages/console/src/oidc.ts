@@ -14,7 +14,7 @@ interface Metadata {
   token_endpoint: string;
 }
 
-/** What the page must remember until the provider sends the person back. */
+/** What the page must remember until the provider returns the person to it. */
 interface Attempt {
   state: string;
   verifier: string;
@@ -41,7 +41,7 @@ async function readMetadata(issuer: string): Promise<Metadata> {
   return (await answer.json()) as Metadata;
 }
 
-/** Sends the person to the provider. */
+/** Redirects the person to the provider. */
 export async function leaveToSignIn({ issuer, client_id, scope, audience }: Provider): Promise<void> {
   const { authorization_endpoint } = await readMetadata(issuer);
   const attempt: Attempt = { state: randomText(), verifier: randomText(), fragment: location.hash };
@@ -64,10 +64,10 @@ export async function leaveToSignIn({ issuer, client_id, scope, audience }: Prov
   location.assign(url);
 }
 
-/** Whether the page was opened by the provider's answer. */
+/** Whether the provider has redirected the person back to this page. */
 export const hasReturned = (): boolean => /[?&](code|error)=/.test(location.search) && /[?&]state=/.test(location.search);
 
-/** Exchanges the code in the address for a token, and restores the address. */
+/** Exchanges the code in the address for a token, and restores the earlier address. */
 export async function finishSignIn({ issuer, client_id }: Provider): Promise<string> {
   const answer = new URLSearchParams(location.search);
   const attempt = JSON.parse(sessionStorage.getItem(ATTEMPT_KEY) ?? "null") as Attempt | null;
@@ -90,7 +90,10 @@ export async function finishSignIn({ issuer, client_id }: Provider): Promise<str
   return toSessionToken((await response.json()) as { access_token?: string; id_token?: string });
 }
 
-/** The service checks signatures itself, so it needs a token that is a JWT. Some providers give opaque access tokens. */
+/**
+ * Selects the token to send. The service checks signatures itself, so it needs a JWT, and some providers issue opaque access
+ * tokens.
+ */
 function toSessionToken({ access_token, id_token }: { access_token?: string; id_token?: string }): string {
   const isJwt = (text: string | undefined): text is string => text?.split(".").length === 3;
   if (isJwt(access_token)) return access_token;

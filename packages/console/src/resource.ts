@@ -5,21 +5,21 @@ import { type Change, onChanges, visible } from "./live.ts";
 
 export interface Resource<T> {
   data: T | null;
-  /** Why the last reading failed; what was read before stays. */
+  /** Why the last read failed. The data of the read before is kept. */
   error: string | null;
   reload: () => Promise<void>;
 }
 
-/** Changes that come together are read once. */
+/** Changes within this time cause one read. */
 const GATHER_MS = 400;
-/** The least time between two readings while changes keep coming. */
+/** Minimum time between two reads while changes keep coming. */
 const SPACING_MS = 2_000;
-/** For what the feed does not report, such as jobs and gateways. */
+/** Interval for what the feed does not report, such as jobs and gateways. */
 const REFRESH_MS = 15_000;
 
 /**
- * Reads something for a view, and again when a change concerns it. `isReported` tells that the feed has all its changes,
- * so that no time needs to be asked for.
+ * Reads data for a view, and reads it again when a change concerns it. With `isReported` the feed reports all changes, so the
+ * data is not polled.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -72,7 +72,7 @@ export function useResource<T>(
   return { data, error, reload: () => reload.current() };
 }
 
-/** Calls back from time to time, and at once when a page that was hidden for longer is shown again. */
+/** Calls back at intervals, and at once when a page that was hidden for longer becomes visible. */
 function refreshWhileVisible(refresh: () => void): () => void {
   let last = Date.now();
   return effect(() => {

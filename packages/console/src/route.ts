@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** The view is in the fragment, so that every address of the page is answered by the same file. */
+/** The view is in the fragment, so that one file answers every address of the page. */
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => (fragment.value = location.hash));
 
@@ -25,11 +25,11 @@ export const toView = (view: ViewName, board_id?: string): string => `#/${view}$
 
 export function go(target: string): void {
   location.hash = target;
-  // The event comes later; the view must not wait for it.
+  // The event comes later, and the view must not wait for it.
   fragment.value = location.hash;
 }
 
-/** Shows another address in the bar without a step back to the one before. */
+/** Replaces the address without adding an entry to the browser's history. */
 export function replace(target: string): void {
   history.replaceState(null, "", target);
   fragment.value = location.hash;

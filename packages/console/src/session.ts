@@ -3,14 +3,14 @@ import { api } from "./api.ts";
 import { onChanges } from "./live.ts";
 import type { Board, Member, Organization } from "./types.ts";
 
-/** Who is signed in, with the rights in the active organization; null until it is known. */
+/** The person who is signed in, with the rights in the active organization. Null until it is known. */
 export const member = signal<Member | null>(null);
-/** The boards that the person may read; null until they are known. */
+/** The boards that the person may read. Null until they are known. */
 export const boards = signal<readonly Board[] | null>(null);
 
 export const organizations = signal<readonly Organization[]>([]);
 
-/** Works in another organization of the person from now on. */
+/** Changes the person's active organization. */
 export async function switchOrganization(organization_id: string): Promise<void> {
   await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
   location.assign("/");
@@ -20,7 +20,7 @@ export const isAdmin = computed(() => member.value !== null && member.value.role
 
 export function canWrite(board_id: string | null): boolean {
   const who = member.value;
-  // The rights are those in the active organization, whose boards the list holds.
+  // The rights are those of the active organization, and `boards` contains only its boards.
   if (!who || !boards.value?.some((board) => board.id === board_id)) return false;
   return who.all_boards_write || who.board_access.some((access) => access.board_id === board_id && access.can_write);
 }
@@ -33,7 +33,7 @@ export async function loadBoards(): Promise<void> {
 }
 
 export async function loadSession(): Promise<void> {
-  // Creates the person's user and organization at the first sign-in.
+  // At the first sign-in, this creates the person's user and organization.
   await api.post("/api/v1/auth/bootstrap");
   const [who, list] = await Promise.all([
     api.get("/api/v1/organizations/me/member"),

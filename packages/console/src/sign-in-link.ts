@@ -6,10 +6,10 @@ import { showError } from "./ui/toast.tsx";
 
 /** Whether the token of a link is being checked. */
 export const isCheckingLink = signal(false);
-/** The token of a link that somebody who is signed in has opened; it is used when the person agrees. */
+/** A token from a link that a signed-in person has opened. It is used only if the person agrees. */
 export const offeredToken = signal<string | null>(null);
 
-/** Anybody can make a link, so its token must not sign a person in to an account of somebody else. */
+/** Anybody can create a link, so opening one must not sign a person in to another person's account. */
 async function checkToken(candidate: string): Promise<void> {
   if ((await readAuth()).mode !== "local" || candidate === token.value) return;
   if (!(await isAccepted(candidate))) throw new Error("The service does not accept its token.");
@@ -17,7 +17,7 @@ async function checkToken(candidate: string): Promise<void> {
   else offeredToken.value = candidate;
 }
 
-/** The link that a local server prints signs in. The token leaves the address bar before anything else happens. */
+/** Signs in with the token of a link that a local server printed. First of all, the token is removed from the address bar. */
 async function openLink(): Promise<void> {
   const candidate = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!candidate) return;
@@ -27,7 +27,7 @@ async function openLink(): Promise<void> {
   isCheckingLink.value = false;
 }
 
-/** Also for a link that is opened where the page is open already. */
+/** Also handles a link that is opened in a page that is already open. */
 export function followSignInLinks(): void {
   addEventListener("hashchange", () => void openLink());
   void openLink();
@@ -36,7 +36,7 @@ export function followSignInLinks(): void {
 export function answerOffer(isWanted: boolean): void {
   if (isWanted) {
     useToken(offeredToken.value!);
-    // The page shows the work of the person with the other token.
+    // The page still shows the work of the person with the earlier token.
     location.reload();
   }
   offeredToken.value = null;

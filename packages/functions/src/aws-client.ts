@@ -1,6 +1,6 @@
 /**
- * Options that every AWS client of this service is created with. Without `throwOnRequestTimeout` the SDK only logs a
- * warning when `request_ms` is exceeded, and goes on waiting.
+ * Options for every AWS client of this service. Without `throwOnRequestTimeout` the SDK only logs a warning when `request_ms` is
+ * exceeded, and continues to wait.
  */
 export const awsClientOptions = (limits: { connect_ms: number; request_ms: number; attempts: number }) => ({
   maxAttempts: limits.attempts,

@@ -3,23 +3,23 @@ import { type BodyStorage, BodyStorageError } from "@board/core/context/body-sto
 import { rejectAfter } from "@board/core/values/timeout";
 import { awsClientOptions } from "./aws-client.ts";
 
-/** A caller waits for a read, and API Gateway answers 503 by itself after 30 s. */
+/** Short, because a request waits for a read, and API Gateway answers 503 after 30 s. */
 const LIMITS = { connect_ms: 1_000, request_ms: 3_000, attempts: 2 };
-/** With the bytes of the body, for which the client has no limit. */
+/** Limit for a call including the bytes of the body, for which the client has no limit. */
 const TOTAL_MS = 10_000;
 
 export interface BodyBucketOptions {
   bucket: string;
-  /** Precedes every key; empty, or with a slash at its end. */
+  /** Prefix of every key. It is empty or ends with a slash. */
   prefix: string;
-  /** Address of a compatible service; null for S3 in the region of the environment. */
+  /** Address of a compatible service. Null means S3 in the region of the environment. */
   endpoint: string | null;
 }
 
 /** Keeps each body in an object of S3 or a compatible service. */
 export function createBodyBucket({ bucket, prefix, endpoint }: BodyBucketOptions): BodyStorage {
   const client = new S3Client({
-    // Compatible services rarely have a host name per bucket.
+    // Compatible services rarely provide one host name per bucket.
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
     ...awsClientOptions(LIMITS),
   });
@@ -55,7 +55,7 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
     return await rejectAfter(work(), TOTAL_MS, () => new BodyStorageError("The bucket of bodies did not answer in time"));
   } catch (error) {
     if (error instanceof BodyStorageError) throw error;
-    // The message may quote an answer of the service, so only the name of the error is kept.
+    // The message may quote the service's response, so only the name of the error is kept.
     throw new BodyStorageError(`The bucket of bodies failed: ${error instanceof Error ? error.name : "unknown error"}`);
   }
 }

@@ -14,15 +14,15 @@ export async function consume(event: SQSEvent): Promise<SQSBatchResponse> {
 }
 
 /**
- * Returns the message id when the record must come back to the queue, else null. Each record has its own context and relay,
- * so that the lanes of quick jobs go on while a slow job of the same batch runs.
+ * Returns the message id when the record must be delivered again, else null. Each record has its own context and relay, so that
+ * the next jobs of quick lanes are sent while a slow job of the same batch still runs.
  */
 async function processRecord({ messageId: message_id, attributes, body }: SQSRecord): Promise<string | null> {
   const ctx = createSystemContext();
   const log = createScopedLog(ctx.log, { message_id, receives: Number(attributes.ApproximateReceiveCount) });
   const job_id = parseJobId(body, log);
   const handled = job_id !== null && (await deliverMessage({ ...ctx, log }, job_id)) === "handled";
-  // Sends the next job of the lane, or the next attempt of the job.
+  // Sends the next job of the lane, or schedules the next attempt of this job.
   await relayJobs(ctx);
   return handled ? null : message_id;
 }

@@ -40,7 +40,9 @@ export const StreamEnvironment = z.object({
     .describe("Seconds after which a stream ends and its client reconnects."),
 });
 
-/** A migration uses the direct host of the database, because its lock belongs to a session, which a pooler does not keep. */
+/**
+ * A migration connects to the direct host of the database, because its lock belongs to a session, which a pooler does not keep.
+ */
 export const MigrateEnvironment = z.object({
   DATABASE_URL: z.string().describe("Connection string with the direct host, not the pooled one."),
   NEON_PROXY: FunctionEnvironment.shape.NEON_PROXY,

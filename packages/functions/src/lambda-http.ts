@@ -1,5 +1,6 @@
 /**
- * Lambda's HTTP events as web requests and responses. API Gateway's HTTP APIs and function URLs both use payload format 2.0.
+ * Converts Lambda's HTTP events to web requests, and responses back. API Gateway's HTTP APIs and function URLs both use payload
+ * format 2.0.
  */
 import { pipeline } from "node:stream/promises";
 import type { App } from "@board/api/runtime";
@@ -7,19 +8,19 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "
 
 type Fetch = App["fetch"];
 
-/** Characters that must be encoded in the path of a URL: unencoded they would end it, be dropped, or become a slash. */
+/** Characters that must be encoded in the path of a URL, because they would end it, be dropped or become a slash. */
 const UNSAFE_IN_PATH = /[\0- "#<>?\\^`{|}\x7f]|%(?![\da-f]{2})/gi;
 
 /**
- * Encodes the path again, which HTTP APIs pass on decoded. An encoded slash cannot be restored, so a client that needs one
- * inside a segment must encode it twice.
+ * Encodes the path, because HTTP APIs pass it on decoded. An encoded slash cannot be restored, so a client that needs one inside
+ * a segment must encode it twice.
  */
 const encodePath = (path: string) => path.replaceAll(UNSAFE_IN_PATH, encodeURIComponent);
 
-/** A header of a web request holds bytes, so what does not fit into one is percent-encoded. */
+/** A header of a web request contains bytes, so a value with other characters is percent-encoded. */
 const toHeaderValue = (value: string) => (/[^\0-\xff]/.test(value) ? encodeURIComponent(value) : value);
 
-/** Throws a TypeError for what no web request can hold, such as the method TRACE. */
+/** Throws a TypeError when a web request cannot represent the event, for example for the method TRACE. */
 function toRequest(event: APIGatewayProxyEventV2): Request {
   const { method } = event.requestContext.http;
   const query = event.rawQueryString ? `?${event.rawQueryString}` : "";
@@ -35,7 +36,7 @@ function toRequest(event: APIGatewayProxyEventV2): Request {
   return new Request(`https://${event.requestContext.domainName}${encodePath(event.rawPath)}${query}`, init);
 }
 
-/** Answers an event with `fetch`, which finds the event in its environment. */
+/** Answers an event with `fetch`. The app finds the event in its environment. */
 async function respond(fetch: Fetch, event: APIGatewayProxyEventV2): Promise<Response> {
   let request: Request;
   try {
@@ -52,10 +53,10 @@ function toHead({ status, headers }: Response) {
   return { statusCode: status, headers: plain, cookies: headers.getSetCookie() };
 }
 
-/** Content types whose bytes are UTF-8 text, which Lambda passes on as it is. Everything else is passed in Base64. */
+/** Content types whose bytes are UTF-8 text, which Lambda passes on unchanged. Everything else is passed on in Base64. */
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/javascript)/i;
 
-/** An answer without a content type has no body. */
+/** Whether the body is passed on as text. A response without a content type has no body. */
 const isText = ({ headers }: Response) => !headers.has("content-encoding") && TEXT.test(headers.get("content-type") ?? "text/");
 
 /** Creates a handler that returns complete responses. */
@@ -74,7 +75,7 @@ export const createStreamingHandler = (fetch: Fetch) =>
     const response = await respond(fetch, event);
     const stream = awslambda.HttpResponseStream.from(output, toHead(response));
     if (response.body) return pipeline(response.body, stream);
-    // Lambda sends the head with the first write.
+    // Lambda sends the status and headers with the first write.
     stream.write("");
     stream.end();
   });

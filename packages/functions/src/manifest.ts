@@ -1,6 +1,6 @@
 /**
- * The deployment as plain data. `infra/` creates the resources from it, the local server reads the schedules, and a test
- * compares it with the route table. It imports nothing, so that infra can load it.
+ * The deployment as plain data. `infra/` creates the resources from it, the local server reads the schedules, and a test compares
+ * it with the route table. It imports nothing, so that infra can load it.
  */
 export interface ApiGroup {
   /** API Gateway route keys. API Gateway selects the most specific match. */
@@ -11,7 +11,7 @@ export interface ApiGroup {
   files?: readonly { from: string; to: string }[];
   /** False if no request of the group enqueues jobs. The function then gets no permission to send messages. */
   enqueues?: false;
-  /** True if it shows webhook payloads, whose bodies may be in a bucket. */
+  /** True if the group returns webhook payloads, whose bodies may be in a bucket. */
   reads_bodies?: true;
   /** Maximum number of concurrent requests in production. */
   max_concurrency?: number;
@@ -20,12 +20,12 @@ export interface ApiGroup {
 const anyMethodBelow = (...paths: string[]) => paths.flatMap((path) => [`ANY ${path}`, `ANY ${path}/{proxy+}`]);
 
 /**
- * 512 MB comes with a third of a CPU core, which is enough for JSON and a few queries. The timeout limits the cost of a
- * request while the database hangs; connecting to the database fails after 10 s.
+ * 512 MB comes with a third of a CPU core, which is enough for JSON and a few queries. The timeout limits the cost of a request
+ * while the database does not respond; connecting to the database fails after 10 s.
  */
 const defaultSize = { memory_mb: 512, timeout_seconds: 15 };
 
-/** For groups with streams. At the address of the API, an answer of a stream waits up to `stream.hold_seconds` for an event. */
+/** For groups with streams. Behind API Gateway, the response of a stream waits up to `stream.hold_seconds` for an event. */
 const streamSize = { memory_mb: 512, timeout_seconds: 28 };
 
 export const groups = {
@@ -40,7 +40,7 @@ export const groups = {
       { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
     ],
   },
-  /** The console's built files. Browsers keep all but two small ones, and an open page requests no file. */
+  /** The console's built files. Browsers cache all but two small ones, and an open page requests no file. */
   console: {
     routes: ["GET /", "GET /assets/{proxy+}", "GET /console/config.json"],
     ...defaultSize,
@@ -79,7 +79,10 @@ export const groups = {
     memory_mb: 512,
     timeout_seconds: 20,
   },
-  /** Webhook ingestion is public, so it has its own function with a limit: a flood of posts cannot use up the concurrency. */
+  /**
+   * Webhook ingestion is public. Its own function has a concurrency limit, so a flood of posts cannot use up the account's
+   * concurrency.
+   */
   ingest: { routes: ["POST /api/v1/boards/{board_id}/webhooks/{webhook_id}"], ...defaultSize, max_concurrency: 50 },
   jobs: { routes: anyMethodBelow("/api/v1/jobs"), ...defaultSize },
   /** Requests wait for calls to hosts. API Gateway itself times out after 30 s. */
@@ -103,27 +106,27 @@ export const groups = {
 } as const satisfies Record<string, ApiGroup>;
 
 /**
- * Routes to which anybody may post, which get a lower throttle in API Gateway (infra/stage.ts). The second one is what a post
- * reaches with a trailing slash in its path.
+ * Routes to which anybody may post. API Gateway gives them a lower throttle (infra/stage.ts). The second route receives posts
+ * whose path ends with a slash.
  */
 export const webhookRoutes: readonly string[] = [...groups.ingest.routes, "ANY /api/v1/boards/{board_id}/webhooks/{proxy+}"];
 
 export type GroupName = keyof typeof groups;
 
 /**
- * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, hence the small
- * memory. It ends well before Lambda's timeout, because a function does not notice that its client has disconnected: an
- * abandoned stream costs money and keeps its place until then. A client reconnects without losing an event.
+ * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, so memory is small. A
+ * function does not notice that its client has disconnected, so a stream ends early; its client reconnects without losing an
+ * event.
  */
 export const stream = {
   memory_mb: 256,
   timeout_seconds: 900,
   max_seconds: 120,
-  /** Seconds for which an answer behind API Gateway, which ends requests after 30, waits for the first event. */
+  /** Seconds for which a response behind API Gateway waits for the first event. API Gateway ends requests after 30 s. */
   hold_seconds: 20,
   /** Maximum number of concurrent streams in production, which limits their cost. */
   max_concurrency: 100,
-  /** Database connections of a sandbox, whose one stream runs one statement at a time. */
+  /** Database connections of a sandbox. Its one stream runs one statement at a time. */
   connections: 1,
 } as const;
 
@@ -140,7 +143,7 @@ export const streamContainer = {
 
 /** A queue of job ids, and its consumer. */
 export interface Queue {
-  /** Messages per invocation of the consumer, which handles them concurrently. */
+  /** Messages per invocation. The consumer handles them concurrently. */
   batch_size: number;
   timeout_seconds: number;
   /** Six times the timeout of the consumer, as AWS recommends. */
@@ -152,9 +155,9 @@ export interface Queue {
 }
 
 /**
- * An attempt to provision an agent may use its host for 60 s, and its last call may take 30 s more. A batch occupies its
- * sandbox until its slowest job ends, so batches are small and many: an organization with the default budget of 16 running
- * jobs occupies less than half of the sandboxes. Smaller batches would cost more (docs/costs.md).
+ * Provisioning an agent may take 60 s per attempt, plus 30 s for the last call. A batch occupies its sandbox until its slowest
+ * job ends, so batches are small: an organization with 16 running jobs, the default limit, occupies less than half of the
+ * sandboxes.
  */
 export const deliveries = {
   batch_size: 5,
@@ -166,7 +169,7 @@ export const deliveries = {
 } as const satisfies Queue;
 
 /**
- * Probes of hosts. A dead host takes 5 s of its batch, so 200 dead hosts, probed every five minutes, occupy less than one
+ * Probes of hosts. An unreachable host takes 5 s of its batch, so 200 such hosts, probed every five minutes, occupy less than one
  * sandbox.
  */
 export const probes = {
@@ -179,8 +182,8 @@ export const probes = {
 } as const satisfies Queue;
 
 /**
- * Deliveries to subscriptions, whose receivers are the tenants' own. A silent one takes 15 s of its batch; once it has, its
- * organization has eight such deliveries at a time, in a fifth of the sandboxes.
+ * Deliveries to subscriptions, whose receivers belong to the tenants. A receiver that does not respond takes 15 s of its batch.
+ * An organization then has at most eight deliveries to such receivers at a time, in a fifth of the sandboxes.
  */
 export const outbound = {
   batch_size: 5,
@@ -192,8 +195,8 @@ export const outbound = {
 } as const satisfies Queue;
 
 /**
- * Template and skill pack syncs that continue after their request, with the same timeouts as deliveries. Agents of one run
- * share the lock of one host, so a higher concurrency would not help. Rendering and unpacking need the larger memory.
+ * Template and skill pack syncs that continue after their request, with the same timeouts as deliveries. The agents of one run
+ * share the lock of one host, so a higher concurrency would not help. Rendering and unpacking need more memory.
  */
 export const syncs = {
   batch_size: 5,
@@ -205,26 +208,28 @@ export const syncs = {
 } as const satisfies Queue;
 
 /**
- * Minutes between runs. All schedules run at the same time and at most every five minutes, so that a database with automatic
- * suspension can sleep in between. SCHEDULE_MINUTES sets a longer interval (infra/tick.ts).
+ * Minutes between runs. All schedules run at the same time and at most every five minutes, so that a database that suspends
+ * itself can sleep in between. SCHEDULE_MINUTES sets a longer interval (infra/tick.ts).
  */
 export const schedules = {
   relay: { every_minutes: 5 },
   lifecycle: { every_minutes: 5 },
   probe: { every_minutes: 5 },
-  /** Starts the due syncs of gateways with a sync interval. */
+  /** Starts the due syncs of gateways that have a sync interval. */
   sync: { every_minutes: 5 },
   retention: { every_minutes: 60 },
-  /** Moves bodies of old payloads; deployed with WEBHOOK_BODY_BUCKET only. */
+  /** Moves bodies of old payloads to the bucket. Deployed only with WEBHOOK_BODY_BUCKET. */
   bodies: { every_minutes: 5 },
 } as const satisfies Record<string, { every_minutes: number }>;
 
 export type ScheduleName = keyof typeof schedules;
 
-/** The function of all schedules. A sweep works in batches until nothing is left; its timeout is shorter than the interval. */
+/**
+ * The function that runs all schedules. A sweep works in batches until nothing is left; its timeout is shorter than the interval.
+ */
 export const scheduleRunner = { memory_mb: 512, timeout_seconds: 120 } as const;
 
-/** Invoked by a deployment before new code goes live. The timeout allows for an index on a large table. */
+/** A deployment invokes it before new code goes live. The timeout allows for building an index on a large table. */
 export const migrate = {
   memory_mb: 512,
   timeout_seconds: 300,

@@ -3,7 +3,7 @@ import { createLog } from "@board/api/edge/log";
 import { openNeon } from "@board/core/db/neon";
 import { MigrateEnvironment } from "./environment.ts";
 
-/** Invoked by a deployment before new code goes live. */
+/** A deployment invokes this function before new code goes live. */
 const env = MigrateEnvironment.parse(process.env);
 const log = createLog(env.LOG_LEVEL, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 

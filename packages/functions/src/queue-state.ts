@@ -12,7 +12,10 @@ export interface QueueState {
 
 const LIMITS = { connect_ms: 3_000, request_ms: 5_000, attempts: 1 };
 
-/** Reads the attributes of a queue with an operator's credentials; the functions may not. Throws the errors of SQS. */
+/**
+ * Reads the attributes of a queue with an operator's credentials, because the functions have no permission for it. Throws the
+ * errors of SQS.
+ */
 export async function readQueueState(url: string): Promise<QueueState> {
   const client = new SQSClient(awsClientOptions(LIMITS));
   try {
@@ -35,5 +38,8 @@ async function readAttributes(client: SQSClient, url: string): Promise<Record<st
   return (await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["All"] }))).Attributes ?? {};
 }
 
-/** SQS reports a dead-letter queue by its ARN but takes URLs. Both queues are always in the same account and region. */
+/**
+ * Derives a queue's URL from its ARN. SQS reports a dead-letter queue by ARN but takes URLs; both queues are always in the same
+ * account and region.
+ */
 const toQueueUrl = (url: string, arn: string) => url.slice(0, url.lastIndexOf("/") + 1) + arn.split(":").at(-1)!;

@@ -41,7 +41,7 @@ const { db } = openNeon(settings.database.url!, {
   ...(environment.NEON_PROXY ? { proxy: environment.NEON_PROXY } : {}),
 });
 
-/** Loaded on the first call: most functions call no gateway, and the socket library would slow down their start. */
+/** Loaded on the first call. Most functions call no gateway, and the socket library would slow down their start. */
 const gateways = createLazyGateways(async () => {
   const [{ createGateways }, { getOrCreateDevice }, resolve] = await Promise.all([
     import("@board/openclaw/wire/websocket"),
@@ -109,12 +109,15 @@ const createContext = createContextFactory({ db, gateways, http, bus, bodies, se
 
 export const createSystemContext = (): Context<System> => createContext({ type: "system" });
 
-/** Limits how long a request relays, to about 0.3 s. Deleting an agent with many tasks can leave thousands of wake-ups. */
+/**
+ * Limits the time that a request spends on its relay to about 0.3 s. Deleting an agent with many tasks can leave thousands of
+ * wake-ups.
+ */
 const MAX_BATCHES_PER_REQUEST = 20;
 
 let wakeUpSender: Promise<WakeUpSender> | undefined;
 
-/** One sender, and so one SQS client with its connections, for all invocations of this sandbox. */
+/** All invocations of this sandbox share one sender, and so one SQS client with its connections. */
 const getWakeUpSender = () =>
   (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) =>
     createWakeUpSender({
@@ -128,7 +131,7 @@ const getWakeUpSender = () =>
 /** Sends the due wake-ups. Never throws: if the queue is unreachable, the schedule sends them later. */
 export async function relayJobs(ctx: Context, maxBatches?: number): Promise<void> {
   try {
-    // Loading the AWS SDK takes 50 ms, so it is loaded when there is something to send.
+    // The AWS SDK takes 50 ms to load, so it is loaded only when there is something to send.
     await relayAll(ctx, async (wakeUps) => (await getWakeUpSender())(wakeUps, ctx.log), ctx.pendingWakeups, maxBatches);
   } catch (error) {
     ctx.log.error("jobs.relay_failed", errorText(error));
@@ -168,8 +171,8 @@ export const createStreamingRuntime = (max_seconds: number): Runtime => ({
 });
 
 /**
- * The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit, and they share
- * one process, so it has the budgets of a local server.
+ * The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit. All its streams
+ * share one process, so it has the budgets of a local server.
  */
 export function createServerRuntime(shutdown_signal: AbortSignal): Runtime {
   const serverSettings = { ...settings, budgets: parseSettings(process.env, "local").budgets };

@@ -12,7 +12,7 @@ const KEEP_ALIVE_MS = 65_000;
 const STOP_MS = 10_000;
 const IDLE_SWEEP_MS = 50;
 
-/** Serves all streams from one process, the container of docs/deploying.md#streams-from-a-container. */
+/** Serves all streams from one process in a container (docs/deploying.md#streams-from-a-container). */
 const stopping = new AbortController();
 const { fetch } = createApp(createServerRuntime(stopping.signal), [...health, ...streamRoutes]);
 const server = createAdaptorServer({ fetch: withMetricFlush(fetch) }) as Server;
@@ -25,7 +25,7 @@ server.listen(settings.port, settings.host, () => {
 process.once("SIGTERM", () => {
   stopping.abort();
   server.close(() => process.exit(0));
-  // A connection becomes idle when its stream has ended, after which the server would wait for its client.
+  // A connection becomes idle when its stream has ended. The server would then wait for the client to close it.
   setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
   setTimeout(() => process.exit(0), STOP_MS).unref();
 });

@@ -3,7 +3,7 @@ import { access, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises
 import path from "node:path";
 import { type BodyStorage, BodyStorageError } from "@board/core/context/body-storage";
 
-/** Files that are being written. A crash leaves them here. */
+/** Files that are being written. After a crash they remain here. */
 const PARTS = "parts";
 const MAX_PART_AGE_MS = 3_600_000;
 const FILE_MODE = 0o600;
@@ -37,7 +37,7 @@ export function createBodyFolder(folder: string): BodyStorage {
           return await readStart(toFile(key), max_bytes);
         } catch (error) {
           if (!isMissing(error)) throw error;
-          // Without its folder, the storage is not mounted: it has not lost the body.
+          // A missing folder means that the storage is not mounted, and not that the body is lost.
           await access(folder);
           return null;
         }
@@ -71,7 +71,7 @@ async function writeDurably(file: string, body: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes a renamed file survive a crash of the machine. Windows cannot open folders, and its file systems need no call. */
+/** Makes a renamed file survive a crash of the machine. Windows cannot open folders, and its file systems do not need this. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
@@ -99,7 +99,7 @@ async function readStart(file: string, max_bytes = Number.POSITIVE_INFINITY): Pr
   }
 }
 
-/** Another process may be writing newer ones. */
+/** Removes only old files, because another process may still write newer ones. */
 async function removeOldParts(parts: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
   for (const name of await readdir(parts)) {

@@ -6,11 +6,11 @@ import { toCounterKey } from "@board/core/db/rate-limit";
 import type { Settings } from "@board/core/config/settings";
 import { answerInOrder } from "./pipelining.ts";
 
-/** Time for the head of a request, which a connection without a request has too. */
+/** Time for the headers of a request. It also limits how long a connection may stay without any request. */
 const HEAD_MS = 10_000;
 const CHECK_MS = 2_000;
 
-/** The body has its own limits, which answer more clearly. These are for requests whose body is never read. */
+/** Limits for requests whose body is never read. A body that is read has its own limits, with clearer errors. */
 export function serverOptions({ budgets }: Settings): ServerOptions {
   const requestTimeout = budgets.request_body_seconds === 0 ? 0 : budgets.request_body_seconds * 1_000 + HEAD_MS;
   return { headersTimeout: HEAD_MS, requestTimeout, connectionsCheckingInterval: CHECK_MS };
@@ -20,7 +20,7 @@ const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Le
 
 const WARN_INTERVAL_MS = 60_000;
 
-/** Limits the open connections in all and by address. A trusted proxy has the connections of many clients. */
+/** Limits the open connections in total and by address. A trusted proxy has no limit, because it carries many clients. */
 export function limitConnections(server: Server, { budgets, trusted_proxies }: Settings, log: Log): void {
   const { max_connections, max_connections_per_address: limit } = budgets;
   const isProxy = createProxyMatcher(trusted_proxies, silentLog);
@@ -46,7 +46,7 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
   });
 }
 
-/** Answers the requests of a connection in order, and limits how many a client may send before their answers. */
+/** Answers the requests of a connection in order, and limits how many requests a client may send before it gets the answers. */
 export function limitPipelining(listener: RequestListener, { budgets }: Settings, log: Log): RequestListener {
   const warn = atIntervals((event, message) => log.warn(event, message));
   return answerInOrder(listener, budgets, () =>
@@ -54,7 +54,7 @@ export function limitPipelining(listener: RequestListener, { budgets }: Settings
   );
 }
 
-/** An attack must not fill the log. */
+/** Limits how often a warning is logged, because an attack must not fill the log. */
 function atIntervals(write: (event: string, message: string) => void): typeof write {
   let last = Number.NEGATIVE_INFINITY;
   return (event, message) => {

@@ -13,7 +13,7 @@ import {
 import { createFairPool, type PoolSize } from "./fair-pool.ts";
 import { createHeldWakeups } from "./held-wakeups.ts";
 
-/** As on AWS: a message whose job crashes is delivered this many times, then dropped. */
+/** As on AWS, a message whose job crashes is delivered this many times and then dropped. */
 const MAX_RECEIVES = 5;
 const REDELIVERY_DELAY_MS = 5_000;
 /** Delay while the database is unavailable. */
@@ -22,7 +22,7 @@ const DATABASE_RETRY_MS = 1_000;
 export interface Consumer {
   /** Requests a relay of the pending wake-ups, which runs in the background. */
   requestRelay(this: void, wakeups: PendingWakeups): void;
-  /** Stops taking messages, gives back those that wait, and waits for the running jobs. */
+  /** Stops taking messages, releases those that wait, and waits for the running jobs. */
   stop(): Promise<void>;
 }
 
@@ -31,13 +31,13 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   deliveries: { slots: 64, slots_per_group: 16 },
   syncs: { slots: 8, slots_per_group: 4 },
   probes: { slots: 8, slots_per_group: 4 },
-  // A receiver may say nothing for 15 s, and each of many organizations may have dozens of them.
+  // A receiver may take 15 s to respond, and each of many organizations may have dozens of receivers.
   outbound: { slots: 192, slots_per_group: 24 },
 };
 
 /**
- * Starts the queues in memory and their consumers, which take turns between organizations. Relay and delivery are the same
- * as on AWS; only SQS is replaced.
+ * Starts the queues in memory and their consumers, which serve organizations in rotation. Relay and delivery are the same as on
+ * AWS; only SQS is replaced.
  */
 export function startConsumer(createContext: () => Context<System>): Consumer {
   const pools = Object.fromEntries(QUEUES.map((queue) => [queue, createFairPool(POOL_SIZES[queue])])) as Record<
@@ -49,7 +49,10 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
   let relaying: Promise<void> | undefined;
   let pending = createPendingWakeups();
   let stopped = false;
-  /** Lanes with a turn here, which runs or waits for a slot. At its end they are looked at, so they need no relay before. */
+  /**
+   * Lanes with a job that runs or waits for a slot in this process. When that job ends, the lane's next job is started without a
+   * relay.
+   */
   const busyLanes = new Set<string>();
 
   const runAfter = (ms: number, action: () => void) => {
@@ -65,7 +68,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     runAfter(ms, () => receive(wakeUp, receives));
   }
 
-  /** Organizations take turns first, and within each its subscriptions. */
+  /** The pool rotates between organizations, and within an organization between its subscriptions. */
   const addWork = ({ queue, organization_id, subscription_id }: WakeUp, work: () => Promise<void>) =>
     pools[queue].add({ group: organization_id ?? "", member: subscription_id ?? "" }, work);
 
@@ -84,11 +87,12 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
 
   function repeatUnlessHandled(wakeUp: WakeUp, receives: number, outcome: DeliveryOutcome): void {
     if (outcome === "crashed" && receives < MAX_RECEIVES) receiveAfter(REDELIVERY_DELAY_MS, wakeUp, receives + 1);
-    // Not counted: a wake-up that is dropped while the database is unavailable would be sent again only once it counts as lost.
+    // These repeats are not counted. A wake-up that is dropped while the database is down would be sent again only after it
+    // counts as lost.
     if (outcome === "not_taken") receiveAfter(DATABASE_RETRY_MS, wakeUp, receives);
   }
 
-  /** Ends the turn of a wake-up. The next job of its lane needs no relay, but waits until other groups had their turn. */
+  /** Completes a wake-up. The next job of its lane needs no relay, but other organizations are served first. */
   function endTurn(wakeUp: WakeUp, pendingWakeups: PendingWakeups): void {
     const { lane, queue } = wakeUp;
     if (lane !== undefined && queue === "deliveries") {
@@ -122,7 +126,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     return { failed: [] };
   }
 
-  /** Only one relay runs at a time. Wake-ups that arrive meanwhile are sent by the next one. */
+  /** Only one relay runs at a time. The next relay sends the wake-ups that arrive while it runs. */
   function requestRelay(wakeups: PendingWakeups): void {
     mergePendingWakeups(pending, wakeups);
     for (const lane of pending.lanes) if (busyLanes.has(lane)) pending.lanes.delete(lane);
@@ -132,7 +136,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     relaying = relayAll(createContext(), send, scope, Number.POSITIVE_INFINITY, HELD_WAKE_UP_LOST_MS)
       .then(() => true)
       .catch((error: unknown) => {
-        // The database is unreachable: another relay tries again, for all lanes.
+        // The database is unreachable, so the next relay looks at all lanes.
         createContext().log.error("jobs.relay_failed", errorText(error));
         pending.everything = true;
         if (!stopped) runAfter(DATABASE_RETRY_MS, () => requestRelay(createPendingWakeups()));
@@ -154,7 +158,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
       await relaying;
       await held.giveBack();
       await idle;
-      // A job that crashed or lost its database meanwhile.
+      // Releases jobs that crashed or lost the database while the others were finishing.
       await held.giveBack();
     },
   };

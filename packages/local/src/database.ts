@@ -13,7 +13,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   const { prepared_statements: prepare, database_timeouts: timeouts } = settings;
   if (driver === "pglite") {
     const folder = databaseFolder(settings);
-    // The files of the database are readable by every user of the machine, so their folder must not be.
+    // The database creates files that every user of the machine may read, so the folder must be private.
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return (await import("@board/core/db/pglite")).openPglite({ folder, log });
   }

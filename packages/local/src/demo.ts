@@ -29,7 +29,7 @@ const DRAIN_TIMEOUT_MS = 40_000;
 /** Time for the service to stop. Its data is deleted in any case. */
 const STOP_TIMEOUT_MS = 1_500;
 
-/** Starts a service on a temporary folder. Of the environment, only variables that cannot affect other data are used. */
+/** Starts a service on a temporary folder. From the environment it takes only variables that cannot affect other data. */
 async function openService(folder: string) {
   const { PORT, HOST, LOG_LEVEL, CORS_ORIGINS, LOCAL_AUTH_TOKEN } = process.env;
   const chosen = {
@@ -46,7 +46,7 @@ async function openService(folder: string) {
   return { server, token, signIn: signInLines(server.url, settings.auth, chosen) };
 }
 
-/** Shows refused origins at any level, because somebody who opens a dashboard on the demo sees only an empty page. */
+/** Logs refused origins at every level, because a dashboard on the demo would otherwise show an empty page without a reason. */
 const withRefusedOrigins = (log: Log): Log => ({
   ...log,
   warn: (event, message, fields) =>
@@ -89,7 +89,9 @@ const NEXT_STEPS = [
 const printSection = (log: DemoLog, title: string, lines: readonly string[]) =>
   log.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
 
-/** Runs all participants until the demo is aborted, or the scenario and the workshop have ended and the last task is done. */
+/**
+ * Runs all participants until the demo is aborted, or until the scenario and the workshop have ended and the last task is done.
+ */
 async function runDemo(demo: DemoContext, token: string, gateway_token: string, seconds: number | null): Promise<void> {
   const board = await setUpBoard(demo, token, gateway_token);
   const { lead, workers } = board;
@@ -101,7 +103,7 @@ async function runDemo(demo: DemoContext, token: string, gateway_token: string, 
   await Promise.race([Promise.all(participants), Promise.all([scenario, runWorkshop(demo, token)])]);
 }
 
-/** DEMO_SECONDS limits the scenario, for tests and recordings. Its first step is always run and its last task completed. */
+/** DEMO_SECONDS limits the scenario, for tests and recordings. The first step always runs, and its last task is completed. */
 function readDurationSeconds(): number | null {
   const text = process.env["DEMO_SECONDS"]?.trim();
   if (!text) return null;
@@ -126,7 +128,7 @@ async function main(): Promise<void> {
   answerHelp("run demo", HELP);
   const seconds = readDurationSeconds();
   const folder = mkdtempSync(path.join(tmpdir(), "board-demo-"));
-  // Retries, because a database that is still starting may write files while its folder is deleted.
+  // Retries, because a database that is still starting may write files while its folder is being deleted.
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }));
   // Ends the demo when the program that reads its output has ended.
   process.stdout.on("error", () => process.exit(0));

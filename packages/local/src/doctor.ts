@@ -16,7 +16,7 @@ The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments
 async function main(): Promise<void> {
   const { help, json, lambda } = readArguments();
   if (help) return void printLine(HELP);
-  // Loading the checks takes a second, which --help should not need.
+  // Loading the checks takes a second, and --help does not need them.
   const { runChecks } = await import("./doctor/run-checks.ts");
   const findings = await runChecks(process.env, lambda ? { edge: "lambda" } : {});
   const wrong = findings.some(({ state }) => state === "wrong");

@@ -11,7 +11,7 @@ export function openEventBus({ events_endpoint }: Settings, log: Log): EventBus 
   const local = createLocalBus();
   local.subscribe(({ type, ...facts }) => log.debug("board.event", type, facts));
   if (events_endpoint === null) return local;
-  // The AWS SDK is only loaded if an endpoint is set.
+  // The AWS SDK is loaded only if an endpoint is set.
   const remote = createLazyBus(async () => {
     const { createEventBus } = await import("@board/functions/event-bus");
     return createEventBus({ name: DEFAULT_BUS_NAME, endpoint: events_endpoint });

@@ -1,28 +1,28 @@
 export interface PoolSize {
-  /** Pieces of work that run at the same time. */
+  /** Number of work items that run at the same time. */
   slots: number;
-  /** How many of them may belong to one group. */
+  /** Number of work items of one group that may run at the same time. */
   slots_per_group: number;
 }
 
 type Work = () => Promise<void>;
 
 export interface FairPool {
-  /** Runs the work as soon as a slot is free. It must not reject. */
+  /** Runs the work as soon as a slot is free. The work must not reject. */
   add(owner: { group: string; member: string }, work: Work): void;
-  /** Drops what has not started and waits for the rest. */
+  /** Drops work that has not started and waits for the rest. */
   stop(): Promise<void>;
 }
 
 interface Group {
-  /** The waiting work of each member, in the order of their turns. */
+  /** The waiting work of each member, in the order in which members are served. */
   waiting: Map<string, Work[]>;
   running: number;
 }
 
 /**
- * Groups with waiting work take turns, and so do the members of a group: the backlog of one delays the next work of another by
- * one piece at most.
+ * Serves groups with waiting work in rotation, and the members of a group likewise. The backlog of one group delays the next work
+ * item of another by one item at most.
  */
 export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   const groups = new Map<string, Group>();
@@ -30,7 +30,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   let stopped = false;
   let resolveIdle = () => {};
 
-  /** The map is in the order of the turns. */
+  /** The map keeps the order in which groups are served. */
   function moveToEnd(name: string, group: Group): void {
     groups.delete(name);
     groups.set(name, group);
@@ -44,7 +44,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
       if (!work) continue;
       group.running++;
       running++;
-      // This loop reaches the group once more, after all others, if slots are left.
+      // If slots are left, this loop reaches the group again after all others.
       moveToEnd(name, group);
       void work().then(() => {
         group.running--;

@@ -14,9 +14,9 @@ export class FolderInUseError extends Error {
 const SQLITE_BUSY = 5;
 
 /**
- * Locks a folder for this process and returns the unlock function. Two processes on one embedded database lose data
- * silently. SQLite provides a lock of the operating system, which ends with the process; a file with a process id would
- * not do, because ids are reused and differ between containers.
+ * Locks a folder for this process and returns the unlock function, because two processes on one embedded database lose data
+ * silently. SQLite's lock ends with its process. A file with a process id would not do: ids are reused and differ between
+ * containers.
  */
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -38,7 +38,7 @@ function readOwner(file: string): string {
   try {
     return `process ${readFileSync(file, "utf8")}`;
   } catch {
-    // The owner has just taken the lock and not written its process id yet.
+    // The owner holds the lock, but has not written its process id yet.
     return "another process";
   }
 }

@@ -1,7 +1,7 @@
 import { startFakeGateway } from "./fake-gateway/server.ts";
 import { answerHelp, onStopRequest } from "./terminal.ts";
 
-/** `npm run gateway`: starts a fake OpenClaw host for trying out the service, and prints the messages to its agents. */
+/** `npm run gateway` starts a fake OpenClaw host for trying out the service, and prints the messages to its agents. */
 const DEFAULT_PORT = 18789;
 const TOKEN = "try-it-token";
 

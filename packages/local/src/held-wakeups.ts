@@ -3,14 +3,14 @@ import type { Context } from "@board/core/context/context";
 import { markUnsent, renewSent } from "@board/core/job/job";
 import { errorText } from "@board/core/values/log";
 
-/** Well below the time after which another process takes the wake-ups of this one for lost. */
+/** Well below the time after which another process assumes that this process lost its wake-ups. */
 const RENEW_MS = 20_000;
 
-/** The wake-ups that this process has been sent and that have not led to an attempt: their jobs wait for it alone. */
+/** The wake-ups that this process has received but not yet worked on. No other process runs their jobs. */
 export interface HeldWakeups {
   add(id: string): void;
   remove(id: string): void;
-  /** Lets other processes on the database have the jobs. */
+  /** Releases the wake-ups, so that other processes on the database can run the jobs. */
   giveBack(): Promise<void>;
   /** Stops renewing. */
   stop(): void;
@@ -22,7 +22,7 @@ export function createHeldWakeups(createContext: () => Context<System>): HeldWak
   async function update(write: (ctx: Context, ids: readonly string[]) => Promise<void>): Promise<void> {
     if (ids.size === 0) return;
     const ctx = createContext();
-    // Without the database they are found once they count as lost.
+    // If the database does not respond, the wake-ups are found once they count as lost.
     await write(ctx, [...ids]).catch((error: unknown) => ctx.log.warn("jobs.wake_ups_not_renewed", errorText(error)));
   }
 

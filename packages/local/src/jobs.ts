@@ -108,8 +108,8 @@ function toTable(rows: string[][]): string[] {
 }
 
 /**
- * Locks the embedded database for this command, or returns the service that uses it. Does not create a missing database,
- * since DATA_DIR is probably wrong.
+ * Locks the embedded database for this command, or returns the service that uses it. Does not create a missing database, because
+ * then DATA_DIR is probably wrong.
  */
 function lockDatabaseFolder(settings: DatabaseSettings): (() => void) | RunningService {
   if (settings.database.driver !== "pglite") return () => {};

@@ -4,13 +4,13 @@ import { errorText } from "@board/core/values/log";
 import { hasPendingWakeups, type PendingWakeups } from "@board/core/context/pending-wakeups";
 import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease/lease-expiry";
 
-/** No lease is shorter, so a look this often sees each lease before it ends, also those that other processes began. */
+/** No lease is shorter than this, so every lease is seen before it ends, including leases that other processes began. */
 const LOOK_MS = 60_000;
 const MARGIN_MS = 100;
-/** For a lease that is over and whose task is being changed at the moment. */
+/** Wait before the next attempt when a lease has ended but its task is locked by another change. */
 const AGAIN_MS = 1_000;
 
-/** Ends leases when their time is over, so that a dead agent's task does not wait for the schedule. Returns how to stop. */
+/** Ends leases on time, so that a dead agent's task does not wait for the schedule. Returns a function that stops the timer. */
 export function startLeaseTimer(
   createContext: () => Context<System>,
   requestRelay: (wakeups: PendingWakeups) => void,

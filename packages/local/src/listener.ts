@@ -8,13 +8,13 @@ import { limitConnections, limitPipelining, serverOptions } from "./connections.
 
 export interface Listener {
   url: string;
-  /** Answers requests from now on. Before, they are asked to come back. */
+  /** Starts answering requests. Before that, every request gets an error that asks the client to retry. */
   serve(fetch: App["fetch"]): void;
   /** Waits for open requests. It may be called twice. */
   close(): Promise<void>;
 }
 
-/** Time for open requests and deliveries to finish. After it, connections and calls to gateways are aborted. */
+/** Time for open requests and deliveries to finish. Afterwards connections and calls to gateways are aborted. */
 export const SHUTDOWN_GRACE_MS = 3_000;
 /** While the server closes, connections become idle after their last response and must be closed explicitly. */
 const IDLE_SWEEP_MS = 50;
@@ -25,7 +25,7 @@ const answerStarting = () =>
     { status: 503, headers: { "Retry-After": "1" } },
   );
 
-/** Takes the port before the database is opened, so that a port in use is reported at once. */
+/** Opens the port before the database is opened, so that a port in use is reported at once. */
 export async function listen(settings: Settings, log: Log): Promise<Listener> {
   let answer: App["fetch"] = answerStarting;
   const respond = getRequestListener((request, env) => answer(request, env as HttpBindings));
@@ -62,7 +62,7 @@ export async function listen(settings: Settings, log: Log): Promise<Listener> {
   };
 }
 
-/** Tracks connections without a request so far, which clients open in advance. Node does not count them as idle. */
+/** Tracks connections that have had no request yet, because clients open some in advance. Node does not count them as idle. */
 function trackUnusedSockets(server: Server): ReadonlySet<Socket> {
   const unused = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

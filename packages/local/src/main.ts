@@ -6,7 +6,7 @@ import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
 import { signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
-/** Longer than the grace time of everything that is stopped. */
+/** Longer than the grace periods of everything that is stopped. */
 const STOP_LIMIT_MS = 20_000;
 
 const HELP = `Starts the service. Without settings it uses an embedded database in ./.data, at http://127.0.0.1:8000.
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   let stopping: Promise<void> | undefined;
   onStopRequest(() => {
     setTimeout(() => exitWithError("Stopping took too long. Accepted requests are stored."), STOP_LIMIT_MS).unref();
-    // A start in progress is completed before stopping: aborting it would leave a database that must recover.
+    // A start in progress is completed before the service stops, because aborting it would leave a database that must recover.
     stopping ??= starting
       .then((server) => server.stop())
       .then(

@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
-/** The proxies that the last run met and TRUSTED_PROXIES did not list, for the doctor, which is another process. */
+/** A file with the untrusted proxies of the last run. The doctor is another process and reads it. */
 const fileIn = (folder: string) => path.join(folder, "untrusted_proxies");
 
-/** The service works without the file, so a folder that it cannot write is no failure. */
+/** The service works without the file, so failing to write it is not an error. */
 function orElse<T>(fallback: T, work: () => T): T {
   try {
     return work();

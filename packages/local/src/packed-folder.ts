@@ -3,7 +3,7 @@ import path from "node:path";
 
 interface Contents {
   folders: string[];
-  /** The files in the order of their bytes. */
+  /** The files, in the order of their bytes. */
   files: { name: string; size: number }[];
 }
 
@@ -12,8 +12,8 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /**
- * Packs a folder as the length of a JSON list, the list, and the bytes of the files. The tar packages take three times as long
- * for the thousand files of a database, and every first start waits for it.
+ * Packs a folder as the length of a JSON list, the list, and the bytes of the files. Tar packages take three times as long for
+ * the thousand files of a database, and every first start waits for it.
  */
 export function packFolder(folder: string): Buffer {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => ({
@@ -36,7 +36,7 @@ export function packFolder(folder: string): Buffer {
 export function unpackFolder(packed: Buffer, folder: string): void {
   let offset = LENGTH_BYTES + packed.readUInt32BE();
   const { folders, files } = JSON.parse(packed.toString("utf8", LENGTH_BYTES, offset)) as Contents;
-  // Sorted, so that a folder comes before those in it.
+  // Sorted, so that a folder is created before its subfolders.
   for (const name of folders) mkdirSync(path.join(folder, name), { mode: FOLDER_MODE });
   for (const { name, size } of files)
     writeFileSync(path.join(folder, name), packed.subarray(offset, (offset += size)), { mode: FILE_MODE });

@@ -10,11 +10,9 @@ interface Connection {
 type Limits = Pick<Budgets, "connection_waiting_requests" | "waiting_requests">;
 
 /**
- * Answers the requests of a connection one after the other. Node hands over all requests that a client sends without waiting
- * for answers (pipelining), so one connection could otherwise have thousands of them at work.
- *
- * A connection beyond the limits is closed: an answer to each of its requests would keep all of them in memory until the first
- * is answered. `onClosed` is called then.
+ * Answers the requests of a connection in order. Node passes on all requests that a client sends without waiting (pipelining), so
+ * one connection could run thousands. A connection beyond the limits is closed and reported to `onClosed`, because refusals, too,
+ * would wait in memory for the first answer.
  */
 export function answerInOrder(listener: RequestListener, limits: Limits, onClosed: () => void): RequestListener {
   const { connection_waiting_requests: max, waiting_requests: max_in_all } = limits;
@@ -50,7 +48,7 @@ export function answerInOrder(listener: RequestListener, limits: Limits, onClose
 
   return (request, response) => {
     const { socket } = request;
-    // Node hands over the rest of what it has read of a connection that was closed meanwhile.
+    // Node passes on the remaining requests of a connection even after the connection was closed.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
     if (!connection.isAnswering) return answer(connection, request, response);

@@ -5,21 +5,21 @@ import { findSecrets } from "./secrets.ts";
 
 const fileIn = (folder: string) => path.join(folder, "service.url");
 
-/** Tells commands on the same folder where the service listens. */
+/** Stores the address of the service for commands that use the same folder. */
 export const announceService = (folder: string, url: string): void => writeFileSync(fileIn(folder), `${url}\n`, { mode: 0o600 });
 
-/** Also called at the start: after a kill the address stays, and another program may listen there and get the token. */
+/** Also called at the start, because a killed service leaves its address, and another program there could receive the token. */
 export const withdrawService = (folder: string): void => rmSync(fileIn(folder), { force: true });
 
-/** The service that uses a folder, as the local user. */
+/** The service that uses a folder, called as the local user. */
 export interface RunningService {
   listDeadJobs(limit: number): Promise<{ jobs: Job[]; has_more: boolean }>;
-  /** Returns whether the job was dead. */
+  /** Returns false if the job was not dead. */
   redriveJob(id: string): Promise<boolean>;
   redriveJobs(): Promise<number>;
 }
 
-/** Returns null while the service starts or stops, and when it does not accept the local token. */
+/** Finds the service that uses a folder. Null while it starts or stops, and when it does not accept the local token. */
 export function findRunningService(folder: string): RunningService | null {
   const { LOCAL_AUTH_TOKEN: token, AUTH_MODE: mode } = findSecrets(process.env).filled;
   const url = readUrl(folder);

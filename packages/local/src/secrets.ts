@@ -12,7 +12,7 @@ const SECRET_GENERATORS = {
 const OWNER_ONLY = 0o600;
 
 /**
- * Returns the environment with missing secrets added. They are read from DATA_DIR, where they are generated the first time
+ * Returns the environment with missing secrets added. They are read from DATA_DIR, where they are generated at the first start
  * (mode 0600). Variables of the environment take precedence.
  */
 export function withGeneratedSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -20,7 +20,7 @@ export function withGeneratedSecrets(environment: NodeJS.ProcessEnv): NodeJS.Pro
   return { ...environment, ...Object.fromEntries(secrets) };
 }
 
-/** Does the same without creating files. Secrets without a file are listed in `missing` and filled with temporary values. */
+/** Does the same without creating files. Secrets without a file are listed in `missing` and get temporary values. */
 export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => ({ name, generate, value: readIfExists(file) }));
   return {
@@ -56,13 +56,13 @@ function readOrCreate(file: string, generate: () => string): string {
   const existing = readIfExists(file);
   if (existing !== null) return existing;
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Written to a draft and linked, so that a process killed here cannot leave an empty secret behind.
+  // The secret is written to a draft that is then linked, so that a killed process cannot leave an empty secret behind.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${generate()}\n`, { mode: OWNER_ONLY });
   try {
     linkSync(draft, file);
   } catch (error) {
-    // Another process has created it concurrently; its file wins.
+    // Another process has created the secret concurrently. Its file is used.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
     rmSync(draft);

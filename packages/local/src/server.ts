@@ -38,12 +38,12 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
-/** How often a process looks for jobs whose process was stopped or killed. */
+/** Interval at which a process looks for jobs of processes that were stopped or killed. */
 const LOOK_MS = 30_000;
 
 /**
- * Starts the whole service in one process: the port first, then migrations, API, consumer and schedules. `onListening` is
- * called when the port is taken, with the address and whether a database must be created.
+ * Starts the whole service in one process: first the port, then migrations, API, consumer and schedules. `onListening` is called
+ * when the port is open, with the address and whether a database must be created.
  */
 export async function startServer(
   settings: Settings,
@@ -69,7 +69,7 @@ export async function startServer(
     const database = await openDatabase(settings, log);
     cleanups.push(() => database.close());
     await database.migrate();
-    // With PORT=0 the address that agents call is only known now.
+    // With PORT=0, the address that agents call is known only now.
     const service_url = settings.base_url ?? listener.url;
     await startService({ ...settings, service_url }, log, database, listener, cleanups);
     if (folder !== null) announceService(folder, listener.url);
@@ -80,7 +80,10 @@ export async function startServer(
   }
 }
 
-/** Opening the database creates it too, only slowly, and then reports what is wrong with the folder. */
+/**
+ * Creates the database quickly. Errors are ignored here, because opening the database creates it too, and then reports the
+ * problem.
+ */
 async function createDatabase(folder: string, log: Log): Promise<void> {
   const { createDatabaseFolder } = await import("./template-database.ts");
   await createDatabaseFolder(folder).catch((error: unknown) =>
@@ -123,13 +126,13 @@ async function startService(
   cleanups.push(async () => {
     const idle = consumer.stop();
     await Promise.race([idle, pause(SHUTDOWN_GRACE_MS, undefined, { ref: false })]);
-    // A gateway that does not respond must not delay shutdown: its calls fail, and their jobs are retried later.
+    // A gateway that does not respond must not delay the shutdown. Its calls fail, and their jobs are retried later.
     await gateways.close();
     await idle;
   });
-  // A serverless database sleeps while nothing is asked; there the schedule takes back the tasks of dead agents.
+  // A serverless database should sleep when it is idle. There, only the schedule returns the tasks of dead agents.
   if (settings.database.driver !== "neon") cleanups.push(startLeaseTimer(createSystemContext, consumer.requestRelay));
-  // An embedded database has one process, and a serverless one sleeps while nothing is asked.
+  // An embedded database has only one process, and a serverless database should sleep when it is idle.
   if (settings.database.driver === "postgres") {
     const looking = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), LOOK_MS).unref();
     cleanups.push(() => clearInterval(looking));

@@ -93,7 +93,7 @@ const rowsOf = (object: z.ZodObject, moreCells: (name: string) => string[] = () 
     ...moreCells(name),
   ]);
 
-/** Settings that a deployment passes on unchanged. infra can only be loaded by SST, so the list is read as text. */
+/** Settings that a deployment passes on unchanged. The list is parsed from the source, because only SST can load infra. */
 function forwardedSettings(): ReadonlySet<string> {
   const text = readFileSync(new URL("../../../infra/environment.ts", import.meta.url), "utf8");
   const list = text.split("const OPTIONAL = [", 2)[1]?.split("]", 1)[0] ?? "";

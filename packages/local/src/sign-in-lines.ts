@@ -2,18 +2,18 @@ import path from "node:path";
 import type { Settings } from "@board/core/config/settings";
 import { dataFolder } from "./secrets.ts";
 
-/** How to sign in, as a start prints it. */
+/** The instructions for signing in that a start prints. */
 export interface SignInLines {
   /** The address of the console. */
   console: string;
-  /** The token or where it is, and the line that signs the command line in; null where an identity provider signs in. */
+  /** The token, or a hint where to find it, and the command that signs in. Both are null with an identity provider. */
   token: string | null;
   shell: string | null;
 }
 
 /**
- * Output often ends up in logs, so only a terminal is shown a token, and only one that the service has generated, which
- * nobody knows otherwise. Other output names its file; one that was set is in no file.
+ * Output often ends up in logs, so a token is shown only on a terminal, and only if the service generated it. Other output names
+ * the file with the token. A token from a variable is in no file and is not shown.
  */
 export function signInLines(
   url: string,

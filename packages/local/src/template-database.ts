@@ -8,13 +8,16 @@ import { migrationsFolder } from "@board/core/db/database";
 import { EMBEDDED_VERSION, openPglite } from "@board/core/db/pglite";
 import { packFolder, unpackFolder } from "./packed-folder.ts";
 
-/** Creating an embedded database takes seconds, and unpacking a packed one does not. */
+/** Folder of packed databases. Creating an embedded database takes seconds, unpacking one does not. */
 const TEMPLATES = fileURLToPath(new URL("../../../dist/database", import.meta.url));
 const DIGEST_BYTES = 32;
 
 const sha256 = (content: Uint8Array | string): Buffer => createHash("sha256").update(content).digest();
 
-/** Named after what it is made from, so that a template of other migrations is never used. It begins with its digest. */
+/**
+ * The file is named after the migrations and the database version, so that a template of other migrations is never used. Its
+ * content begins with a digest.
+ */
 async function templateFile(folder: string): Promise<string> {
   const migrations = migrationsFolder();
   const names = (await readdir(migrations, { recursive: true })).filter((name) => name.endsWith(".sql")).toSorted();
@@ -25,13 +28,13 @@ async function templateFile(folder: string): Promise<string> {
 }
 
 /**
- * Creates the folder of an embedded database with all migrations: from the template, or else slowly, and then makes the
- * template. A process that is killed leaves only a draft, since the folder is renamed when it is complete.
+ * Creates the folder of an embedded database with all migrations. It unpacks the template, or runs the migrations and then saves
+ * a template. The folder is renamed when it is complete, so a killed process leaves only a draft.
  */
 export async function createDatabaseFolder(target: string, templates = TEMPLATES): Promise<void> {
   const draft = `${target}.draft`;
   await rm(draft, { recursive: true, force: true });
-  // The files of the database are readable by every user of the machine, so their folder must not be.
+  // The database creates files that every user of the machine may read, so the folder must be private.
   await mkdir(draft, { recursive: true, mode: 0o700 });
   const file = await templateFile(templates);
   const packed = await readTemplate(file);
@@ -43,13 +46,13 @@ export async function createDatabaseFolder(target: string, templates = TEMPLATES
     } finally {
       await database.close();
     }
-    // Where the program's own folder cannot be written, every first start is slow.
+    // If the program's own folder is not writable, every first start stays slow.
     await saveTemplate(draft, file).catch(() => {});
   }
   await rename(draft, target);
 }
 
-/** Makes the template of these migrations unless there is one. */
+/** Creates the template of these migrations, unless there is one. */
 export async function makeTemplate(templates = TEMPLATES): Promise<void> {
   if ((await readTemplate(await templateFile(templates))) !== null) return;
   await mkdir(templates, { recursive: true });
@@ -61,14 +64,14 @@ export async function makeTemplate(templates = TEMPLATES): Promise<void> {
   }
 }
 
-/** The packed folder, or null when there is none or its digest differs. */
+/** Returns the packed folder, or null when there is none or its digest differs. */
 async function readTemplate(file: string): Promise<Buffer | null> {
   const content = await readFile(file).catch(() => Buffer.alloc(0));
   const packed = content.subarray(DIGEST_BYTES);
   return packed.length > 0 && sha256(packed).equals(content.subarray(0, DIGEST_BYTES)) ? packed : null;
 }
 
-/** Also removes the templates of other migrations. */
+/** Saves a template and removes the templates of other migrations. */
 async function saveTemplate(folder: string, file: string): Promise<void> {
   const packed = await promisify(zstdCompress)(packFolder(folder));
   const templates = path.dirname(file);

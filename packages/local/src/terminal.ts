@@ -14,14 +14,17 @@ export function exitWithError(message: string, code = 1): never {
   process.exit(code);
 }
 
-/** Calls `stop` at Ctrl-C, at SIGTERM, and when the launcher of `npm start`, which holds a channel to this process, was killed. */
+/**
+ * Calls `stop` at Ctrl-C, at SIGTERM, and when the launcher of `npm start` was killed, because its channel to this process
+ * closes.
+ */
 export function onStopRequest(stop: () => void): void {
   for (const event of ["SIGINT", "SIGTERM", "disconnect"] as const) process.on(event, stop);
-  // Only the work of this process keeps it running.
+  // The channel must not keep the process alive.
   process.channel?.unref();
 }
 
-/** Prints the help of a program that takes no arguments, when it is asked for. Other arguments end it. */
+/** Prints the help of a program that takes no arguments, if it is requested. Other arguments end the program. */
 export function answerHelp(command: string, help: string): void {
   try {
     if (!parseArgs({ options: { help: { type: "boolean", short: "h" } } }).values.help) return;
@@ -45,7 +48,7 @@ function toDatabaseError(error: DatabaseConnectError): string {
   return `The database does not answer: ${errorText(error)}. ${remedy}`;
 }
 
-/** Node names what failed in `syscall`, and the file or the address that it was for. */
+/** Node puts the failed call into `syscall`, next to the file or address that it was for. */
 function toSystemError(error: unknown): string | null {
   const {
     code,
@@ -69,7 +72,7 @@ function toSystemError(error: unknown): string | null {
 
 const MIN_FREE_BYTES = 1_048_576;
 
-/** The embedded database reports a full disk in many ways, some without a cause, so the disk itself is asked. */
+/** The embedded database reports a full disk in many ways, some without a cause, so the disk itself is checked. */
 function isDiskFull(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);

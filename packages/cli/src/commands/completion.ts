@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import type { AddCommands } from "../cli.ts";
 
-/** The shells call `board complete` with the words so far, so that they always offer what this version has. */
+/** The shells call `board complete` with the words so far, so that they always offer the commands of this version. */
 const SCRIPTS = {
   bash: `_board() {
   local IFS=$'\\n'

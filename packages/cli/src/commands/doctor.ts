@@ -10,7 +10,7 @@ interface Finding {
   text: string;
 }
 
-/** A token is refused once its time is over by the clock of the service. */
+/** The service compares a token's expiry with its own clock, so a larger difference between the clocks is reported. */
 const MAX_CLOCK_SECONDS = 60;
 
 export const addDoctor: AddCommands = (program, host) => {

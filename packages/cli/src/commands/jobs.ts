@@ -7,7 +7,7 @@ import { UUID } from "../session.ts";
 import { toCount } from "./tasks.ts";
 import { PROGRAM } from "../program.ts";
 
-/** A slot is one of the organization, the gateway or the subscription. */
+/** A job can wait for a slot of its organization, its gateway or its subscription. `held_by` names which one. */
 const toStatus = ({ status, waits_for, held_by }: Job): string =>
   waits_for ? `${status}, waits for ${waits_for === "slot" ? `slot of ${held_by}` : waits_for}` : status;
 

@@ -52,7 +52,7 @@ export const addLogin: AddCommands = (program, host) => {
 const nameOf = (identity: { type: "user" } | { type: "agent"; is_board_lead: boolean }) =>
   identity.type === "user" ? "a person" : identity.is_board_lead ? "the lead of a board" : "an agent";
 
-/** Asks on the terminal without showing what is typed. */
+/** Asks on the terminal without showing the input. */
 function askSecret(stdin: NodeJS.ReadStream, question: string): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

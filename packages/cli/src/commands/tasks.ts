@@ -146,7 +146,7 @@ export const addTasks: AddCommands = (program, host) => {
     });
 };
 
-/** The only task that this agent holds by a lease. */
+/** Returns the id of the only task that this agent holds by a lease. */
 export function heldTask(session: Parameters<typeof findLease>[0]): string {
   const held = Object.keys(session.config.leases).filter((id) => findLease(session, id));
   if (held.length === 1) return held[0]!;

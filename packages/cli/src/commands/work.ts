@@ -8,7 +8,7 @@ import { printTask } from "../task-view.ts";
 import { toSafeLine } from "../text.ts";
 import { heldTask, toCount } from "./tasks.ts";
 
-/** The longest wait of one request to the inbox. */
+/** Longest wait of one request to the inbox. */
 const WAIT_SECONDS = 20;
 
 interface InboxOptions {
@@ -21,7 +21,7 @@ interface ReleaseOptions {
   comment?: string;
 }
 
-/** The commands by which an agent works. */
+/** The commands with which an agent works. */
 export const addWork: AddCommands = (program, host) => {
   program
     .command("next")

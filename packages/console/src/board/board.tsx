@@ -29,7 +29,8 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
   const isReady = board.value?.id === board_id;
   useEffect(() => {
     if (!isReady || !container.current) return;
-    // On a phone the first columns fill the screen, also when they are empty.
+    // On a phone the first columns fill the screen even when they are empty, so the first column with a card is scrolled into
+    // view.
     container.current.querySelector(".column:not(.is-empty)")?.scrollIntoView({ inline: "start", block: "nearest" });
     return enableDragging(container.current, (id, status) => {
       const task = tasks.value.get(id);

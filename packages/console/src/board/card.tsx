@@ -4,13 +4,13 @@ import type { Agent, Task } from "../types.ts";
 import { Avatar, isPresent } from "../ui/parts.tsx";
 import { isPast, Time, toRelative } from "../ui/time.tsx";
 
-/** Longer titles are cut on the card; the story has all of it. */
+/** Longer titles are cut on the card. The story shows the whole title. */
 const MAX_TITLE = 200;
 
 interface Props {
   task: Task;
   agent: Agent | undefined;
-  /** Who handed in the work that waits for review. */
+  /** The name of the agent that submitted the work for review. */
   submitter: string | undefined;
   blockers: number;
   isNew: boolean;

@@ -3,7 +3,7 @@ import { type Status, STATUS_NAMES, type Task } from "../types.ts";
 import { Card } from "./card.tsx";
 import { agents, arrived, blockersOf } from "./store.ts";
 
-/** Cards are drawn in portions as the column is scrolled, so that a board of thousands opens at once. */
+/** Cards are drawn in portions as the column is scrolled, so that a board with thousands of tasks opens at once. */
 const PORTION = 30;
 
 const EMPTY_TEXTS: Record<Status, string> = {
@@ -39,7 +39,7 @@ export function Column({ status, tasks }: { status: Status; tasks: readonly Task
         {STATUS_NAMES[status]}
         <span class="count">{tasks.length}</span>
       </h2>
-      {/* Scrollable by keys too, also while there is no card to focus. */}
+      {/* The keyboard can scroll the column even when it has no card to focus. */}
       <ol class="cards" tabIndex={-1}>
         {tasks.slice(0, shown).map((task) => (
           <li key={task.id}>

@@ -15,7 +15,9 @@ interface Drag {
   target: HTMLElement | null;
 }
 
-/** Returns a function that ends the handling. `drop` gets the task and the column that it was dropped on. */
+/**
+ * Enables dragging and returns a function that disables it. `drop` is called with the task and the column where it was dropped.
+ */
 export function enableDragging(container: HTMLElement, drop: (task_id: string, status: Status) => void): () => void {
   let pressed: { card: HTMLElement; pointer: number; x: number; y: number; timer?: ReturnType<typeof setTimeout> } | null = null;
   let drag: Drag | null = null;
@@ -85,7 +87,7 @@ export function enableDragging(container: HTMLElement, drop: (task_id: string, s
     point = { x: event.clientX, y: event.clientY };
     if (drag) return void drawSoon();
     if (Math.hypot(point.x - pressed.x, point.y - pressed.y) < START_DISTANCE_PX) return;
-    // A finger that moves at once scrolls.
+    // A finger that moves at once is scrolling.
     if (event.pointerType === "touch") end(false);
     else begin();
   };
@@ -96,7 +98,7 @@ export function enableDragging(container: HTMLElement, drop: (task_id: string, s
     event.stopPropagation();
     end(false);
   };
-  // While a finger drags, the page must not scroll.
+  // The page must not scroll while a finger drags a card.
   const onTouchMove = (event: TouchEvent) => drag && event.preventDefault();
   const onContextMenu = (event: Event) => drag && event.preventDefault();
 

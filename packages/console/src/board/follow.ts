@@ -18,16 +18,16 @@ import {
   tasks,
 } from "./store.ts";
 
-/** Changes that come together are read together, and many of them as a whole board. */
+/** Changes within this time are read together. When there are many, the whole board is read instead. */
 const GATHER_MS = 150;
 const MAX_SINGLE_READS = 6;
-/** The least time between whole readings while a board changes without a pause. */
+/** Minimum time between two reads of the whole board while it keeps changing. */
 const SPACING_MS = 1_000;
 const AGENTS_MS = 3_000;
 const MEMBER_AGENTS_MS = 20_000;
 
 let current: string | null = null;
-/** Whether the board can be seen. What it shows is kept for the way back from another view. */
+/** Whether the board is visible. Its data is kept while another view is open. */
 let isShown = false;
 const changed = new Set<string>();
 let earliest = 0;
@@ -86,7 +86,7 @@ function note({ type, action, id, task_id }: Change): void {
   if (type === "task" && action === "removed") return removeTask(id);
   if (type === "task") return readSoon(id);
   if (type === "approval") readSoon("approvals");
-  // A comment renews the lease of its author.
+  // A comment renews its author's lease, so the task is read again.
   if (type === "comment" && task_id && tasks.value.get(task_id)?.lease) readSoon(task_id);
 }
 
@@ -95,13 +95,16 @@ function readSoon(what: string): void {
   gathering ??= setTimeout(readGathered, GATHER_MS);
 }
 
-/** Reads again later what could not be read. */
+/** Schedules another read of something that could not be read. */
 function keep(what: string, error: unknown): void {
   const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
   if (!isRefused) readSoon(what);
 }
 
-/** Reads one after the other, so that an older answer never replaces a newer one. What changes meanwhile is read next. */
+/**
+ * Reads one thing after another, so that an older answer never replaces a newer one. The next call reads changes that arrive
+ * during these reads.
+ */
 async function readGathered(): Promise<void> {
   const all = [...changed];
   changed.clear();
@@ -130,7 +133,7 @@ async function readTask(board_id: string, task_id: string): Promise<void> {
   }
 }
 
-/** Cards show how many approvals are pending. */
+/** Reads approvals, because cards show how many are pending. */
 async function readApprovals(board_id: string): Promise<void> {
   const query = { status: "pending", limit: 200 } as const;
   const page = await api.get("/api/v1/boards/{board_id}/approvals", { params: { path: { board_id }, query } }).catch(() => null);
@@ -153,7 +156,7 @@ function countByTask(approvals: readonly Approval[]): Map<string, number> {
   return counts;
 }
 
-/** Agents check in often, so their presence is read at most every few seconds. Members read it with the board. */
+/** Reads the agents' presence at most every few seconds, because agents check in often. Members get it with the board. */
 function readAgentsSoon(): void {
   agentsTimer ??= setTimeout(
     () => {

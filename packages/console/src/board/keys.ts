@@ -3,7 +3,7 @@ import { columns, moveTask, tasks } from "./store.ts";
 
 const cardOf = (task_id: string) => document.querySelector<HTMLElement>(`.board [data-task="${CSS.escape(task_id)}"]`);
 
-/** Focuses a card once it is drawn, since a card that moves is drawn again in its new column. */
+/** Focuses a card after it is drawn. A card that moves is drawn again in its new column. */
 export function focusCard(task_id: string): void {
   requestAnimationFrame(() => cardOf(task_id)?.focus());
 }
@@ -16,7 +16,7 @@ function placeOf(task_id: string): { status: Status; index: number } | null {
   return null;
 }
 
-/** The nearest column with a card, in a direction. */
+/** Returns the card to focus in the nearest non-empty column in a direction. */
 function neighbourOf({ status, index }: { status: Status; index: number }, step: 1 | -1): string | null {
   for (let at = STATUSES.indexOf(status) + step; at >= 0 && at < STATUSES.length; at += step) {
     const list = columns.value[STATUSES[at]!];
@@ -33,7 +33,7 @@ async function move(task_id: string, status: Status | undefined): Promise<void> 
   if (!(await moved)) focusCard(task_id);
 }
 
-/** Handles a key on a card. Returns whether it did. */
+/** Handles a key on a card. Returns whether the key had a meaning. */
 export function handleCardKey(event: KeyboardEvent, mayWrite: boolean): boolean {
   const task_id = (event.target as Element).closest<HTMLElement>(".board [data-task]")?.dataset["task"];
   const place = task_id ? placeOf(task_id) : null;
@@ -62,7 +62,7 @@ export function handleCardKey(event: KeyboardEvent, mayWrite: boolean): boolean 
   return true;
 }
 
-/** Focuses the first card of the board, for somebody who has focused nothing yet. */
+/** Focuses the first card of the board when nothing is focused yet. */
 export function focusFirstCard(): boolean {
   const first = STATUSES.map((status) => columns.value[status][0]).find(Boolean);
   if (!first) return false;

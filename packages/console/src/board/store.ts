@@ -9,12 +9,12 @@ export const agents = signal<ReadonlyMap<string, Agent>>(new Map());
 export const tasks = signal<ReadonlyMap<string, Task>>(new Map());
 /** Why the board cannot be shown. */
 export const problem = signal<string | null>(null);
-/** Whether the service left tasks out, because there are too many. */
+/** Whether the service omitted tasks because there are too many. */
 export const isShortened = signal(false);
 export const filter = signal("");
-/** Moves that the service has not answered yet. */
+/** Moves that the service has not confirmed yet. */
 export const moving = signal<ReadonlyMap<string, Status>>(new Map());
-/** Tasks that have just changed their column, in this window or elsewhere. */
+/** Tasks that have just changed their column, in this window or in another one. */
 export const arrived = signal<ReadonlySet<string>>(new Set());
 
 const ARRIVED_MS = 900;
@@ -23,7 +23,7 @@ const RANKS: Record<string, number> = { high: 0, medium: 1, low: 2 };
 const rankOf = ({ priority }: Task) => RANKS[priority.toLowerCase()] ?? 3;
 const dueOf = ({ due_at }: Task) => due_at ?? "9";
 
-/** The order in which agents take work; what is done begins with the latest. */
+/** Compares tasks by the order in which agents take work. Done tasks are sorted from newest to oldest. */
 function compare(status: Status, one: Task, other: Task): number {
   if (status === "done") return one.updated_at < other.updated_at ? 1 : -1;
   return (
@@ -48,7 +48,7 @@ export const columns = computed<Record<Status, Task[]>>(() => {
   return result;
 });
 
-/** The unfinished tasks that a task waits for. Computed here, since a task does not change when another one is done. */
+/** Returns the unfinished tasks that a task waits for. They are computed here, since completing a task does not change others. */
 export function blockersOf(task: Task): string[] {
   if (task.status === "done") return [];
   return task.depends_on_task_ids.filter((id) => {
@@ -57,7 +57,7 @@ export function blockersOf(task: Task): string[] {
   });
 }
 
-/** Keeps the objects of tasks that have not changed, whose cards are then not drawn again. */
+/** Replaces the tasks but keeps the objects of unchanged ones, so that their cards are not drawn again. */
 export function replaceTasks(read: readonly Task[]): void {
   const before = tasks.value;
   const isFirst = before.size === 0;
@@ -90,7 +90,7 @@ function markArrived(ids: readonly string[]): void {
   setTimeout(() => (arrived.value = new Set([...arrived.value].filter((id) => !ids.includes(id)))), ARRIVED_MS);
 }
 
-/** Completes a task of another answer with what only the snapshot has. */
+/** Adds the fields that only the snapshot has to a task from another answer. */
 export const complete = (task: Omit<Task, "assignee" | "approvals_count" | "approvals_pending_count">): Task => {
   const known = tasks.value.get(task.id);
   const assignee = task.assigned_agent_id === null ? null : (agents.value.get(task.assigned_agent_id)?.name ?? null);
@@ -98,7 +98,7 @@ export const complete = (task: Omit<Task, "assignee" | "approvals_count" | "appr
   return { ...task, assignee, approvals_count, approvals_pending_count };
 };
 
-/** Moves a card at once, and puts it back with the reason when the service refuses. */
+/** Moves a card at once. When the service refuses, the card moves back and the reason is shown. */
 export async function moveTask(task: Task, status: Status, comment?: string): Promise<boolean> {
   const from = statusOf(task);
   if (from === status) return true;

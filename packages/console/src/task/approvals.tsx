@@ -13,7 +13,7 @@ export const decide = ({ board_id, id }: Approval, status: "approved" | "rejecte
     }),
   );
 
-/** One request for consent, with the two answers while it is pending. */
+/** One approval request, with its two answers while it is pending. */
 export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Approval; mayWrite: boolean; onDecided: () => void }) {
   const { action_type, description, confidence, status, created_at, resolved_at } = approval;
   const answer = async (decision: "approved" | "rejected") => (await decide(approval, decision)) && onDecided();

@@ -18,7 +18,7 @@ interface Props {
   mayWrite: boolean;
 }
 
-/** The newest comments, which the list has at its end. */
+/** Reads the newest comments, which are at the end of the list. */
 async function readComments({ board_id, task_id }: Props, signal: AbortSignal): Promise<{ items: Comment[]; earlier: number }> {
   const path = { board_id, task_id };
   const page = await api.get(PATH, { params: { path, query: { limit: PAGE } }, signal });

@@ -3,10 +3,10 @@ import { useResource } from "../resource.ts";
 import { isAdmin } from "../session.ts";
 import { Time } from "../ui/time.tsx";
 
-/** The newest events of the organization, among which those of the task are found. */
+/** Number of newest events of the organization in which the task's events are searched. */
 const LIMIT = 200;
 
-/** What happened to a task. Comments have their own list. */
+/** The events of a task. Comments are shown in their own list. */
 export function History({ task_id }: { task_id: string }) {
   const read = async (signal: AbortSignal) => {
     if (!isAdmin.value) return [];

@@ -18,7 +18,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Everything about one task, beside its board. */
+/** Everything about one task, shown next to its board. */
 export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   const panel = useRef<HTMLDivElement>(null);
   const known = tasks.value.get(task_id);
@@ -69,7 +69,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   );
 }
 
-/** A board with much text shortens descriptions; then the task is read alone. */
+/** Reads a task on its own when the board's snapshot has shortened its description. */
 function useWholeTask(known: Task | undefined, board_id: string, task_id: string) {
   const [whole, setWhole] = useState<{ description: string | null; error: string | null } | null>(null);
   const isCut = known?.truncated_fields?.includes("description") ?? false;
@@ -204,7 +204,7 @@ function Dependencies({ task }: { task: Task }) {
   );
 }
 
-/** Two steps, since a removed task does not come back. */
+/** Removing takes two clicks, because a removed task cannot be restored. */
 function Remove({ task, onRemoved }: { task: Task; onRemoved: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const remove = async () => {

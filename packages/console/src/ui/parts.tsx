@@ -14,7 +14,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** A failed reading, with what was read before still shown below it. */
+/** Shows a failed read. The data of an earlier read stays visible below it. */
 export function Problem({ error, retry }: { error: string | null; retry?: () => void }) {
   if (error === null) return null;
   return (
@@ -67,7 +67,7 @@ export function Snippet({ label, text }: { label: string; text: string }) {
 }
 
 const PRESENT: readonly Agent["status"][] = ["online", "active", "ready"];
-/** An agent that was never seen is not there, also when it is ready. */
+/** An agent that was never seen counts as absent, even when its status is ready. */
 export const isPresent = (agent: Agent): boolean => agent.last_seen_at !== null && PRESENT.includes(agent.status);
 
 const HUES = 12;
@@ -80,7 +80,7 @@ function hueOf(text: string): number {
 
 const initialOf = (name: string): string => Array.from(name.trim())[0]?.toUpperCase() ?? "?";
 
-/** The first letter of a name, and whether the agent is there. */
+/** Shows the first letter of a name, and whether the agent is present. */
 export function Avatar({ name, agent }: { name: string; agent?: Agent | undefined }) {
   const presence = agent ? (isPresent(agent) ? "present" : "absent") : "";
   return (
@@ -90,10 +90,13 @@ export function Avatar({ name, agent }: { name: string; agent?: Agent | undefine
   );
 }
 
-/** A modal window. The browser keeps the focus in it; what is outside, also a notice, cannot be reached or read aloud. */
+/**
+ * A modal window. The browser keeps the focus inside; everything outside, including notices, can neither be reached nor read
+ * aloud.
+ */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the next key can be pressed.
+  // Runs before the next key can be pressed.
   useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();

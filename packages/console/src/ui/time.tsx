@@ -30,7 +30,7 @@ export function toRelative(at: string): string {
 
 export const isPast = (at: string): boolean => Date.parse(at) < now.value;
 
-/** A time relative to now, which keeps up with the clock. */
+/** Shows a time relative to now and updates it as time passes. */
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={long.format(new Date(at))}>

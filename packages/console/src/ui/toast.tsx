@@ -12,7 +12,7 @@ const MAX_NOTICES = 3;
 const INFO_MS = 5_000;
 
 const notices = signal<readonly Notice[]>([]);
-/** Said to screen readers without a visible notice. */
+/** Announced to screen readers without a visible notice. */
 const announcement = signal("");
 let last = 0;
 
@@ -24,12 +24,12 @@ function show(kind: Notice["kind"], title: string, text: string): void {
   if (kind === "info") setTimeout(() => dismiss(id), INFO_MS);
 }
 
-/** Explains a refusal or a failure in the words of the API. Stays until it is closed. */
+/** Explains a refusal or a failure in the words of the API. The notice stays until it is closed. */
 export const showError = (title: string, error: unknown): void => show("error", title, messageOf(error));
 export const showInfo = (text: string): void => show("info", text, "");
 export const announce = (text: string): void => void (announcement.value = text);
 
-/** Runs an act of the person and explains its failure. Returns whether it succeeded. */
+/** Runs an action of the person and explains a failure. Returns whether the action succeeded. */
 export async function attempt(title: string, act: () => Promise<unknown>): Promise<boolean> {
   try {
     await act();
@@ -40,7 +40,7 @@ export async function attempt(title: string, act: () => Promise<unknown>): Promi
   }
 }
 
-/** How many modal windows are open. They show the notices themselves. */
+/** Number of open modal windows. Each shows the notices itself. */
 export const openDialogs = signal(0);
 
 export function NoticeList() {

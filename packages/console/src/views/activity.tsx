@@ -18,7 +18,7 @@ interface Entry {
 
 const LIMIT = 200;
 
-/** The log of activity, or the comments for a member who may not read the log. */
+/** Reads the activity log, or comments for a member who may not read the log. */
 async function readEntries(signal: AbortSignal): Promise<{ entries: Entry[]; isComments: boolean }> {
   try {
     const { items } = await api.get("/api/v1/activity", { params: { query: { limit: LIMIT } }, signal });

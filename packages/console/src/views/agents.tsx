@@ -10,7 +10,7 @@ import { readEachBoard } from "./boards.ts";
 import { Connect } from "./connect.tsx";
 
 const LIMIT = 200;
-/** Events by which the service or another agent told an agent something. */
+/** Events that record a message from the service or another agent to an agent. */
 const TOLD = /notified$|^agent\.(nudge|wakeup)\.sent$|^task\.assigned$|^task\.assignee_woken$/;
 
 interface Roster {

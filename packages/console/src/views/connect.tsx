@@ -5,7 +5,7 @@ import type { Board } from "../types.ts";
 import { Snippet } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 
-/** Of the lines, the first connects and the second starts the agent; the third lets it work alone. */
+/** Shows the commands of a connection: the first connects, the second starts the agent, and the third lets it work alone. */
 function Lines({ connection, isOpen }: { connection: Connection; isOpen: boolean }) {
   const { title, scope, line, attended, unattended } = connection;
   return (
@@ -22,7 +22,7 @@ interface Props {
   onConnected: () => void;
 }
 
-/** Makes an agent and shows the lines to copy. */
+/** Creates an agent and shows the commands to copy. */
 export function Connect({ boards, onConnected }: Props) {
   const [name, setName] = useState("");
   const [board_id, setBoard] = useState(boards[0]?.id ?? "");

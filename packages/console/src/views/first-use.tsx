@@ -99,7 +99,7 @@ function TestWebhook({ board, onSent }: { board: Board; onSent: () => void }) {
   );
 }
 
-/** From an empty service to a board with an agent and a webhook, in three steps. */
+/** Leads from an empty service to a board with an agent and a webhook, in three steps. */
 export function FirstUse() {
   const [board, setBoard] = useState<Board | null>(null);
   const [isConnected, setConnected] = useState(false);

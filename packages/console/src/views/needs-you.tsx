@@ -16,7 +16,7 @@ interface WorkRow {
   id: string;
   board_id: string;
   title: string;
-  /** The name of who has it or handed it in. */
+  /** The name of the agent that works on the task or submitted it. */
   by: string;
   at: string;
 }
@@ -25,11 +25,11 @@ interface Needs {
   approvals: Approval[];
   jobs: Job[];
   gateways: Gateway[];
-  /** Work that was handed in on boards without a lead. */
+  /** Submitted work on boards without a lead. */
   reviews: WorkRow[];
-  /** Work, and work to review, of agents that are not there. */
+  /** Work of absent agents, and work that absent leads should review. */
   waiting: WorkRow[];
-  /** Leases whose time is over. */
+  /** Tasks whose lease has ended. */
   expired: WorkRow[];
 }
 
@@ -60,7 +60,7 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
     const by = agent_id === null ? "A person" : (known.get(agent_id)?.name ?? "An agent");
     return { id, board_id, title, by, at };
   };
-  // Who may not read the agents takes an assignee for the lead, which gets what is handed in.
+  // A member who cannot read agents sees no leads. An unknown assignee is then taken for the lead, who reviews submitted work.
   const isForPeople = ({ status, board_id, assigned_agent_id: id }: ListedTask) =>
     status === "review" && !leads.has(board_id) && (id === null || known.has(id));
   const isSilent = (agent: Agent | undefined): agent is Agent => agent !== undefined && !isPresent(agent);
@@ -79,7 +79,7 @@ async function readNeeds(signal: AbortSignal): Promise<Needs> {
   };
 }
 
-/** Lists that only owners and admins may read are empty for others. */
+/** Reads a list that only owners and admins may read. It is empty for others. */
 async function forAdmin<T>(read: () => Promise<{ items: T[] }>): Promise<T[]> {
   if (!isAdmin.value) return [];
   try {

@@ -21,7 +21,7 @@ const WAITS = {
 
 const toText = (payload: unknown): string => (typeof payload === "string" ? payload : JSON.stringify(payload, null, 2));
 
-/** What a webhook received last, and whether its agent was notified. */
+/** Shows the latest payloads of a webhook, and whether its agent was notified. */
 export function Payloads({ webhook: { board_id, id: webhook_id } }: { webhook: Webhook }) {
   const read = (signal: AbortSignal) =>
     api.get("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads", {

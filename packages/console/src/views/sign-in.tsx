@@ -3,7 +3,7 @@ import { isAccepted, messageOf, useToken } from "../api.ts";
 import { type Auth, readAuth } from "../config.ts";
 import { finishSignIn, hasReturned, leaveToSignIn, type Provider } from "../oidc.ts";
 
-/** The two ways to sign in. Used as a page of its own, and above a page whose token has ended. */
+/** The two ways to sign in. Shown as a page, and above a page whose token has expired. */
 export function SignInForm() {
   const [auth, setAuth] = useState<Auth | null>(null);
   const [error, setError] = useState<string | null>(null);

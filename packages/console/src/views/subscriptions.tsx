@@ -143,7 +143,7 @@ function NewSubscription({ onClose, onCreated }: { onClose: () => void; onCreate
   );
 }
 
-/** Where the events of the organization are sent. */
+/** The receivers of the organization's events. */
 export function Subscriptions() {
   const [isCreating, setCreating] = useState(false);
   const read = (signal: AbortSignal) => api.get("/api/v1/subscriptions", { params: { query: { limit: 100 } }, signal });

@@ -28,7 +28,7 @@ export async function sendTest({ board_id, id }: Webhook): Promise<void> {
 
 function Endpoint({ webhook }: { webhook: Webhook }) {
   const [isOpen, setOpen] = useState(false);
-  // The signature of a test would need the secret, which the service does not show.
+  // A test would need the secret for its signature, and the service does not return the secret.
   const canTest = webhook.enabled && !webhook.has_secret;
   return (
     <div class="row">

@@ -29,7 +29,7 @@ export async function waitForProvisioning(demo: DemoContext, agent: Agent): Prom
   demo.log.write(agent.who, `has its files and its token, and is ${status}`);
 }
 
-/** Updates a task without a line in the log. */
+/** Updates a task without writing a line to the log. */
 export async function updateTask({ statistics }: DemoContext, agent: Agent, task: Task, changes: TaskUpdate): Promise<Task> {
   statistics.recordCause(task.id);
   const changed = await agent.api.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", {

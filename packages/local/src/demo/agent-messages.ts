@@ -20,7 +20,7 @@ export type Header = (typeof HEADERS)[number];
 export interface AgentMessage {
   header: Header;
   task_ids: string[];
-  /** The webhook payload, of which the message contains only a preview. */
+  /** The webhook payload. The message contains only a preview of it. */
   payload?: { id: string; webhook_id: string };
   /** The decision of an approval. */
   decision?: string;

@@ -1,4 +1,4 @@
-/** Fixed answers by pattern, which replace language models and a person. */
+/** Fixed answers by pattern. They replace language models and a person. */
 
 /** How a worker handles a task. */
 export interface TaskScript {
@@ -36,7 +36,7 @@ export const taskScriptFor = (title: string): TaskScript =>
 export const answerFor = (question: string): string =>
   /shipping/.test(question) ? "with it, the lamp came back within 30 days" : "do as you think best";
 
-/** Returns what is missing in a result; undefined if it is accepted. */
+/** Returns what is missing in a result, or undefined if the result is accepted. */
 export const findFlaw = (title: string, result: string): string | undefined =>
   title.startsWith("Refund") && !/receipt/.test(result) ? "the receipt is missing, please attach it" : undefined;
 

@@ -41,7 +41,7 @@ export async function runLead(demo: DemoContext, agent: Agent): Promise<void> {
 async function handleMessage(state: LeadState, { header, payload, task_ids, decision }: AgentMessage): Promise<void> {
   const { demo, agent } = state;
   if (payload) return handlePayload(state, payload);
-  // Comments are read during the review.
+  // The lead reads comments during the review.
   if (header === "NEW TASK COMMENT") return;
   await wait(demo, THINKING_MS);
   for (const id of task_ids) {

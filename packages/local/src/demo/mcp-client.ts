@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What the demo reads of the answers of tools. */
+/** The fields of a tool's answer that the demo reads. */
 const Answer = z.object({
   result: z.object({
     isError: z.boolean().optional(),
@@ -12,8 +12,8 @@ const Answer = z.object({
 export type UseTool = (name: string, input?: object) => Promise<Record<string, unknown>>;
 
 /**
- * Returns a function that calls a tool of the MCP endpoint. The endpoint keeps no session, so that one request is enough; an
- * agent framework would use the official client instead.
+ * Returns a function that calls a tool of the MCP endpoint. The endpoint keeps no session, so one request is enough. An agent
+ * framework would use the official client instead.
  */
 export const connectToTools =
   (url: string, token: string, signal: AbortSignal): UseTool =>

@@ -3,9 +3,9 @@ import type { Agent } from "./setup.ts";
 import type { DemoContext } from "./demo-context.ts";
 import { parseMessage, type AgentMessage } from "./agent-messages.ts";
 
-/** Above this, the log shows the delay of a message. */
+/** Delays above this are shown in the log. */
 const SLOW_DELIVERY_MS = 2_000;
-/** Messages about the same task within this time share a line, because a move with a comment sends two. */
+/** Messages about one task within this time share a line, because a move with a comment sends two messages. */
 const MERGE_WINDOW_MS = 120;
 
 interface PendingLine {

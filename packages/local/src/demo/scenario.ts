@@ -9,7 +9,7 @@ type Step = (demo: DemoContext, board: DemoBoard) => Promise<unknown>;
 
 const START_DELAY_MS = 500;
 const STEP_INTERVAL_MS = 3_000;
-/** Steps do not wait longer than this for a result, so that a failure does not stop the scenario. */
+/** Limit for a step that waits for a result, so that a failure does not stop the scenario. */
 const STEP_TIMEOUT_MS = 30_000;
 const OUTAGE_MS = 5_000;
 
@@ -24,7 +24,7 @@ const forgedPostStep: Step = (demo, { webhooks }) => {
   return postToWebhook(demo, webhooks.github, { ...post, who: cast.stranger, subject: `forged ${post.subject}` }, "a guess");
 };
 
-/** An email becomes two tasks. The gateway goes down as soon as the first one is done, while posts continue. */
+/** An email becomes two tasks. The gateway goes down as soon as the first task is done, while posts continue. */
 const refundStep: Step = async (demo, board) => {
   const { statistics } = demo;
   const post = mailPost("lea@mail.example", "Where is my refund?", "I sent the lamp back two weeks ago. Order 4711.");
@@ -54,7 +54,7 @@ const outageStep =
     log.write(cast.gateway, "is up again; queued messages arrive in order at their next attempt", true);
   };
 
-/** A person creates a task, of which the lead is notified. */
+/** A person creates a task. The service notifies the lead. */
 const taskStep =
   (title: string): Step =>
   async ({ log, statistics }, { board_id, api, workers }) => {
@@ -96,7 +96,7 @@ const steps: Step[] = [
   postStep(buildLogPost(120)),
 ];
 
-/** Runs the steps for the given time and stops after a step; null runs them until the demo ends. */
+/** Runs the steps for the given time and stops after a complete step. Null runs them until the demo ends. */
 export async function runScenario(demo: DemoContext, board: DemoBoard, seconds: number | null): Promise<void> {
   const ends = seconds === null ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000;
   await waitUntil(demo, () => isProvisioned(demo, board.lead.session_key), STEP_TIMEOUT_MS);

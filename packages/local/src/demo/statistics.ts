@@ -4,14 +4,14 @@ import type { Task } from "@board/client/api";
 export interface DemoStatistics {
   recordAcceptedPost(payload_id: string, subject: string): void;
   recordRejectedPost(): void;
-  /** Records that the gateway has received the message. Returns the subject of the post and the milliseconds since. */
+  /** Records that the gateway has received the message. Returns the subject of the post and the milliseconds since the post. */
   recordDelivery(payload_id: string): { subject: string; waited_ms: number };
   /** Records that an agent has handled the payload. */
   recordHandledPayload(payload_id: string): void;
   recordNote(): void;
   /** Records the state of a task, and for a new task the payload that caused it. */
   recordTask(task: Task, payload_id?: string): void;
-  /** Records the time of a change to a task, right before it. */
+  /** Records the time right before a change to a task. */
   recordCause(task_id: string): void;
   /** Records that the gateway has received a message about tasks. Returns the milliseconds since the change. */
   recordTaskMessage(task_ids: string[]): number;
@@ -24,7 +24,7 @@ export interface DemoStatistics {
   taskStatuses(payload_id: string): Task["status"][];
   /** Whether every accepted post is handled and every task is done. */
   isComplete(): boolean;
-  /** Returns the lines of the summary; none if nothing was posted. */
+  /** Returns the lines of the summary, or none if nothing was posted. */
   summary(): string[];
 }
 

@@ -6,11 +6,11 @@ export interface TaskPlan {
   title: string;
   description: string;
   priority: "high" | "medium" | "low";
-  /** By slug. */
+  /** Slugs of tags. */
   tags: string[];
-  /** Name of the worker. If absent, any worker may claim the task. */
+  /** Name of the worker. Without a name, any worker may claim the task. */
   worker_name?: string;
-  /** Whether the task depends on the one before it. */
+  /** Whether the task depends on the task before it. */
   depends_on_previous?: boolean;
 }
 
@@ -27,7 +27,7 @@ const Push = z.object({
 });
 const Alert = z.object({ title: z.string(), severity: z.enum(["warning", "critical"]), state: z.enum(["firing", "resolved"]) });
 
-/** Replaces the judgement of a model. Payloads are untrusted, so instructions in them are never followed. */
+/** Replaces a model's judgement. Payloads are untrusted, so instructions in them are never followed. */
 export function triage(payload: unknown): TriageResult {
   const push = Push.safeParse(payload);
   if (push.success) return triagePush(push.data);

@@ -57,7 +57,7 @@ async function claimFreeTask(state: WorkerState): Promise<void> {
   if (claimed) await startTask(state, claimed);
 }
 
-/** Moving an unassigned task claims it. If two agents do so at the same time, one of them gets 409. */
+/** Claims an unassigned task by moving it. If two agents do so at the same time, one of them gets 409. */
 async function claim(demo: DemoContext, agent: Agent, task: Task): Promise<Task | undefined> {
   const number = demo.statistics.taskLabel(task.id);
   try {

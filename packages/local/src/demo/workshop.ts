@@ -4,7 +4,7 @@ import { type DemoContext, wait } from "./demo-context.ts";
 import { connectToTools, type UseTool } from "./mcp-client.ts";
 import { nova, rex, you } from "./participants.ts";
 
-/** The shortest lease, so that the demo soon shows what happens at its end. */
+/** The shortest possible lease, so that the demo soon shows what happens when it ends. */
 const LEASE_SECONDS = 60;
 const WORKING_MS = 1_500;
 const TASKS = ["Sand the table", "Oil the chairs", "Fix the drawer"];
@@ -16,8 +16,8 @@ const NextTask = z.object({
 });
 
 /**
- * A second board, whose agents have no host and ask for work by MCP. One of them stops with a task in progress; the demo of
- * the board ends when the other one has finished this task too.
+ * Runs a second board, whose agents have no host and ask for work over MCP. One agent stops with a task in progress. This ends
+ * when the other agent has finished that task too.
  */
 export async function runWorkshop(demo: DemoContext, token: string): Promise<void> {
   const { url, log, signal } = demo;
@@ -41,7 +41,7 @@ export async function runWorkshop(demo: DemoContext, token: string): Promise<voi
 
 const takeTask = async (use: UseTool) => NextTask.parse(await use("next_task", { lease_seconds: LEASE_SECONDS }));
 
-/** Works on one task after the other until the lost one is done, which is free again after its lease. */
+/** Works on tasks until the lost one is done, which can be taken again when its lease has ended. */
 async function workUntilDone(demo: DemoContext, use: UseTool, lost_id: string): Promise<void> {
   const { log } = demo;
   for (;;) {

@@ -6,7 +6,10 @@ import { type Finding, checkClock, ok, pluralize, warning, wrong } from "./findi
 
 const TIMEOUT_MS = 5_000;
 
-/** Checks that the keys for verifying tokens can be read, and that not every token and address of the issuer is accepted. */
+/**
+ * Checks that the keys for verifying tokens can be read, and that the settings restrict the audience of tokens and who may sign
+ * in.
+ */
 export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Finding[]> {
   if (auth.mode === "local") return [];
   return [...(await checkKeys(auth)), ...checkAudience(auth), ...checkEmails(auth)];
@@ -53,7 +56,7 @@ async function readKeys({ jwks_url }: OidcAuth): Promise<{ keys: number; ahead_m
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const { keys } = (await answer.json()) as { keys?: unknown };
   const date = Date.parse(answer.headers.get("date") ?? "");
-  // The header is truncated to seconds, so half a second is added on average.
+  // The header is truncated to seconds, so half a second is added, the average of what is cut off.
   return { keys: Array.isArray(keys) ? keys.length : 0, ahead_ms: Number.isNaN(date) ? null : date + 500 - Date.now() };
 }
 
@@ -94,7 +97,7 @@ async function checkQueue({ name, url }: { name: string; url: string }): Promise
   const check = `queue ${url.split("/").at(-1)}`;
   if (!URL.canParse(url)) return [wrong(check, `${name} is not a URL`, `Set ${name} to the URL of the queue.`)];
   try {
-    // The AWS SDK is only loaded if there are queues.
+    // The AWS SDK is loaded only if there are queues.
     const { readQueueState } = await import("@board/functions/queue-state");
     const { ready, in_flight, delayed, dead_letters } = await readQueueState(url);
     const found = `${ready} waiting, ${in_flight} in flight, ${delayed} delayed`;

@@ -12,11 +12,14 @@ export const ok = (check: string, found: string): Finding => ({ check, state: "o
 export const warning = (check: string, found: string, remedy: string): Finding => ({ check, state: "warning", found, remedy });
 export const wrong = (check: string, found: string, remedy: string): Finding => ({ check, state: "wrong", found, remedy });
 
-/** Differences between clocks. Newer hosts reject signatures that are off by two minutes; tokens allow only ten seconds. */
+/**
+ * Difference between clocks above which a warning is shown. Newer hosts reject signatures that are off by two minutes; tokens
+ * allow only ten seconds.
+ */
 const CLOCK_WARNING_MS = 5_000;
 const CLOCK_ERROR_MS = 60_000;
 
-/** Compares another clock with that of this machine. It is ahead by `ahead_ms`, plus or minus `uncertainty_ms`. */
+/** Compares another clock with this machine's clock. The other clock is ahead by `ahead_ms`, plus or minus `uncertainty_ms`. */
 export function checkClock(check: string, ahead_ms: number, uncertainty_ms = 0): Finding | null {
   const offset_ms = Math.max(0, Math.abs(ahead_ms) - uncertainty_ms);
   if (offset_ms < CLOCK_WARNING_MS) return null;
@@ -25,7 +28,7 @@ export function checkClock(check: string, ahead_ms: number, uncertainty_ms = 0):
   return offset_ms < CLOCK_ERROR_MS ? warning(check, found, remedy) : wrong(check, found, remedy);
 }
 
-/** `1 key`, `2 keys`. */
+/** Returns a count with its noun, such as `1 key` or `2 keys`. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const STATE_WIDTH = 8;

@@ -19,7 +19,9 @@ const MAX_CONCURRENT_CHECKS = 8;
 const HELLO_TIMEOUT_MS = 10_000;
 const WRONG_KEY_REMEDY = "Set ENCRYPTION_KEY to the key that this database was written with, or enter the secret again.";
 
-/** Checks that each gateway's address is allowed, that it accepts this service and is compatible. Only connects. */
+/**
+ * Checks that each gateway's address is allowed, that its host accepts this service and that it is compatible. It only connects.
+ */
 export async function checkGateways(ctx: CheckContext): Promise<Finding[]> {
   const rows = await listAllGateways(ctx);
   if (rows.length === 0) return [ok("gateways", "none are registered")];
@@ -61,7 +63,7 @@ export async function checkGateways(ctx: CheckContext): Promise<Finding[]> {
   }
 }
 
-/** Returns the host of the URL. The rest of the URL may contain secrets. */
+/** Returns the host of the URL, because the rest of the URL may contain secrets. */
 function hostOf({ url }: GatewayRow): string {
   try {
     return toDialUrl(url).host;
@@ -71,7 +73,7 @@ function hostOf({ url }: GatewayRow): string {
 }
 
 function checkHello(check: string, row: GatewayRow, hello: GatewayHello, settings: Settings): Finding[] {
-  // A development build reports no version. The service would read it from the configuration, which the doctor does not.
+  // A development build reports no version. The service reads it from the configuration instead, but the doctor does not.
   const version = hello.version !== null && /^v?\d/i.test(hello.version) ? hello.version : null;
   const verdict = checkVersion(version, settings.gateway_min_version);
   const missing = hello.scopes?.includes("operator.admin")
@@ -108,7 +110,7 @@ function checkHello(check: string, row: GatewayRow, hello: GatewayHello, setting
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
-/** Agents call the service at the address in their files. */
+/** Checks the address in agents' files, at which agents call the service. */
 function checkCallbackAddress(check: string, row: GatewayRow, { base_url, service_url }: Settings): Finding[] {
   if (base_url !== null || LOOPBACK.test(toDialUrl(row.url).hostname)) return [];
   return [

@@ -10,7 +10,7 @@ const CHECK = "subscriptions";
 const MAX_CHECKED = 500;
 const CONCURRENT_CHECKS = 8;
 
-/** Checks that the receivers of active subscriptions may be posted to. Looks names up, and connects to none. */
+/** Checks that deliveries to the receivers of active subscriptions are allowed. It resolves names and connects to no receiver. */
 export async function checkReceivers(ctx: Pick<Context, "db" | "settings">): Promise<Finding[]> {
   const receivers = await listActiveReceivers(ctx, MAX_CHECKED);
   if (receivers.length === 0) return [ok(CHECK, "none are active")];

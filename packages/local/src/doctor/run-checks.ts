@@ -9,8 +9,8 @@ import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
 import { checkSettings, type Platform } from "./settings.ts";
 
 /**
- * Checks everything that a service with this environment depends on, without changing anything. Checks whose prerequisites
- * failed are skipped.
+ * Checks everything that a service with this environment depends on, without changing anything. It skips checks whose
+ * prerequisites failed.
  */
 export async function runChecks(
   environment: NodeJS.ProcessEnv,
@@ -40,7 +40,7 @@ export async function runChecks(
   return [...findings, ...(await external).flat()];
 }
 
-/** Returns the settings of the database, which may be valid even if other settings are not. */
+/** Returns the settings of the database. They may be valid even if other settings are not. */
 function findDatabaseSettings(environment: NodeJS.ProcessEnv): DatabaseSettings | null {
   try {
     return parseDatabaseSettings(environment);

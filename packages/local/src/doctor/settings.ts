@@ -47,7 +47,7 @@ export function checkSettings(environment: Environment, edge: Platform): { findi
   return { findings, settings };
 }
 
-/** What the last run of a local server has met. */
+/** Reports untrusted proxies that the last run of a local server noted. */
 function checkProxies({ data_dir, trusted_proxies }: Settings): Finding[] {
   const isTrusted = createProxyMatcher(trusted_proxies, silentLog);
   return listNotedProxies(data_dir)

@@ -47,7 +47,7 @@ function requireAgent(host: Host, agentId: string): AgentEntry {
   return found;
 }
 
-/** Changes the configuration in memory, as a real host does: this is why writes in quick succession get lost. */
+/** Changes the configuration in memory, as a real host does. This is why writes in quick succession get lost. */
 function writeAgents(host: Host, change: (entries: AgentEntry[]) => AgentEntry[]): void {
   const runtime = host.config.runtime();
   host.config.write(withAgents(runtime, host.dialect, change(agentsOf(runtime, host.dialect))));

@@ -12,7 +12,7 @@ export interface ConfigStore {
   file(): JsonObject;
   /** Returns the configuration that agents.* calls use. In some releases it lags behind the file. Do not modify it. */
   runtime(): JsonObject;
-  /** Changes with every write, even if the content is the same. */
+  /** Changes with every write, even if the content stays equal. */
   hash(): string;
   write(next: JsonObject): void;
   /** Reads the file again, as a restart does. */
@@ -47,7 +47,7 @@ function withMeta(config: JsonObject, version: string, at: number): JsonObject {
   return { ...config, meta: { lastTouchedVersion: version, lastTouchedAt: new Date(at).toISOString() } };
 }
 
-/** Returns the agents of a configuration. Without any, a host has the agent `main`. */
+/** Returns the agents of a configuration. A configuration without agents has the agent `main`. */
 export function agentsOf(config: JsonObject, dialect: Dialect): AgentEntry[] {
   const agents = objectOf(config.agents);
   if (dialect.agents === "entries") {
@@ -57,7 +57,7 @@ export function agentsOf(config: JsonObject, dialect: Dialect): AgentEntry[] {
   return Array.isArray(agents.list) ? (agents.list as AgentEntry[]) : [{ id: "main" }];
 }
 
-/** Returns the configuration with these agents. */
+/** Returns a copy of the configuration with these agents. */
 export function withAgents(config: JsonObject, dialect: Dialect, roster: readonly AgentEntry[]): JsonObject {
   const agents = objectOf(config.agents);
   if (dialect.agents === "list") return { ...config, agents: { ...agents, list: [...roster] } };

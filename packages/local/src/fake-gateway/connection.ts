@@ -24,7 +24,7 @@ export interface ConnectionContext {
   max_payload: number;
   tick_ms: number;
   record(call: RecordedCall): void;
-  /** Called when the client is accepted, from when on it receives events. */
+  /** Called when the client is accepted. From then on the client receives events. */
   onConnected(): void;
   restart(delay: "now" | "later"): void;
 }

@@ -1,7 +1,7 @@
 /** Releases of OpenClaw whose behaviour was observed. All differences between them are in this file. */
 export type DialectName = "2026.2.9" | "2026.2.26" | "2026.5.7" | "2026.9.6";
 
-/** Whether a configuration write restarts the host, and whether it does so before or after its response. */
+/** Whether a configuration write restarts the host, and whether the restart comes before or after the response. */
 export type RestartRule = "never" | "after_answer" | "before_answer";
 
 export interface Dialect {
@@ -22,7 +22,7 @@ export interface Dialect {
   /** The setting that allows a control UI without a device exists. */
   control_ui_flag: boolean;
   control_ui_refusal: string;
-  /** An Origin equal to the Host header is enough, whatever the name. */
+  /** An Origin that equals the Host header is accepted, whatever its name. */
   origin_may_equal_host: boolean;
 
   agents: "list" | "entries";
@@ -32,7 +32,7 @@ export interface Dialect {
   hash_prefix: string;
   /** `config.meta` exists before the first write. */
   meta_at_start: boolean;
-  /** How long agents.* calls use the configuration from before a write; writes in between are lost. */
+  /** Milliseconds for which agents.* calls still use the configuration from before a write. Writes in between are lost. */
   stale_ms: number;
   restart_on: { agents: RestartRule; config_patch: RestartRule };
   /** config.patch calls per 60 s and device, including failed ones; null for no limit. */
@@ -52,15 +52,15 @@ export interface Dialect {
   main_is_deletable: boolean;
   /** Deleting an agent during a run crashes the whole process. */
   crashes_on_delete_during_run: boolean;
-  /** No `agent:<id>:main` can be deleted, not only that of the main agent. */
+  /** No `agent:<id>:main` session can be deleted, and not only the session of the main agent. */
   keeps_all_main_sessions: boolean;
   chat_requires_agent: boolean;
   reset_keeps_session_id: boolean;
-  /** Obeys directives amid other text. Otherwise they are only removed from it. */
+  /** Obeys directives in the middle of other text. Otherwise they are only removed from the text. */
   obeys_inline_directives: boolean;
-  /** A backslash and an n in a message become a line break before anything else is read. */
+  /** A backslash and an n in a message become a line break before the message is parsed. */
   unescapes_newlines: boolean;
-  /** The agent gets a message as one line. */
+  /** The agent gets a message as a single line. */
   joins_lines: boolean;
   /** `$name` in a text makes the agent use the skill of that name. */
   skill_references: boolean;

@@ -2,20 +2,20 @@ import { withoutBrackets } from "@board/core/values/text";
 import type { Dialect } from "./dialect.ts";
 import type { Host } from "./host.ts";
 
-/** What a host makes of one message. */
+/** How a host understands one message. */
 export interface ReadMessage {
-  /** The text that the agent gets; null when the host keeps the message to itself. */
+  /** The text that the agent gets, or null when the host does not pass the message on. */
   seen: string | null;
-  /** What the host took for an order to itself, such as `/model x/y -g`, in the order in which it obeyed. */
+  /** The commands that the host found in the message, such as `/model x/y -g`, in the order in which it obeyed them. */
   obeyed: string[];
 }
 
-/** Orders that must be the whole message, apart from what the host takes for its sender's name. */
+/** Commands that must be the whole message, apart from what the host takes for the sender's name. */
 const COMMANDS = "new|reset|stop|compact|restart|update|config|debug|bash|allowlist|activation|send|approve|goal|btw|steer";
 const STOP_WORDS = /^(stop|abort|esc|exit|interrupt|halt|please stop|stop please|stop the agent)[\s.!?…,;:'"”)\]}]*$/i;
 
 const LEVEL = String.raw`(?:\s*:)?(?:\s*[a-z-]+)?`;
-/** Orders anywhere in a text, each with the pattern of its arguments. */
+/** Directives, which may be anywhere in a text, each with the pattern of its arguments. */
 const DIRECTIVES: readonly [names: string, args: string][] = [
   ["thinking|think|t|verbose|v|trace|fast|reasoning|reason|queue", LEVEL],
   ["elevated|elev", LEVEL],
@@ -25,8 +25,8 @@ const DIRECTIVES: readonly [names: string, args: string][] = [
 ];
 
 /**
- * Reads a message as the release does, which treats the sender as its owner. Releases agree on what is an order: a name
- * after a slash that begins a word, up to white space or a colon. They differ in whether they obey amid other text.
+ * Reads a message as the release does when the sender is the host's owner. All releases agree that a directive is a name after a
+ * slash at the start of a word, up to white space or a colon. They differ in whether they obey it in the middle of other text.
  */
 export function readMessage(message: string, dialect: Dialect): ReadMessage {
   // oxlint-disable-next-line no-control-regex -- hosts drop these characters
@@ -44,7 +44,7 @@ export function readMessage(message: string, dialect: Dialect): ReadMessage {
   return { seen: isSwallowed ? null : dialect.joins_lines ? rest.replace(/\s+/g, " ").trim() : rest, obeyed };
 }
 
-/** Takes all directives out of a text. */
+/** Removes all directives from a text and returns both. */
 function takeDirectives(text: string): { rest: string; found: string[] } {
   const found: string[] = [];
   let rest = text;
@@ -58,7 +58,7 @@ function takeDirectives(text: string): { rest: string; found: string[] } {
   return { rest: found.length > 0 ? rest : text, found };
 }
 
-/** Removes what a host takes for the envelope of a channel and the name of a sender, as it looks for commands. */
+/** Removes what a host takes for a channel's envelope and a sender's name before it looks for commands. */
 function withoutSender(text: string, dialect: Dialect): string {
   if (!dialect.unescapes_newlines) {
     const body = text.replace(/^(?:[ \t]*\[[^\]\n]+\][ \t]*)+/, "").replace(/^[ \t]*(?!\/)[^\n:]{1,120}:\s+/gm, "");
@@ -72,7 +72,7 @@ function withoutSender(text: string, dialect: Dialect): string {
     .trim();
 }
 
-/** Changes the host's settings as orders say. The scope of a setting is a session, or all sessions with `-g`. */
+/** Changes the host's settings as the commands say. A setting applies to one session, or with `-g` to all sessions. */
 export function obey(host: Host, session_key: string, orders: readonly string[]): void {
   for (const order of orders) {
     host.obeyed.push({ session_key, order });

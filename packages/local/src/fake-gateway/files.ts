@@ -23,7 +23,7 @@ function requireAcceptedName(host: Host, name: string): string {
   return trimmed;
 }
 
-/** Describes a file, optionally with its content. An absent file is reported as `missing`, not as an error. */
+/** Describes a file, optionally with its content. A file that does not exist is reported as `missing`, not as an error. */
 function describeFile(host: Host, workspace: string, name: string, withContent: boolean): object {
   const file = host.files.get(workspace)?.get(name);
   const path = `${workspace}/${name}`;

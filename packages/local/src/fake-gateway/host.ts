@@ -4,21 +4,21 @@ import type { Faults } from "./faults.ts";
 import type { Validator } from "./validators.ts";
 
 export interface FakeGatewayOptions {
-  /** 0 selects a free port, which `stop()` and `start()` keep. */
+  /** The port. 0 selects a free port, which `stop()` and `start()` keep. */
   port?: number;
   host?: string;
-  /** The shared secret of clients. Without one, no client can connect by token. */
+  /** The shared secret of clients. If it is null, no client can connect with a token. */
   token: string | null;
   /** The `server.version` of the hello: by default the release, `dev` for a development build, null to omit it. */
   version?: string | null;
   /** The setting `gateway.controlUi.allowInsecureAuth`: a control UI needs no device, in releases that have the setting. */
   allow_insecure_control_ui?: boolean;
-  /** Treats every client as remote, so that its device must be approved. */
+  /** Treats every client as remote, so that its device needs an approval. */
   remote?: boolean;
   allowed_origins?: readonly string[];
-  /** Bytes per message; the default is the limit of the release. */
+  /** Maximum bytes per message. The default is the limit of the release. */
   max_payload?: number;
-  /** Returns the reply of an agent to a message; null for no reply. */
+  /** Returns the reply of an agent to a message, or null for no reply. */
   reply?: (message: ChatMessage) => string | null;
   /** Milliseconds. A real host restarts about 500 ms after a write, is down for 100 ms, then briefly responds with 503. */
   timings?: Partial<Timings>;
@@ -29,7 +29,7 @@ export interface Timings {
   downtime: number;
   starting: number;
   tick: number;
-  /** How long agents.* calls lag behind a write; the default depends on the release. */
+  /** Milliseconds by which agents.* calls lag behind a write. The default depends on the release. */
   stale: number;
 }
 
@@ -38,7 +38,7 @@ export interface ChatMessage {
   session_key: string;
   /** The text as it was sent. */
   message: string;
-  /** The text as the agent gets it; null when the host took the whole message for an order to itself. */
+  /** The text that the agent gets, or null when the host took the whole message for a command. */
   seen: string | null;
   deliver: boolean;
   idempotency_key: string;
@@ -70,7 +70,7 @@ export interface PairingRequest {
 
 export interface DeviceStore {
   paired: Map<string, PairedDevice>;
-  /** By device id. Asking again before a decision repeats the same request. */
+  /** Requests by device id. Asking again before a decision repeats the same request. */
   pending: Map<string, PairingRequest>;
 }
 
@@ -90,7 +90,7 @@ export interface Host {
   faults: Faults;
   config: ConfigStore;
   devices: DeviceStore;
-  /** By workspace path, then file name. Agents may share a workspace. */
+  /** Files by workspace path and then by name. Agents may share a workspace. */
   files: Map<string, Map<string, { content: string; updatedAtMs: number }>>;
   /** Workspaces whose BOOTSTRAP.md has been deleted after the first conversation. */
   bootstrapped_workspaces: Set<string>;
@@ -102,9 +102,12 @@ export interface Host {
   active_runs: Map<string, { session_key: string; end: () => void }>;
   recent_patches: Map<string, number[]>;
   messages: ChatMessage[];
-  /** Orders in messages that the host has obeyed. */
+  /** Commands in messages that the host has obeyed. */
   obeyed: { session_key: string; order: string }[];
-  /** Settings that such orders have changed, by name, with the session key before it unless they hold for all sessions. */
+  /**
+   * Settings that such commands have changed. The key is the name, after the session key unless the setting applies to all
+   * sessions.
+   */
   settings: Map<string, string>;
   broadcast(event: string, payload: unknown): void;
   onMessageAccepted(message: ChatMessage): void;

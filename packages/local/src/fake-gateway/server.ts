@@ -82,7 +82,7 @@ export async function startFakeGateway(allOptions: FakeGatewayOptions & { dialec
     connections.opened += 1;
     connections.open += 1;
     sockets.add(socket);
-    // A frame that is too large raises an error here; the close event that follows is enough.
+    // A frame that is too large raises an error here. The close event that follows is enough.
     socket.on("error", () => {});
     socket.on("close", () => {
       connections.open -= 1;
@@ -99,7 +99,7 @@ export async function startFakeGateway(allOptions: FakeGatewayOptions & { dialec
     });
   }
 
-  /** Requests during a restart join that restart. */
+  /** A request during a restart joins that restart. */
   function restart(): Promise<void> {
     restarting ??= performRestart().finally(() => {
       restarting = null;

@@ -6,7 +6,7 @@ import { adminScope, readScope } from "./host.ts";
 import { RpcError } from "./rpc-error.ts";
 import { flag, integer, orNull, shape, text } from "./validators.ts";
 
-/** Short keys such as `main` belong to the main agent. A full key is kept unchanged, including its case. */
+/** Expands a short key such as `main`, which belongs to the main agent. A full key stays unchanged, including its case. */
 export function toSessionKey(key: string): string {
   const trimmed = key.trim();
   return trimmed.startsWith("agent:") ? trimmed : `agent:main:${trimmed}`;
