@@ -74,7 +74,7 @@ test.each([
   const answer = await define({ validation_regex });
   expect([answer.status, answer.body]).toEqual([
     422,
-    { detail: "validation_regex is too large: its counted repetitions unfold to too many steps." },
+    { detail: "validation_regex is too large: its repetition counts expand to too many steps." },
   ]);
 });
 

@@ -227,11 +227,11 @@ test("a type or pattern that stored values would violate is refused", async () =
   await create({ [field_key]: null });
   expect(statusAndBody(await change(id, { field_type: "integer" }))).toEqual([
     409,
-    { detail: "Task values exist that this change would break: a value must be an integer." },
+    { detail: "Tasks have values that do not fit this change: a value must be an integer." },
   ]);
   expect(statusAndBody(await change(id, { validation_regex: "\\d+" }))).toEqual([
     409,
-    { detail: "Task values exist that this change would break: a value does not match validation_regex." },
+    { detail: "Tasks have values that do not fit this change: a value does not match validation_regex." },
   ]);
   expect((await change(id, { field_type: "text_long", validation_regex: "[a-z]+" })).status).toBe(200);
   expect((await change(id, { required: true })).status).toBe(200);

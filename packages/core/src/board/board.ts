@@ -72,7 +72,7 @@ export const Board = lazyObject(() => ({
 })).meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
 export type Board = z.infer<typeof Board>;
 
-/** The fields of a board that are shortened in a list that would be too large. */
+/** The fields of a board that a list shortens when the answer would be too large. */
 export const LARGE_BOARD_FIELDS = { description: largeText, objective: largeText, success_metrics: largeObject };
 
 const Fields = lazyObject(() => ({
@@ -123,7 +123,7 @@ const CreateFields = lazyObject(() => ({
   max_agents: Fields.shape.max_agents.default(1),
 }));
 
-/** A board needs a gateway, or the word for one. */
+/** Requires `gateway_id`, or `gateway: "pull"`, which stands for the organization's pull gateway. */
 const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gateway_id }, fail) => {
   if (gateway === "pull" || typeof gateway_id === "string") return;
   if (gateway_id === undefined) fail("gateway_id");
@@ -133,7 +133,7 @@ const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gatew
 export const CreateBoard = CreateFields.check(gatewayCheck).meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
-/** Forms send a blank type for "leave it as it is". */
+/** Forms send a blank type when it shall not change. */
 const BoardTypeOrBlank = z
   .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
   .meta({ override: { type: "string", enum: BoardType.options } })
@@ -161,7 +161,7 @@ const boardList = listOf({
   words: boardWords(boards),
 });
 
-/** The boards that the caller may read, by name. A filter without matches gives an empty page. */
+/** The boards that the caller may read, by name. A filter by an unknown id gives an empty page, not an error. */
 export const listBoards = (ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> =>
   boardList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,
@@ -200,8 +200,8 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
 }
 
 /**
- * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the merged state. A new name
- * alone keeps the slug; a blank slug is made from the name again.
+ * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the board after the change. A new
+ * name alone keeps the slug; a blank slug is replaced by one made from the name.
  */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {

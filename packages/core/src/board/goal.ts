@@ -8,7 +8,7 @@ import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, l
 import { BoardType } from "./board-type.ts";
 import { boards } from "../schema/board.sql.ts";
 
-/** A goal as a whole: a field that is left out is cleared on the board. */
+/** A complete goal: confirming it clears every field on the board that it leaves out. */
 export const GoalFields = lazyObject(() => ({
   board_type: BoardType.describe("Kind of board."),
   objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),
@@ -21,7 +21,7 @@ const GOAL_INCOMPLETE = "Confirmed goal boards require objective and success_met
 
 type GoalRuleFields = Pick<Goal, "board_type" | "objective" | "success_metrics">;
 
-/** A goal board needs an objective and metrics before its goal is confirmed; other types of board do not. */
+/** A board of type `goal` needs an objective and metrics before its goal is confirmed; other types do not. */
 const isCompleteGoal = ({ board_type, objective, success_metrics }: GoalRuleFields): boolean =>
   board_type !== "goal" || (!!objective?.trim() && !isEmpty(success_metrics ?? {}));
 
@@ -31,7 +31,7 @@ export const completeGoalRule = [
   { ...valueError(GOAL_INCOMPLETE), when: areValid("board_type", "objective", "success_metrics") },
 ] as const;
 
-/** The goal rule for a board, on the merged state of a change. */
+/** Checks the goal rule on the board as it will be after a change. */
 export function requireCompleteGoal(board: GoalRuleFields & { goal_confirmed: boolean }): void {
   if (board.goal_confirmed && !isCompleteGoal(board)) throw new DomainError("invalid", GOAL_INCOMPLETE);
 }

@@ -73,7 +73,7 @@ export const GroupSnapshot = lazyObject(() => ({
 })).meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
 export type GroupSnapshot = z.infer<typeof GroupSnapshot>;
 
-/** The group with those of its boards that the caller may read. */
+/** The group, with the boards in it that the caller may read. */
 export async function getGroupSnapshot(
   ctx: Context<Member>,
   group_id: string,
@@ -82,7 +82,7 @@ export async function getGroupSnapshot(
   return readGroupSnapshot(ctx, await groupFor(ctx, group_id, "read"), readableBoardsOfUser(ctx.actor), query);
 }
 
-/** The group of a board. Users see the boards that they may read, agents see all of them. */
+/** The group of a board. Users see the boards in it that they may read; agents see all its boards. */
 export async function getGroupSnapshotOfBoard(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -127,7 +127,7 @@ async function readGroupSnapshot(
   };
 }
 
-/** The number of tasks that a board's list has unless the answer would be too large. */
+/** How many tasks a board lists when the size of the answer cuts nothing. A shorter list is marked as truncated. */
 function countListed({ done = 0, ...open }: GroupSnapshotBoard["task_counts"], query: GroupSnapshotQuery): number {
   const total = Object.values(open).reduce((sum, count) => sum + count, query.include_done ? done : 0);
   return Math.min(total, query.per_board_task_limit);
@@ -150,8 +150,8 @@ const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', '
 const priorityOrder = priorityRank(tasks.priority);
 
 /**
- * The most urgent tasks of each board. The database ranks them and applies the limit. An answer cannot hold more tasks than
- * are read, of which those with the best rank on their board come first.
+ * The most urgent tasks of each board, ranked by the database. It reads no more tasks than an answer can hold, best ranks first,
+ * so that each board keeps its most urgent tasks when some must be left out.
  */
 async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
   const rank = sql<number>`row_number() over (partition by ${tasks.board_id} order by ${sql.join(

@@ -5,7 +5,7 @@ import { actingAs } from "../db/change-actor.ts";
 import { notFound } from "../values/errors.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 
-/** Locks a board until the transaction ends. Lock it before anything on it, as its removal does, or the two can deadlock. */
+/** Locks a board until the transaction ends. Lock it before rows on it, as its removal does; otherwise the two can deadlock. */
 export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow): Promise<BoardRow> {
   const [row] = await ctx.db
     .select()

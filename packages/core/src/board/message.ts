@@ -2,7 +2,7 @@ import type { BoardGroupRow, BoardRow } from "../organization/access.ts";
 import { snippet } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** The notification of a change for the lead (docs/reference/gateways.md#board-messages). `before` has the old values. */
+/** The message that tells the lead what changed (docs/reference/gateways.md#board-messages). `before` has the old values. */
 export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Partial<BoardRow>): string {
   const fields = Object.keys(changes).toSorted() as (keyof BoardRow)[];
   return [
@@ -15,7 +15,7 @@ export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Par
   ].join("\n");
 }
 
-/** Descriptions and objectives can be long; the lead reads the whole text on the board. */
+/** Longer values are cut in messages; the lead can read the whole text on the board. */
 const VALUE_CHARS = 497;
 
 const formatValue = (value: unknown): string =>
@@ -33,7 +33,7 @@ interface GroupChange {
   recipient: { board_id: string; board_name: string };
 }
 
-/** The notification for the agents of a group, and of the board itself, when the board joins or leaves the group. */
+/** The message for the agents of a group and of the board itself when the board joins or leaves the group. */
 export function groupUpdatedText({ kind, board, group, recipient }: GroupChange): string {
   return [
     "BOARD GROUP UPDATED",

@@ -37,7 +37,7 @@ export const BoardOverview = lazyObject(() => ({
 }));
 export type BoardOverview = z.infer<typeof BoardOverview>;
 
-/** What a caller must know about a board before it works there: rules, who is there, and how much work there is. */
+/** What a caller needs to know before it works on a board: the rules, the people and agents, and the amount of work. */
 export async function getBoardOverview(ctx: CallerContext, board_id: string): Promise<BoardOverview> {
   const board = await boardFor(ctx, board_id, "read");
   const [[state], boardAgents, people, counts, [pending]] = await Promise.all([
@@ -74,7 +74,7 @@ async function readAgents(ctx: Context, board_id: string): Promise<BoardOverview
   });
 }
 
-/** The members who may read the board, by the name that the chat shows. */
+/** The members who may read the board, oldest first, under the names that the chat shows. */
 async function readPeople(ctx: Context, board: { id: string; organization_id: string }): Promise<BoardOverview["people"]> {
   return ctx.db
     .select({
@@ -91,7 +91,7 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
 
 export const BoardLabel = lazyObject(() => Board.pick({ id: true, name: true }).shape);
 
-/** The boards that the caller may read, newest first, in any organization of a person. */
+/** The boards that the caller may read, newest first. For a person, they may be in any organization. */
 export function listReadableBoards(ctx: CallerContext, limit: number): Promise<z.infer<typeof BoardLabel>[]> {
   const { actor } = ctx;
   return ctx.db

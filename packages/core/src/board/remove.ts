@@ -11,8 +11,8 @@ import { boards } from "../schema/board.sql.ts";
 import { lockBoard } from "./lock.ts";
 
 /**
- * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). It does not wait for the
- * host: jobs of the same transaction remove the agents there.
+ * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). Jobs that are stored in the same
+ * transaction remove the agents from their host later, so the caller does not wait for it.
  */
 export function removeBoard(ctx: Context<User>, board_id: string): Promise<void> {
   return withLockTimeoutRetry(ctx, async (ctx) => {
@@ -23,7 +23,7 @@ export function removeBoard(ctx: Context<User>, board_id: string): Promise<void>
       .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
       .where(eq(agents.board_id, board.id))
       .orderBy(asc(agents.created_at), asc(agents.id));
-    // Events of a clean-up belong to the organization, because the board and its events are removed.
+    // Clean-up events belong to the organization, because the events of the board are removed with it.
     for (const { agent, gateway } of boardAgents)
       await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
     await removePayloads(ctx, sql`board_id = ${board.id}`, sql`count(*)`);

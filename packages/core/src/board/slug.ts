@@ -4,12 +4,12 @@ import { DomainError } from "../values/errors.ts";
 import { MAX_SLUG, slugify } from "../values/wire.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 
-/** Tables with a slug that is unique in the organization. The key is the slug for names without any letter or digit. */
+/** Tables with a slug that is unique in the organization. The key is the fallback slug for a name without a letter or digit. */
 const SLUG_TABLES = { board: boards, group: board_groups };
 type Kind = keyof typeof SLUG_TABLES;
 
 interface SluggedRow {
-  /** Absent before the row is inserted. */
+  /** Undefined until the row is inserted. */
   id?: string | undefined;
   organization_id: string;
   name: string;
@@ -37,12 +37,12 @@ export async function insertWithSlug<Row>(
     const slug = sent === null ? await findFreeSlug(ctx, kind, fields) : slugify(sent, kind);
     const [row] = await insert(slug);
     if (row) return row;
-    // Another request has taken the free slug in the meantime, so find the next one.
+    // Another request took the slug between the search and the insert, so look for the next one.
     if (sent !== null) throw slugTaken[kind]();
   }
 }
 
-/** The new slug of a row: the one that was sent, or made from the name when that is blank. Undefined when none was sent. */
+/** The new slug of a row: the slug that was sent, or one made from the name if it was blank. Undefined if none was sent. */
 export async function toUpdatedSlug(
   ctx: Context,
   kind: Kind,

@@ -15,9 +15,9 @@ export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
- * Reads a board in one statement, or in that of the sign-in, and checks that the caller may access it
- * (docs/reference/conventions.md#board-access): a user needs rights through a membership in the board's organization, an agent
- * must belong to the board, and a main agent to the board's gateway.
+ * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights
+ * through a membership, an agent must belong to the board, and a main agent to its gateway. It sends no statement when the
+ * sign-in has just read the board.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -79,7 +79,7 @@ const boardOfOrganizationQuery = preparedQuery((db) =>
     .where(and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, sql.placeholder("organization_id")))),
 );
 
-/** Filter of `boards`: those of the active organization that the member may read. */
+/** A filter of `boards` that keeps the boards of the active organization that the member may read. */
 export function readableBoards(actor: Member): Filter {
   const { organization_id, member_id } = actor.active;
   const all = mayReadAll(actor);
@@ -98,8 +98,8 @@ export function readableBoards(actor: Member): Filter {
 export type VisibleBoards = "all" | readonly string[];
 
 /**
- * What each of these members may read now, among all boards or of the board `board_id` alone. One statement serves any number
- * of members; members with a right to all boards need no statement. Results are in the order of the members.
+ * The boards that each of these members may read now, in the order of the members; with `board_id`, only that board is checked.
+ * One statement serves any number of members, and a right to all boards needs none.
  */
 export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
   const canReadAll = (member: Member) => board_id === undefined && mayReadAll(member);
@@ -127,7 +127,7 @@ async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?:
   );
 }
 
-/** Condition on `boards`: those of any organization that the user may read. */
+/** A condition on `boards`: the user may read the board, in whichever organization it is. */
 export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id
@@ -135,7 +135,7 @@ export function readableBoardsOfUser(actor: User): SQL {
       and (${readsAll} or ${grants("read")}))`;
 }
 
-/** Filter of `boards`: the board of an agent, or all boards of its gateway for a main agent. */
+/** A filter of `boards` that keeps the board of an agent, or all boards of the gateway of a main agent. */
 export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent): Filter {
   const isMain = board_id === null;
   return {
@@ -169,7 +169,7 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   return row.group;
 }
 
-/** Filter of `board_groups`: groups of the active organization that the member may read. */
+/** A filter of `board_groups` that keeps the groups of the active organization that the member may read. */
 export function readableGroups(actor: Member): Filter {
   const { organization_id, member_id, role } = actor.active;
   return {

@@ -7,8 +7,8 @@ import { seedPacks } from "../skill/pack.ts";
 const PERSONAL_ORGANIZATION_NAME = "Personal";
 
 /**
- * Finds the membership for a user without a valid active organization: the oldest other membership, else the owner of a
- * new personal organization. The lock on the user keeps two first requests from creating two organizations.
+ * Activates an organization for a user who has no valid active one: the oldest membership, else a new personal organization. The
+ * lock on the user keeps two first requests from creating two organizations.
  */
 export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
   return transaction(ctx, async (ctx) => {

@@ -6,8 +6,8 @@ import { boards } from "../schema/board.sql.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 
 /*
- * The rights of a person to a board follow from the membership in its organization and from the access row of that membership
- * and that board, if there is one. A right to write includes reading. Only this file says so, for one row and for conditions.
+ * A person's rights to a board come from the membership in the board's organization and from an optional access row for that
+ * membership and board. The right to write includes the right to read. No other file may repeat these rules.
  */
 
 /** A person's rights to a board, as they are stored. */
@@ -18,7 +18,7 @@ export interface StoredRights {
   can_write: boolean | null;
 }
 
-/** The columns of `StoredRights` in a query that joins a membership, maybe under an alias, and its access row. */
+/** The columns of `StoredRights`, for a query that joins memberships (perhaps under an alias) and access rows. */
 export const storedRights = <Read extends PgColumn, Write extends PgColumn>(member: {
   all_boards_read: Read;
   all_boards_write: Write;
@@ -37,19 +37,19 @@ export const mayRead = (rights: StoredRights | null): boolean =>
 export const mayReadAll = ({ active }: Member): boolean => active.all_boards_read || active.all_boards_write;
 export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_write;
 
-/** The same for the rows of a query that calls memberships `member`. */
+/** `mayReadAll` as a condition, for a query in which the memberships have the alias `member`. */
 export const readsAll: SQL = sql`(member.all_boards_read or member.all_boards_write)`;
 
-/** Whether a row of a query that calls access rows `access` grants the right to its board. */
+/** A condition that an access row grants the right to its board, for a query in which these rows have the alias `access`. */
 export const grants = (need: "read" | "write"): SQL =>
   need === "write" ? sql`access.can_write` : sql`(access.can_read or access.can_write)`;
 
-/** Condition on `boards`: an access row of the membership grants the right. */
+/** A condition on `boards`: an access row of the membership grants the right. */
 export const isGranted = (member_id: string | Placeholder, need: "read" | "write", board_id: SQL = sql`${boards}.id`): SQL =>
   sql`exists (select 1 from ${organization_board_access} as access
     where access.organization_member_id = ${member_id} and access.board_id = ${board_id} and ${grants(need)})`;
 
-/** Condition on `organization_members`: those of the organization who may read one of its boards. */
+/** A condition on `organization_members`: the member may read this board. */
 export const readersOf = (board: { id: string; organization_id: string }): SQL =>
   and(
     eq(organization_members.organization_id, board.organization_id),

@@ -10,7 +10,7 @@ export interface Identity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** Whether the issuer names no address that it has verified, so that a stored one must not be kept. */
+  /** Whether the credential has an address but none that the issuer has verified. A stored address is then removed too. */
   email_unverified: boolean;
   name: string | null;
 }
@@ -27,15 +27,15 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * Users without an issuer are from before it was stored. The user of local mode belongs to local mode, and all others to the
- * identity provider that is configured when the first of them signs in.
+ * Matches users who may be assigned to this issuer. Old rows have none, because it was not stored then. The local user belongs to
+ * local mode, and all others belong to the identity provider that is configured when the first of them signs in.
  */
 export const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));
 
 /**
- * Stores the issuer of all users without one when the first of them signs in: the subjects of a later issuer could take over
- * the rest. Rows in use are left to a later sign-in, since waiting for them could deadlock.
+ * Stores the issuer for all users without one when the first of them signs in. Otherwise a later issuer with the same subjects
+ * could take over the remaining accounts. It skips locked rows until a later sign-in, since waiting for them could deadlock.
  */
 export async function assignIssuer(ctx: Context, issuer: string): Promise<void> {
   // During a deployment, the previous version may have stored a user a second time without an issuer.

@@ -48,7 +48,7 @@ export type CreateInvite = z.infer<typeof CreateInvite>;
 
 const TOKEN_BYTES = 24;
 
-/** The digest that finds an invite by its token. It needs no key, because tokens are random. */
+/** The digest by which an invite is found from its token. It needs no key, because tokens are random. */
 export const digestInviteToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
 const inviteList = listOf({

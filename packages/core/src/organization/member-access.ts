@@ -29,7 +29,7 @@ export const AccessFields = lazyObject(() => ({
 export const ReplaceMemberAccess = AccessFields.meta({ id: "MemberAccessReplace" });
 export type ReplaceMemberAccess = z.infer<typeof ReplaceMemberAccess>;
 
-/** Replaces both flags and all board rows of a member. A row of a board that is named again keeps its id. */
+/** Replaces both flags and all board rows of a member. The row of a board that stays in the list keeps its id. */
 export function replaceMemberAccess(ctx: Context<Admin>, member_id: string, input: ReplaceMemberAccess): Promise<Member> {
   const { organization_id } = ctx.actor.active;
   const { board_access, ...flags } = input;

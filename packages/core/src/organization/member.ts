@@ -45,7 +45,7 @@ export const Member = lazyObject(() => ({
 })).meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
 
-/** Less than the bytes of any `BoardAccess`. */
+/** A lower bound of the bytes of a `BoardAccess` as JSON. It tells how many of them an answer can hold. */
 const MIN_ACCESS_BYTES = 150;
 
 const memberColumns = {
@@ -57,7 +57,7 @@ type AccessRow = typeof organization_board_access.$inferSelect;
 
 const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
-/** Of each nullable column, whether it is null comes first, so that every key has a value. */
+/** A boolean key before each nullable column tells whether it is null, because a cursor needs a value for every key. */
 const memberOrder: SortOrder<{ id: string; email: string | null; name: string | null }> = [
   booleanKey(sql`(${users.email} is null)`, ({ email }) => email === null),
   lowerCaseKey(sql`coalesce(${users.email}, '')`, ({ email }) => email ?? ""),
@@ -130,7 +130,7 @@ export async function grantBoardAccess(ctx: Context, organization_member_id: str
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
-/** Adds the board rights of each member. When an answer cannot hold all of them, every member's list ends early. */
+/** Adds the board rights of each member. When an answer cannot hold all of them, the list of every member is cut. */
 async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
   const ids = rows.map(({ member }) => member.id);
   const ofMember = sql`partition by ${organization_board_access.organization_member_id}`;

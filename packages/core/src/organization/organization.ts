@@ -79,7 +79,9 @@ export function createOrganization(ctx: Context<User>, { name }: CreateOrganizat
 
 const toLimitText = (limit: number) => `You have created ${limit} organizations today, which is the limit. Try again tomorrow.`;
 
-/** Renames the active organization. The lock on the caller keeps the caller's organizations from getting one name at once. */
+/**
+ * Renames the active organization. The lock on the caller keeps two concurrent requests from giving two organizations one name.
+ */
 export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {
   const { user_id, active } = ctx.actor;
   return transaction(ctx, async (ctx) => {
@@ -93,7 +95,7 @@ export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganiza
   });
 }
 
-/** Another organization of the caller may not have the name. The caller's user must be locked. */
+/** Checks that no other organization of the caller has the name. The caller must hold the lock on the user. */
 async function requireNewName(ctx: Context<User>, name: string, own_id?: string): Promise<void> {
   const [existing] = await ctx.db
     .select({ id: organizations.id })

@@ -2,19 +2,19 @@ import type { StoredRights } from "./board-rights.ts";
 import type { boards } from "../schema/board.sql.ts";
 import type { Context, Db } from "../context/context.ts";
 
-/** The board with the rights to it of a person; agents have none that are stored. */
+/** A board and a person's rights to it. `rights` is null for agents, because their access follows from their board or gateway. */
 export interface FoundBoard {
   board: typeof boards.$inferSelect | null;
   rights: StoredRights | null;
 }
 
-/** The board that the path of a request names. The statement of the sign-in reads it too, for the check of access that follows. */
+/** The board that the path of a request names. The sign-in reads it in its own statement, which saves `boardFor` a second one. */
 export interface PathBoard {
   readonly id: string;
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
 
-/** Milliseconds. The body of a request may arrive much later than its head, and rights may be taken away meanwhile. */
+/** Milliseconds. The body of a request may arrive long after its headers, and rights may be removed between the two. */
 const FRESH_MS = 100;
 
 export const createPathBoard = (id: string): PathBoard => ({ id, found: null });
@@ -23,14 +23,14 @@ export function notePathBoard({ db, path_board }: Context, caller_id: string, fo
   if (path_board) path_board.found = { ...found, caller_id, db, read_at: performance.now() };
 }
 
-/** Lets the transaction of a whole request use what its sign-in has read, as the request would without a transaction. */
+/** Lets a transaction around the whole request use the board that the sign-in read before the transaction began. */
 export function keepPathBoard({ db, path_board }: Context, transaction: Db): void {
   if (path_board?.found?.db === db) path_board.found = { ...path_board.found, db: transaction };
 }
 
 /**
- * What the sign-in of this caller has just read about the board. Only the first check uses it; later ones read again, as do
- * transactions that were begun since, whose statements belong together.
+ * The board as the sign-in of this caller has just read it, else null. Only the first access check gets it; later checks read
+ * again. A transaction that began after the sign-in also reads again, so that all its reads happen inside it.
  */
 export function takePathBoard({ db, path_board }: Context, caller_id: string, board_id: string): FoundBoard | null {
   const found = path_board?.found;

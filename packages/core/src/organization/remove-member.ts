@@ -8,8 +8,8 @@ import { organization_members, users } from "../schema/organization.sql.ts";
 import { requireAnotherOwner } from "./member-role.ts";
 
 /**
- * Removes a member with its board rights. When this was the user's active organization, the oldest other membership becomes
- * active; without one, the next request creates a personal organization.
+ * Removes a member with its board rights. If the organization was the user's active one, the user's oldest other organization
+ * becomes active; a user without another gets a personal organization at the next request.
  */
 export function removeMember(ctx: Context<Admin>, member_id: string): Promise<void> {
   const { organization_id, member_id: own_id, role } = ctx.actor.active;
@@ -38,7 +38,7 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
   });
 }
 
-/** Activates the oldest other membership, or none, for all users (or one) whose active organization is this one. */
+/** Moves users off this organization: their oldest other one, or none, becomes active. `user_id` limits it to one user. */
 export function reassignActiveOrganization(ctx: Context, organization_id: string, user_id?: string) {
   const next = sql`(
     select other.organization_id from ${organization_members} as other

@@ -10,7 +10,7 @@ import { removeOrganization } from "./remove.ts";
 import { ownerRequiredError } from "./member-role.ts";
 
 /**
- * Removes the caller, the organizations without other members, and the memberships in all others. The account at the
+ * Removes the caller, the caller's memberships, and every organization in which the caller is the only member. The account at the
  * identity provider stays; signing in again creates a new user.
  */
 export async function removeUser(ctx: Context<User>): Promise<void> {
@@ -44,7 +44,7 @@ async function lockOrganizationsOfUser(ctx: Context, user_id: string): Promise<s
   return rows.map((row) => row.id);
 }
 
-/** Counts owners and other members of each organization. The caller must hold the locks on the organizations. */
+/** Counts the other owners and the other members of each organization. The caller must hold the locks on the organizations. */
 function readMembershipSummaries(ctx: Context, user_id: string, organization_ids: string[]) {
   const { organization_id, user_id: member, role } = organization_members;
   return ctx.db

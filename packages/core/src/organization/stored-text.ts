@@ -17,21 +17,21 @@ import { tasks } from "../schema/task.sql.ts";
 import { task_custom_field_definitions, task_custom_field_values } from "../schema/task-custom-field.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
-/** What a row counts besides its texts, so that a great number of short ones has a limit too. */
+/** Bytes that each row counts in addition to its texts, so that a great number of rows with short texts has a limit too. */
 export const ROW_BYTES = 200;
 
 interface StoredText {
   columns: readonly PgColumn[];
-  /** The column that names the organization, or the table whose row belongs to one. */
+  /** The column with the organization's id, or with the id of a row of `through`, which belongs to an organization. */
   owner: PgColumn;
   through?: PgTable;
-  /** Other rows of the table are texts of the service. */
+  /** Only these rows count. All other rows of the table contain texts that the service wrote itself. */
   only?: SQL;
 }
 
 /**
- * The texts that members and agents store and nothing else limits or removes. The triggers of the migration `stored_text` count
- * exactly these: a new entry or column needs a migration that replaces them.
+ * The texts of members and agents that no other limit or retention covers. The triggers of the migration `stored_text` count
+ * exactly these, so a new entry or column needs a migration that replaces the triggers.
  */
 export const STORED_TEXTS = {
   activity_events: {
@@ -125,7 +125,7 @@ const toSize = (columns: readonly PgColumn[]): SQL =>
     sql` + `,
   );
 
-/** The bytes of all texts of an organization, read from the texts: the sum of its shards should be the same. */
+/** The bytes of an organization's texts, measured on the rows themselves. The sum of its counter shards should be equal. */
 export function storedTextBytes(organization_id: string): SQL {
   const sums = Object.values<StoredText>(STORED_TEXTS).map(({ columns, owner, through, only }) => {
     const owners = through

@@ -9,12 +9,12 @@ import { storedTextBytes } from "./stored-text.ts";
 
 const RECOUNT_DAYS = 7;
 const BATCH = 50;
-/** Time for one run. The next run counts the other organizations. */
+/** Time limit of one run. The next run counts the remaining organizations. */
 const MAX_RUN_MS = 20_000;
 
 /**
- * Compares the sums of texts with the texts, of organizations for which that was long ago. Triggers count each change, so only
- * texts from before they existed and errors are found; the shards of busy hours become one.
+ * Recounts the texts of organizations whose last count is old. Triggers count each change, so this only adds texts that are older
+ * than the triggers, corrects errors, and merges the shards of each organization into one.
  */
 export async function recountTexts(ctx: Context): Promise<void> {
   const start = performance.now();
@@ -30,8 +30,8 @@ export async function recountTexts(ctx: Context): Promise<void> {
 }
 
 /**
- * Both sums are of one snapshot, which has each change with its count or neither. So their difference is the error, whatever
- * changes meanwhile, and nobody waits.
+ * Both sums come from one snapshot, which contains either both a text and its count or neither. Their difference is therefore the
+ * error of the counter, even while other transactions write, and no lock is needed for it.
  */
 async function recount(ctx: Context, organization_id: string): Promise<void> {
   const mine = sql`organization_id = ${organization_id}`;
@@ -50,7 +50,7 @@ async function recount(ctx: Context, organization_id: string): Promise<void> {
     from counted`);
 }
 
-/** Removes the counts of an organization that is being deleted, so that the removal of its rows changes none. */
+/** Removes the counters of an organization that is being deleted, so that deleting its rows does not update them. */
 export async function removeTextUsage(ctx: Context, organization_id: string): Promise<void> {
   await ctx.db.delete(usage).where(eq(usage.organization_id, organization_id));
 }

@@ -48,8 +48,8 @@ const membershipColumns = {
 };
 
 /**
- * Reads the user of an identity and the membership in the active organization in one statement, and creates the user at
- * the first request. The e-mail address follows the credential; the name is only set when it is empty.
+ * Reads a user and the membership in the active organization in one statement, and creates the user at the first request. The
+ * e-mail address follows the credential; the name of the credential is stored only if the user has none.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
   const stored = await findUserByIdentity(ctx, identity);
@@ -62,15 +62,15 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
   return toActor({ ...user, email, name }, active);
 }
 
-/** The user of an open connection, and the organization that it was opened for; null when it needs none. */
+/** The user of an open connection. `organization_id` is the organization that the connection shows, null when it needs none. */
 export interface Session {
   identity: Pick<Identity, "issuer" | "subject">;
   organization_id: string | null;
 }
 
 /**
- * Reads the users of open connections again, in one statement and in the order of the sessions; null where a user was deleted.
- * `active` is the membership in the organization of the session, even if another one is active now. It writes nothing.
+ * Reads the users of open connections again in one statement, in the order of the sessions, with null for a deleted user.
+ * `active` is the membership in the organization of the session, even if the user has another active organization now.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
   const [first] = sessions;
@@ -88,7 +88,7 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
     const found = bySubject.get(identity.subject);
-    // A user of the issuer comes after one without any.
+    // Ascending order puts a row with the issuer last, after an old row without one.
     const user = found?.at(-1)?.user;
     if (!found || !user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);
@@ -122,13 +122,13 @@ const hasIdentity = and(
   inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
 );
 
-/** A user with the issuer comes before one without. */
+/** The descending order prefers a user with the issuer to an old row without one. */
 const selectUserByIdentity = preparedQuery((db) => selectUsers(db).where(hasIdentity).orderBy(desc(users.auth_issuer)).limit(1));
 
 /** The membership in the organization of the board that the path names. */
 const board_member = alias(organization_members, "board_member");
 
-/** The same with that board, and the rights to it, which `boardFor` judges. */
+/** Also reads the board that the path names and the user's rights to it, which `boardFor` checks later. */
 const selectUserWithBoard = preparedQuery((db) =>
   db
     .select({
@@ -149,7 +149,7 @@ const selectUserWithBoard = preparedQuery((db) =>
       ),
     )
     .where(hasIdentity)
-    // A user has one membership in an organization. Ordered, so that a proof sees for certain when others' were read.
+    // A user has one membership in an organization. The order lets a test notice if a membership of another user was read.
     .orderBy(desc(users.auth_issuer), asc(board_member.created_at))
     .limit(1),
 );

@@ -22,7 +22,7 @@ export const taskEvent = (
   ...actorColumns(actor),
 });
 
-/** A comment is stored as an event. */
+/** The activity event that stores a comment. */
 export const commentEvent = (
   actor: User | Agent,
   board: BoardRow,
@@ -38,7 +38,7 @@ interface TaskChange {
   agents: readonly BoardAgent[];
 }
 
-/** The events of a change, in order (docs/reference/tasks.md#events-of-a-task). The caller adds `task.created`. */
+/** The events of a change, in order (docs/reference/tasks.md#events-of-a-task), without `task.created`, which the caller adds. */
 export function changeEvents(
   actor: User | Agent | System,
   board: BoardRow,
@@ -75,7 +75,7 @@ function wakeEvent(
   { name, gateway_kind, openclaw_session_id }: BoardAgent,
   reason: string,
 ): NewActivityEvent {
-  // An agent without a host comes by itself: its inbox has the message.
+  // A pull agent has no host to wake: it reads the message in its inbox.
   if (gateway_kind === "pull") return event("task.assignee_woken", `Assignee told in its inbox (${reason}): ${name}.`);
   return openclaw_session_id
     ? event("task.assignee_woken", `Assignee woken (${reason}): ${name}.`)

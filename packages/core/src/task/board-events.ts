@@ -39,7 +39,7 @@ export interface LinkChanges {
   custom_field_values: boolean;
 }
 
-/** The changed fields by their names in the API. Times follow from the status and are left out. */
+/** The names of the changed fields, as in the API. It leaves out the times, because they follow from the status. */
 export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
   ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),

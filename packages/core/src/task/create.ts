@@ -47,7 +47,7 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
 
 type NewTask = TaskPatch & Required<Pick<CreateTask, "title" | "status" | "priority">>;
 
-/** The order of the checks is public (docs/reference/tasks.md#creating-a-task). Returns the agents of the board. */
+/** Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task) and returns the agents of the board. */
 async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: NewTask): Promise<BoardAgent[]> {
   const { status, assigned_agent_id, depends_on_task_ids = [], tag_ids = [] } = newTask;
   if (depends_on_task_ids.length > 0) await lockDependencies(ctx, board);
@@ -58,7 +58,7 @@ async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: N
   if (open_ids.length > 0 && (assigned_agent_id || !allowsOpenDependencies(status))) throw blockedError(open_ids);
   const agents = await readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : []);
   if (assigned_agent_id) requireAssignable(toTaskRole(ctx.actor, board), findAssignee(board, agents, assigned_agent_id));
-  // A task created as `done` passes the gates of that status. The comment gate of `review` applies only to moves.
+  // A task that is created as `done` must pass the gates of `done`. The comment gate of `review` applies only to moves.
   requireOpenGates(board, "inbox", status, { pending: false, approved: false, commented: true });
   return agents;
 }
@@ -90,7 +90,7 @@ const TASK_COLUMNS = [
   "auto_reason",
 ] as const;
 
-/** Inserts a task with these times set to now. */
+/** Inserts a task. The columns in `times` get the time of the transaction. */
 const insertTask = preparedQuery((db, ...times: (typeof TASK_TIMES)[number][]) =>
   db
     .insert(tasks)

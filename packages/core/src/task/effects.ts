@@ -14,8 +14,8 @@ import type { TaskStatus } from "./task-status.ts";
 import type { NewTransition } from "./transition.ts";
 
 /**
- * What a change of tasks writes apart from the tasks themselves. The functions of this file are pure: they turn a change
- * into its effects, and `storeEffects` writes them.
+ * What a change of tasks writes in addition to the tasks themselves. The functions of this file are pure: they compute the
+ * effects of a change, and `storeEffects` writes them.
  */
 export interface TaskEffects {
   transitions: NewTransition[];
@@ -52,12 +52,12 @@ export interface TaskUpdate {
   agents: readonly BoardAgent[];
   before: TaskRow;
   after: TaskRow;
-  /** False for an update that repeats the stored values, or has nothing but a comment. */
+  /** False for an update that only repeats stored values or only adds a comment. */
   is_changed: boolean;
-  /** Can be empty for a changed task: its times are not among the names. */
+  /** Can be empty for a changed task, because the times of a task are never named here. */
   changed_fields: readonly string[];
   comment: string | undefined;
-  /** The lead's stored comment on the current review. */
+  /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
   /** Tasks that depend on this one and were affected when it left `done`. */
   returned: readonly ReturnedTask[];
@@ -73,11 +73,11 @@ export const toUpdateEffects = (update: TaskUpdate): TaskEffects => ({
 
 const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.status;
 
-/** Tasks that waited for this one, which the update has finished. */
+/** The tasks that this task no longer blocks, because the update has finished it. */
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 
-/** A task in the inbox that only loses its assignee moves without changing its status. */
+/** Not for a task that was in the inbox already: it only loses its assignee and keeps its status. */
 const isTransition = ({ moved, from_status }: ReturnedTask) => moved && from_status !== "inbox";
 
 function updateTransitions(update: TaskUpdate): NewTransition[] {
@@ -139,7 +139,7 @@ function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
   ];
 }
 
-/** Removing a task notifies nobody, but shows as a change of the tasks that depended on it. */
+/** Removing a task notifies no agent, but counts as a change of the tasks that depended on it. */
 export function toRemovalEffects(
   actor: User | Agent,
   board: BoardRow,
@@ -158,7 +158,7 @@ export function toRemovalEffects(
   };
 }
 
-/** A task that lost its assignee, as it was before. */
+/** The state of a task before it lost its assignee. */
 export interface UnassignedTask {
   id: string;
   board_id: string;

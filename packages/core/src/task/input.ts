@@ -41,15 +41,15 @@ export const UpdateTask = lazyObject(() => ({
 })).meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
-/** The fields that are stored as they are sent, by people only. A change of one is an event with its name. */
+/** Fields that only people may change and that are stored as sent. A changed field is named in the `task.updated` event. */
 export const PLAIN_FIELDS = ["title", "description", "priority", "due_at"] as const;
 type PlainField = (typeof PLAIN_FIELDS)[number];
 
-/** The plain fields of a request. Those that were not sent are undefined. */
+/** The plain fields of a request; a field that was not sent is undefined. */
 export const plainFields = (patch: TaskPatch): Pick<TaskPatch, PlainField> =>
   Object.fromEntries(PLAIN_FIELDS.map((name) => [name, patch[name]]));
 
-/** A request without aliases, nulls that count as absent, and repeated ids. */
+/** A normalized request: aliases are resolved, nulls that mean "not sent" are gone, and no id is repeated. */
 export interface TaskPatch extends Pick<UpdateTask, PlainField | "status" | "assigned_agent_id"> {
   depends_on_task_ids?: string[] | undefined;
   tag_ids?: string[] | undefined;

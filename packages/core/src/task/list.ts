@@ -31,7 +31,7 @@ export interface TaskQuery extends PageQuery {
   status?: string | undefined;
   assigned_agent_id?: string | undefined;
   unassigned?: boolean | undefined;
-  /** Words that the title or the description has. */
+  /** Words to look for in titles and descriptions. */
   q?: string | undefined;
   sort?: TaskSort | undefined;
 }
@@ -46,7 +46,7 @@ const taskList = listOf({
   skips_in_index: true,
 });
 
-/** The tasks of a board, newest first unless another order is asked for. */
+/** The tasks of a board, newest first unless the query has another order. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
   return taskList.read(ctx, query, {
@@ -82,10 +82,10 @@ function toStatuses(list: string): TaskStatus[] {
   });
 }
 
-/** A done task is never blocked. */
+/** A done task never counts as blocked, even if a dependency of it was reopened. */
 const isBlocked = sql`(${tasks}.status <> 'done' and ${hasOpenDependency})`;
 
-/** A single status is compared by equality, so that its index also gives the order. */
+/** Compares a single status by equality, because PostgreSQL can then take the order of the page from the index. */
 function toStatusFilter(list: string): Filter {
   const statuses = [...new Set(toStatuses(list))];
   const [first] = statuses;

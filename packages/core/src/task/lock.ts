@@ -17,11 +17,11 @@ import { isTask } from "./task.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 
-/** What is locked together with a task. */
+/** Which other tasks to lock together with a task. */
 interface LockOptions {
-  /** Other tasks of the board. */
+  /** Ids of more tasks of the board. */
   also_ids?: readonly string[] | undefined;
-  /** Whether to lock the tasks that depend on it, which the change may return to the inbox. */
+  /** Whether to lock the tasks that depend on it, because the change may return them to the inbox. */
   dependents: boolean;
 }
 
@@ -31,14 +31,14 @@ export interface LockedTask {
   locked_ids: readonly string[] | null;
 }
 
-/** A subquery of the board's id that locks the board, which comes before its tasks. */
+/** A subquery that locks a board and returns its id. Boards are always locked before their tasks. */
 export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization_id", string | Placeholder>) =>
   sql`(select id from ${boards} where id = ${id} and organization_id = ${organization_id} for key share)`;
 
 /**
- * Locks a task and all other tasks that the change may touch, until the transaction ends. Every transaction locks the
- * board first (the subquery, which PostgreSQL runs first) and then tasks by id, so that no deadlock arises.
- * Rows of other tables can still refer to the locked tasks.
+ * Locks a task, and the other tasks that the change may touch, until the transaction ends. Every transaction locks the board
+ * first (PostgreSQL runs the subquery first) and then tasks by id, which avoids deadlocks. Rows of other tables can still refer
+ * to the locked tasks.
  */
 export async function lockTask(
   ctx: Context,
@@ -57,13 +57,13 @@ export async function lockTask(
 const selectLocked = preparedQuery((db, dependents: boolean, others: boolean) => {
   const task_id = sql.placeholder("task_id");
   const board = { id: sql.placeholder("board_id"), organization_id: sql.placeholder("organization_id") };
-  // A single id is not passed as a list: PostgreSQL cannot estimate a list's length and would plan the query each time.
+  // A single id is not passed as a list: PostgreSQL cannot estimate the length of a list and would plan the query each time.
   const taskIds = others ? sql`unnest(${sql.placeholder("task_ids")}::uuid[])` : sql`${task_id}::uuid`;
   const condition =
     dependents || others
       ? inArray(tasks.id, sql`(select ${taskIds} ${dependents ? sql`union ${dependentIds(task_id)}` : sql``})`)
       : eq(tasks.id, task_id);
-  // Descriptions can be long, and those of the other tasks are not needed.
+  // Descriptions can be long, and the change needs only the description of the task itself.
   const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
   return db
     .select({ ...getTableColumns(tasks), description })
@@ -87,7 +87,7 @@ const commenters = sql<string[]>`coalesce((
   where comment.task_id = ${tasks}.id and comment.event_type = 'task.comment' and comment.agent_id is not null
     and comment.message ~ '\\S' and (${tasks}.last_started_at is null or comment.created_at >= ${tasks}.last_started_at)), '[]')`;
 
-/** The agent that last moved the task to review, among agents that are still on the board and not its lead. */
+/** The worker that last moved the task to review. Agents that have left the board do not count. */
 const review_submitter_id = sql<string | null>`(
   select step.agent_id from ${task_transitions} as step join ${agents} as agent on agent.id = step.agent_id
   where step.task_id = ${tasks}.id and step.to_status = 'review' and step.from_status is distinct from 'review'
@@ -102,7 +102,7 @@ const review_comment = sql<string | null>`(
       select max(step.at) from ${task_transitions} as step where step.task_id = ${tasks}.id and step.to_status = 'review')
   order by comment.created_at desc, comment.seq desc limit 1)`;
 
-/** The start of the transaction by the database's clock, which also sets the times of new rows. */
+/** When the transaction began, by the clock of the database. New rows get the same time. */
 const now = sql<Date>`now()::timestamptz(3)`.mapWith(tasks.created_at);
 
 const columns = {
@@ -129,9 +129,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads all facts that decide about a task's change, in one statement after the lock: only a later statement sees what
- * others committed while the lock was waited for. When a task became a dependent meanwhile, it is not locked, and locking
- * it now could deadlock; so the transaction starts again, with the board's dependencies locked.
+ * Reads what decides about a change, in a statement after the lock, since only a later statement sees what others committed
+ * during the wait. A dependent that was added during the wait is not locked, and locking it now could deadlock, so the
+ * transaction then starts again, with the board's dependencies locked.
  */
 export async function readTaskFacts(
   ctx: Context,

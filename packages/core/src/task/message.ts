@@ -31,8 +31,8 @@ interface TaskSummary {
 }
 
 /**
- * The message about a task (docs/reference/gateways.md#task-messages). `requested` is the lead's comment on a review, null
- * when the lead wrote none, and undefined in messages that are not about a review.
+ * The message about a task (docs/reference/gateways.md#task-messages). `requested` is the lead's comment on a review, null if the
+ * lead wrote no comment, and undefined if the message is not about a review.
  */
 export function taskText(header: TaskHeader, board: { name: string }, task: TaskSummary, requested?: string | null): string {
   const description = task.description?.trim();
@@ -49,7 +49,7 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Task
   ].join("\n");
 }
 
-/** The comment is quoted in a fence, so that its text cannot pass for a part of the message. */
+/** The comment stands between fences, so that an agent cannot mistake it for instructions of the service. */
 const requestedChanges = (requested: string | null) => [
   "Requested changes:",
   requested === null ? "The lead requests changes but left no comment; ask in a comment on the task." : fenceMessage(requested),

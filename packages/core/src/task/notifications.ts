@@ -11,7 +11,7 @@ import type { TaskRow } from "./status-rules.ts";
 type TaskSummary = Pick<TaskRow, "id" | "title" | "description" | "status" | "assigned_agent_id">;
 
 interface NotificationKind {
-  /** Prefix of the events that record delivery and failure; absent for notifications without such events. */
+  /** Prefix of the events that record success or failure of the delivery; undefined if it is not recorded. */
   event_prefix?: "task.lead" | "task.assignee" | "task.rework" | "task.lead_unassigned";
   header: TaskHeader;
   requested?: string | null;
@@ -36,7 +36,7 @@ function toTaskNotifications(
   });
 }
 
-/** A new task notifies the lead when a person created it, and the assignee. */
+/** The notifications of a new task: to its assignee, and to the lead if a person created the task. */
 export function creationNotifications(
   board: BoardRow,
   task: TaskSummary,
@@ -50,7 +50,7 @@ export function creationNotifications(
   ];
 }
 
-/** An agent that assigns a task to itself is not notified. */
+/** Notifies a new assignee, unless it assigned the task to itself. */
 function assignmentNotifications(
   board: BoardRow,
   task: TaskSummary,
@@ -68,13 +68,13 @@ interface TaskChange {
   before: TaskRow;
   after: TaskRow;
   agents: readonly BoardAgent[];
-  /** The agent that made the change; null for a person. */
+  /** The agent that made the change; null for a person or the service. */
   acting_agent_id: string | null;
-  /** The lead's comment on the current review. */
+  /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
 }
 
-/** A change notifies a new assignee, and the lead when the task became unassigned in the inbox. */
+/** The notifications of a change: to a new assignee, and to the lead if the task came to the inbox without an assignee. */
 export function changeNotifications(
   board: BoardRow,
   { before, after, agents, acting_agent_id, review_comment }: TaskChange,
@@ -93,7 +93,7 @@ export function changeNotifications(
   return [...leadNotifications, ...assignmentNotifications(board, after, agents, acting_agent_id)];
 }
 
-/** Whether the change made it an unassigned task in the inbox. */
+/** Whether the task is unassigned in the inbox now and was not before. */
 const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
   after.status === "inbox" &&
   after.assigned_agent_id === null &&
@@ -102,7 +102,7 @@ const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
 const inboxNotifications = (board: BoardRow, task: TaskSummary, lead: BoardAgent) =>
   toTaskNotifications(board, task, lead, { event_prefix: "task.lead_unassigned", header: "TASK BACK IN INBOX" });
 
-/** A task that was blocked because the leases of its holders kept expiring notifies the lead. */
+/** Tells the lead that a task was blocked, because leases on it expired too often in a row. */
 export function blockedNotifications(board: BoardRow, task: TaskSummary, agents: readonly BoardAgent[]): Notification[] {
   const lead = findBoardLead(board, agents);
   return lead ? toTaskNotifications(board, task, lead, { event_prefix: "task.lead", header: "TASK BLOCKED" }) : [];
@@ -115,8 +115,8 @@ interface ReturnChange {
 }
 
 /**
- * A reopened dependency returned the task to the inbox. The former assignee and the lead are notified, except the agent
- * that reopened it.
+ * The notifications of a task that returned to the inbox because a dependency was reopened: to the former assignee and the lead,
+ * but not to the agent that reopened the dependency.
  */
 export function returnNotifications(
   board: BoardRow,
@@ -134,7 +134,7 @@ export function returnNotifications(
   ];
 }
 
-/** A comment notifies the agents of the board that it mentions, else the assignee, but never its author. */
+/** The notifications of a comment: to the agents that it mentions, else to the assignee, but never to its author. */
 export function commentNotifications(
   actor: User | Agent,
   board: BoardRow,
@@ -146,7 +146,7 @@ export function commentNotifications(
   const others = agents.filter((agent) => agent.agent_id !== author_id && canWorkOn(board, agent));
   const isAssignee = (agent: BoardAgent) => agent.agent_id === task.assigned_agent_id;
   const mentions = parseMentions(comment);
-  // A main agent belongs to no board: it is notified of mentions only on tasks that are assigned to it.
+  // A main agent serves many boards, so a mention notifies it only on a task that is assigned to it.
   const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
   const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
   return recipients.flatMap((agent) => {

@@ -14,20 +14,20 @@ export type TaskRole = "user" | "worker" | "lead";
 export const toTaskRole = (actor: User | Agent, board: BoardRow): TaskRole =>
   actor.type === "user" ? "user" : actor.is_board_lead && actor.board_id === board.id ? "lead" : "worker";
 
-/** The facts that determine the assignee after a move. */
+/** The input of the rules that choose the assignee after a move. */
 export interface AssigneeInput {
   from: TaskStatus;
   /** The assignee before the move; null when the task is unassigned. */
   current_id: string | null;
   /** The assignee in the request; undefined when the request has none. */
   requested_id: string | null | undefined;
-  /** The request has a status, even if it is the current one. */
+  /** True if the request names a status, even the current one. */
   status_requested: boolean;
-  /** The agent that moves the task; null for a person. */
+  /** The agent that moves the task; null if a person does. */
   acting_agent_id: string | null;
   /** The board's lead. */
   lead_id: string | null;
-  /** The worker that last moved the task to review. */
+  /** The worker that last moved the task to review and is still on the board. */
   review_submitter_id: string | null;
 }
 
@@ -106,7 +106,7 @@ export type BoardRules = Pick<
   | "only_lead_can_change_status"
 >;
 
-/** The facts that open or close the gates. */
+/** The input of the gates. */
 export interface GateInput {
   /** A linked approval is pending. */
   pending: boolean;
@@ -126,7 +126,7 @@ interface Gate {
 
 const conflictError = (text: string) => () => new DomainError("conflict", text, { fields: { blocked_by_task_ids: [] } });
 
-/** Gates in the order of their checks. A gate applies only while its flag of the board is on. */
+/** The gates, in the order in which they are checked. A gate applies only while the board has its flag on. */
 const GATES: readonly Gate[] = [
   {
     flag: "block_status_changes_with_pending_approval",

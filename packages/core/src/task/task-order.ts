@@ -15,7 +15,7 @@ interface TaskKeys {
 const id = idKey<TaskKeys>(tasks.id, (task) => task.id);
 const created = timeKey<TaskKeys>(tasks.created_at, (task) => task.created_at);
 const updated = timeKey<TaskKeys>(tasks.updated_at, (task) => task.updated_at);
-/** Tasks that are never due are the last ones in both directions. */
+/** Tasks without a due date come last in both directions. */
 const dueFirst = timeKey<TaskKeys>(dueOrNever(tasks.due_at), ({ due_at }) => due_at ?? "infinity");
 const dueLast = timeKey<TaskKeys>(sql`coalesce(${tasks.due_at}, '-infinity')`, ({ due_at }) => due_at ?? "-infinity");
 const priority = {
@@ -30,7 +30,7 @@ export type TaskSort = TaskKey | `-${TaskKey}`;
 
 const isTaskSort = (text: string): text is TaskSort => SORT.test(text);
 
-/** Not an enum: generators would give the two directions of a key one name. */
+/** Not an enum, because client generators would give both directions of a key the same constant name. */
 export const TaskSort = z
   .string()
   .refine(isTaskSort, valueError("sort must be created_at, updated_at, due_at or priority, with - for the other direction"))

@@ -45,7 +45,7 @@ export const Task = lazyObject(() => ({
 })).meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
 
-/** A stored null hides the default, so the case asks whether the row exists, not whether its value does. */
+/** A stored null overrides the default, so the `case` tests whether the row exists, not whether its value is null. */
 const customFieldValues = aggregatedObject(
   sql`json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
     order by lower(field.label), field.id)`,
@@ -55,7 +55,7 @@ const customFieldValues = aggregatedObject(
     where bound.board_id = ${tasks}.board_id`,
 );
 
-/** The columns that `toTask` needs. They hold all that belongs to a task, so that a list of any length is one statement. */
+/** The columns that `toTask` needs. Subqueries add a task's tags, dependencies and fields, so that a list needs one statement. */
 export const taskColumns = {
   ...getTableColumns(tasks),
   dependencies,
@@ -63,7 +63,7 @@ export const taskColumns = {
   custom_field_values: customFieldValues.column,
 };
 
-/** The fields of a task that are shortened in a list that would be too large. */
+/** The fields of a task that a list shortens when the answer would be too large. */
 export const LARGE_TASK_FIELDS = {
   description: largeText,
   dependencies: largeDependencies,
@@ -77,10 +77,10 @@ type Row = typeof tasks.$inferSelect & {
   custom_field_values: Record<string, unknown>;
 };
 
-/** A task of a board. Every query over tasks names the board, which the caller may access. */
+/** The condition that finds a task. It names the board, whose access was checked, so that no other board's task is found. */
 export const taskCondition = (board_id: string, task_id: string) => and(eq(tasks.id, task_id), eq(tasks.board_id, board_id));
 
-/** The same for a prepared query, with these values. */
+/** `taskCondition` for prepared queries, with the placeholders `task_id` and `board_id`. */
 export const isTask = and(eq(tasks.id, sql.placeholder("task_id")), eq(tasks.board_id, sql.placeholder("board_id")))!;
 
 const selectTask = preparedQuery((db) => db.select(taskColumns).from(tasks).where(isTask));

@@ -14,30 +14,30 @@ import {
   type TaskTimes,
 } from "./status-rules.ts";
 
-/** An assignee as the checks see it. */
+/** What the checks need to know about an assignee. */
 export interface Assignee {
   on_board: boolean;
   is_lead: boolean;
 }
 
-/** All facts that decide about an update. All but `was_unassigned` were read under the task's lock. */
+/** Everything that decides about an update. All of it was read under the lock of the task, except `was_unassigned`. */
 export interface TransitionInput {
   board: BoardRow;
   role: TaskRole;
-  /** The agent that makes the update; null for a person. */
+  /** The agent that makes the update; null if a person does. */
   acting_agent_id: string | null;
   task: TaskRow;
   patch: TaskPatch;
   now: Date;
-  /** The task had no assignee when a worker's move arrived. Claims do not need to know. */
+  /** The task had no assignee when the move of a worker arrived. Not read for claims, whose error is the same either way. */
   was_unassigned: boolean;
   lead_id: string | null;
-  /** The requested assignee; null when it does not exist, or none was requested. */
+  /** The requested assignee; null if there is no such agent or the request has no assignee. */
   assignee: Assignee | null;
   missing_tag_ids: string[];
-  /** Why the requested dependencies are refused. */
+  /** Why the requested dependencies are not allowed. */
   dependency_error: DomainError | null;
-  /** Ids of the dependencies that are unfinished after the update. */
+  /** Ids of the dependencies after the update that are not done. */
   open_dependencies: string[];
   review_submitter_id: string | null;
   pending_approval: boolean;
@@ -50,7 +50,7 @@ export type TransitionResult = TaskTimes & { status: TaskStatus; assigned_agent_
 
 type Check = (input: TransitionInput) => void;
 
-/** The caller gets the first failing check as the answer (docs/reference/tasks.md#checks-of-an-update). */
+/** The checks in their documented order; the first that fails is the answer (docs/reference/tasks.md#checks-of-an-update). */
 const CHECKS: Readonly<Record<TaskRole, readonly Check[]>> = {
   user: [requireTagsExist, requireValidDependencies, requireValidAssignee],
   worker: [requireNotAssignedToOther, requireWorkerFields, requireStatusPermission, requireWorkerNotBlocked, requireNotClaimed],
@@ -88,7 +88,7 @@ const staysDone = (input: TransitionInput) => input.task.status === "done" && !c
 const isWaiting = (input: TransitionInput) => input.open_dependencies.length > 0 && !staysDone(input);
 const isBlocked = (input: TransitionInput) => isWaiting(input) && !allowsOpenDependencies(toTargetStatus(input));
 
-/** A person's update of a task that waits for others is not refused, but returns the task to the inbox. */
+/** A person's update is not refused because of open dependencies, but returns the task to the inbox. */
 function goesBackToInbox(input: TransitionInput): boolean {
   const { patch } = input;
   const affectsInboxRule = changesStatusOrAssignee(patch) || patch.depends_on_task_ids !== undefined;
@@ -126,13 +126,16 @@ export function requireAssignable(role: TaskRole, assignee: Assignee | null): vo
   if (!assignee.on_board) throw new DomainError("conflict", "Assignee must be an agent of this board.");
 }
 
-/** A worker may do this only with a task that no other agent has. */
+/** A worker may change these two only while no other agent has the task. */
 export const changesStatusOrAssignee = ({ status, assigned_agent_id }: TaskPatch) =>
   status !== undefined || assigned_agent_id !== undefined;
 const isAssignedToOther = ({ task, acting_agent_id }: TransitionInput) =>
   task.assigned_agent_id !== null && task.assigned_agent_id !== acting_agent_id;
 
-/** Whether a worker tries to take a task. It loses the task to an earlier agent with one code, whenever that agent came. */
+/**
+ * Whether a worker tries to take the task. If another agent has it, a claim always gets the error "already claimed", no matter
+ * whether that agent took the task long ago or a moment before.
+ */
 export const isClaim = ({ status, assigned_agent_id }: TaskPatch, acting_agent_id: string | null) =>
   status === "in_progress" || (assigned_agent_id !== undefined && assigned_agent_id === acting_agent_id);
 

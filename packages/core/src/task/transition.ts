@@ -5,7 +5,7 @@ import { prepareRowsInsert } from "../db/prepared-write.ts";
 import type { TaskStatus } from "./task-status.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 
-/** The context of a change of tasks: by a person, an agent, or the service itself. */
+/** The context of a change that a person, an agent or the service itself makes. */
 export type TaskContext = Context<User | Agent | System>;
 
 export interface NewTransition {
@@ -19,20 +19,20 @@ export interface NewTransition {
   in_progress_at: Date | null;
 }
 
-/** One insert of all transitions for `runBatch`; an empty list without transitions. */
+/** One insert for all transitions, as a list for `runBatch`. The list is empty if there are no transitions. */
 export function insertTransitions(ctx: TaskContext, transitions: readonly NewTransition[]) {
   if (transitions.length === 0) return [];
   return [insertRows(transitions.map((transition) => ({ ...transition, ...actorColumns(ctx.actor) })))];
 }
 
 /**
- * The start of the transaction, but always later than the task's last transition: a transaction that waited for the
- * task's lock may have started before the one that held it. The caller must have locked the task.
+ * The start of the transaction, or a moment after the task's last transition if that is later: a transaction that waited for the
+ * lock may have begun before the one that held it. The caller must have locked the task.
  */
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
-/** Metrics count a task once among its moves to review, also after its removal. See `reviewedBefore` for old rows. */
+/** The task's previous move to review. Metrics count a task only once, also after its removal. Old rows: `reviewedBefore`. */
 const previousReview = sql`case when given.to_status = 'review' then coalesce((
   select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;
 

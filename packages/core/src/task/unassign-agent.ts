@@ -7,15 +7,15 @@ import { lostLease } from "./lease/lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { tasks } from "../schema/task.sql.ts";
 
-/** Where an agent keeps its tasks: on a board, or on all boards of a gateway. */
+/** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
 export type AgentScope = { board_id: string } | { gateway_id: string };
 
-/** Tasks whose effects are written in one statement: PostgreSQL limits the number of parameters. */
+/** How many tasks one statement writes effects for, because PostgreSQL limits the number of parameters. */
 const BATCH_SIZE = 1_000;
 
 /**
- * Unassigns the tasks of an agent that is being removed, or those outside `scope` of one that is being moved
- * (docs/reference/tasks.md#when-an-agent-leaves). The caller has locked the agent, so that it gets no new task meanwhile.
+ * Unassigns the tasks of an agent that is being removed, or its tasks outside `scope` when it is being moved
+ * (docs/reference/tasks.md#when-an-agent-leaves). The caller must have locked the agent, so that it gets no new task.
  */
 export async function unassignAgent(
   ctx: CallerContext,

@@ -24,8 +24,8 @@ import { tasks } from "../schema/task.sql.ts";
 import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type TransitionResult } from "./transition-checks.ts";
 
 /**
- * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). One
- * transaction holds the checks, the row with its links, and all effects, also those on dependent tasks.
+ * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). The checks, the row,
+ * its links and all effects, also on dependent tasks, are one transaction.
  */
 export async function updateTask(
   ctx: CallerContext,
@@ -38,7 +38,7 @@ export async function updateTask(
   const patch = toTaskPatch(input);
   const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
   const isWorkersMove = isMove && toTaskRole(ctx.actor, board) === "worker";
-  // Read before any lock is waited for: a task that is free here but assigned under the lock was claimed by a faster agent.
+  // Read before the wait for a lock: if the task is free here but assigned under the lock, a faster agent has claimed it.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
   return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence }));
@@ -47,14 +47,14 @@ export async function updateTask(
 type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched"> & LeaseRequest;
 
 interface LeaseRequest {
-  /** The fence that the caller believes to hold; null when it named none. */
+  /** The fence that the request names; null if it names none. */
   fence: number | null;
   lease_action?: LeaseAction;
 }
 
 /**
- * Begins or returns the lease of a task for an agent, with the move that belongs to it and by the rules of an update. Called
- * in a transaction, it joins that one; then only the caller can try again.
+ * Begins or returns an agent's lease of a task by moving the task, under the rules of an update. Inside a transaction it does not
+ * retry after a deadlock; only the owner of the transaction can.
  */
 export function changeLease(
   ctx: Context<Agent>,
@@ -81,7 +81,7 @@ async function changeInTransaction(
 ): Promise<FinalWrites<Task>> {
   const { patch, fence } = change;
   if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
-  // A lease begins and ends between the inbox and work, which does not touch the tasks that depend on it.
+  // A lease only moves a task between `inbox` and `in_progress`, which does not affect the tasks that depend on it.
   const dependents = patch.status !== undefined && change.lease_action === undefined;
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   requireFence(before, fence);
@@ -103,7 +103,10 @@ async function changeInTransaction(
   });
 }
 
-/** Reads all that decides about the change after the lock, and together with it where the lock tells nothing that is needed. */
+/**
+ * Locks the task, then reads everything that decides about the change. The reads travel with the lock in one round trip, unless
+ * they need the ids of the locked dependents.
+ */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id } = patch;
   const read = (locked_ids: readonly string[] | null) =>
@@ -113,7 +116,7 @@ async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string,
     ]);
   const locking = lockTask(ctx, board, task_id, { also_ids, dependents });
   const reading = dependents ? locking.then(({ locked_ids }) => read(locked_ids)) : read(null);
-  // Without the task, the error of the lock counts.
+  // If there is no task, `locking` throws the error that the caller gets; an error of `reading` is then ignored.
   reading.catch(() => {});
   const { task: before } = await locking;
   const [facts, agents] = await reading;
@@ -127,9 +130,9 @@ interface UpdateInput extends LeaseRequest {
   facts: TaskFacts;
   agents: readonly BoardAgent[];
   was_unassigned: boolean;
-  /** Results of the patterns of custom fields. */
+  /** Whether the sent values match the patterns of their custom fields. */
   matched: MatchResults;
-  /** Which of the task's lists the patch really changes. */
+  /** Which of the task's lists the patch changes, as opposed to repeating the stored list. */
   links: Pick<LinkChanges, "tag_ids" | "depends_on_task_ids">;
 }
 
@@ -174,7 +177,7 @@ interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed
   writeRow: () => Promise<Task>;
 }
 
-/** Writes the links. The row is written after them, so that its `returning` shows them. */
+/** Writes tags, dependencies and custom fields. The row is written after them, because its `returning` reads them. */
 async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;
   const { tag_ids, depends_on_task_ids, custom_field_values } = patch;
@@ -196,7 +199,7 @@ async function storeLinks(ctx: CallerContext, update: UpdateInput, result: Trans
   await storeFieldValues(ctx, before.id, values);
   const link_changes = { ...links, custom_field_values: values.length > 0 };
   const is_changed = !isEmpty(changes) || Object.values(link_changes).includes(true);
-  // A lease that only begins or is renewed is no change of the task: it has no event and keeps `updated_at`.
+  // An update that only begins or renews a lease does not count as a change: it has no event and keeps `updated_at`.
   const writeRow = () =>
     is_changed || !isEmpty(lease_changes)
       ? updateRow(ctx, before, { ...changes, ...lease_changes }, is_changed)
@@ -222,7 +225,7 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // The current time, not the transaction's start: an approval decided while this transaction waited for the lock is older.
+  // Not the start of the transaction: an approval that was decided during the wait for the lock must count as older.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

@@ -10,7 +10,7 @@ interface CommentMessage {
   task: { id: string; title: string };
   from: User | Agent;
   comment: string;
-  /** The comment mentions the recipient; otherwise the recipient is the assignee. */
+  /** True if the comment mentions the recipient. A recipient that is not mentioned is the assignee. */
   mentioned: boolean;
   /** The recipient is the assignee. */
   assigned: boolean;

@@ -53,18 +53,21 @@ export const CreateComment = lazyObject(() => ({
       if (content === undefined && message === undefined)
         issues.unshift({ code: "invalid_type", expected: "string", path: ["content"], input: content });
     },
-    // Runs also when other fields have issues, so that all are reported together, but not when the body is no object.
+    // Also runs when other fields have issues, so that all are reported together, but not when the body is not an object.
     { when: ({ issues }) => issues.every(({ path }) => path?.length) },
   )
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
-/** The comments on a task of the board. A condition on their own board would make PostgreSQL read the board's comments too. */
+/**
+ * Comments on a task of the board. The board is compared on the task: comparing `board_id` of the comments would make PostgreSQL
+ * search the index of all comments of the board as well.
+ */
 const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
     sql`${activity_events.task_id} = (
       select ${tasks.id} from ${tasks} where ${and(eq(tasks.id, task_id), eq(tasks.board_id, board_id))})`,
-    // Must be written exactly like the condition of the partial index, or PostgreSQL does not use it.
+    // Must be written exactly like the condition of the partial index; otherwise PostgreSQL does not use the index.
     sql`${activity_events.event_type} = 'task.comment'`,
   );
 
@@ -97,12 +100,12 @@ export async function listComments(
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
   const page = await commentList.read(ctx, query, { owner: task_id, filters: [ofTask(board.id, task_id)], toItem: toComment });
-  // Where there are comments, there is a task: only an empty page needs the check.
+  // A comment proves that the task exists, so only an empty page needs the check.
   if (page.items.length === 0) await requireTask(ctx, board, task_id);
   return page;
 }
 
-/** The latest comments on a task, oldest first. The caller has checked the access to the board. */
+/** The latest comments on a task, oldest first. The caller must have checked the access to the board. */
 export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
   const rows = await readShortened(
     ctx,
@@ -119,8 +122,8 @@ export async function readLatestComments(ctx: CallerContext, board_id: string, t
 }
 
 /**
- * Adds a comment and its notifications in one statement. Its foreign key locks the task, so the statement fails when the
- * task is being removed.
+ * Adds a comment and its notifications in one statement. The foreign key of the comment locks the task, so the statement fails if
+ * another transaction is removing the task.
  */
 export async function createComment(
   ctx: CallerContext,
@@ -154,7 +157,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
 
 const statements = createStatementCache<EventRow[]>();
 
-/** Inserts the event of a comment with everything that follows from it. */
+/** One statement that inserts a comment and its notifications, and renews the lease of the author. */
 function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
   const comment = db.$with("comment").as(insertEventRow(db));
   const notifications = writes.map((write, index) =>
@@ -190,7 +193,7 @@ async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string,
   return task;
 }
 
-/** The event of a comment always has a task: it is deleted with it. */
+/** A comment always has a task and a board, because it is deleted together with its task. */
 export function toComment(row: EventRow): TaskComment {
   const { id, task_id, board_id, agent_id, user_id, message, tags, created_at } = row;
   return {

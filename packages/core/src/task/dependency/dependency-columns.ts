@@ -14,7 +14,7 @@ export interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_age
   open: boolean;
 }
 
-/** The tasks that a task depends on in their order, as a column of a select over `tasks`. */
+/** A column of a select over `tasks`: the tasks that the task depends on, in the order of the request. */
 const aggregated = aggregatedList<Dependency>(
   sql`json_agg(json_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)`,
   sql`from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
@@ -22,7 +22,7 @@ const aggregated = aggregatedList<Dependency>(
 );
 export const dependencies = aggregated.column;
 
-/** How `dependencies` is shortened: open ones come first, so that the task still counts as blocked. */
+/** How a large answer shortens `dependencies`: open ones come first, so that the task still shows as blocked. */
 export const largeDependencies = {
   ...aggregated,
   shorten: (column: SQL) => {
@@ -32,18 +32,18 @@ export const largeDependencies = {
   shown_as: ["depends_on_task_ids", "blocked_by_task_ids"],
 };
 
-/** The tasks that depend on a task, oldest first. */
+/** A column of a select over `tasks`: the tasks that depend on the task, oldest first. */
 export const dependents = sql<Dependent[]>`coalesce((
   select jsonb_agg(jsonb_build_object('id', other.id, 'open', other.status <> 'done', 'status', other.status,
     'assigned_agent_id', other.assigned_agent_id) order by other.created_at, other.id)
   from ${task_dependencies} as link join ${tasks} as other on other.id = link.task_id
   where link.depends_on_task_id = ${tasks}.id), '[]')`;
 
-/** Whether a task depends on an unfinished one, as a condition on `tasks`. */
+/** A condition on `tasks`: the task has a dependency that is not done. */
 export const hasOpenDependency = sql`exists (
   select 1 from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
   where link.task_id = ${tasks}.id and other.status <> 'done')`;
 
-/** A subquery of the ids of the tasks that depend on this one. */
+/** A subquery that returns the ids of the tasks that depend on this task. */
 export const dependentIds = (task_id: string | Placeholder): SQL =>
   sql`select link.task_id from ${task_dependencies} as link where link.depends_on_task_id = ${task_id}`;

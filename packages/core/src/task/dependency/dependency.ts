@@ -15,8 +15,8 @@ export interface RequestedDependencies {
 }
 
 /**
- * Serializes the changes of a board's dependencies: two changes, each valid alone, could together close a cycle. To be
- * called before any task is locked. The board is locked first, which is also the order in which a board is removed.
+ * Serializes changes of a board's dependencies: two changes that are valid alone could together form a cycle. Call it before any
+ * task is locked. It locks the board first, as the removal of a board does.
  */
 export async function lockDependencies(ctx: Context, board: BoardRow): Promise<void> {
   await ctx.db.execute(sql`
@@ -25,8 +25,8 @@ export async function lockDependencies(ctx: Context, board: BoardRow): Promise<v
 }
 
 /**
- * Checks the dependencies that a request gives a task; `task_id` is null for a new task. They stay locked, so that no task is
- * reopened before this transaction has stored the link through which a reopening finds its dependents.
+ * Checks the requested dependencies of a task; `task_id` is null for a new task. It locks them: without the lock, a request that
+ * reopens one could miss this task, because the link is not committed yet.
  */
 export async function readRequestedDependencies(
   ctx: Context,
@@ -55,7 +55,7 @@ export async function readRequestedDependencies(
   return { error: new DomainError("conflict", message), open_ids };
 }
 
-/** Whether following dependencies from these tasks leads to this one. `union` ends the walk in older cycles. */
+/** Whether a path of dependencies leads from these tasks to this one. `union` also ends the walk if old data has a cycle. */
 async function isReachable(ctx: Context, board: BoardRow, from: readonly string[], task_id: string): Promise<boolean> {
   const found = await ctx.db.execute(sql`
     with recursive walked(id) as (
@@ -67,7 +67,7 @@ async function isReachable(ctx: Context, board: BoardRow, from: readonly string[
   return rowsOf<{ reached: boolean }>(found)[0]!.reached;
 }
 
-/** Replaces the dependencies of a task, and keeps the order of the ids. */
+/** Replaces the dependencies of a task and stores the order of the ids. */
 export async function replaceDependencies(ctx: Context, board: BoardRow, task_id: string, ids: readonly string[]): Promise<void> {
   await ctx.db
     .delete(task_dependencies)

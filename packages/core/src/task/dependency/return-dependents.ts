@@ -7,20 +7,20 @@ import { lostLease } from "../lease/lease-state.ts";
 import type { TaskStatus } from "../task-status.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A task that depends on a reopened one, as it was before. */
+/** The state of a task that depends on a reopened task, before it was returned to the inbox. */
 export interface ReturnedTask {
   id: string;
   title: string;
   description: string | null;
   from_status: TaskStatus;
   former_assignee_id: string | null;
-  /** False for a task that stays as it is: already unassigned in the inbox, or stored as blocked. */
+  /** False for a task that does not change, because it is unassigned in the inbox already, or blocked. */
   moved: boolean;
 }
 
 /**
- * Returns the tasks that depend on a reopened one to the inbox, unassigned; done tasks stay done. The caller has locked
- * them all. The first part of the statement reads the tasks as they were before the update.
+ * Moves the tasks that depend on a reopened task to the inbox and unassigns them, except done tasks. The caller must have locked
+ * them. The result has their state before the move, which the first part of the statement reads.
  */
 export async function returnDependentsToInbox(ctx: Context, board: BoardRow, task_id: string): Promise<ReturnedTask[]> {
   const found = await ctx.db.execute(sql`

@@ -60,7 +60,7 @@ const BoardIds = z
   .max(MAX_IDS)
   .transform((ids) => [...new Set(ids)]);
 
-/** A blank pattern means no pattern. Other patterns are not trimmed, since blanks in them matter. */
+/** A blank pattern means no pattern. Other patterns are not trimmed, because spaces are part of a pattern. */
 const Pattern = z
   .string()
   .max(MAX_REGEX)
@@ -169,8 +169,8 @@ export async function createCustomField(ctx: Context<Admin>, input: CreateCustom
 }
 
 /**
- * Throws `invalid` like the creation, and `conflict` when stored values do not fit a new type or pattern. Tasks of boards
- * that lose the field keep their values, but do not show them.
+ * Throws `invalid` as `createCustomField` does, and `conflict` if stored values do not fit a new type or pattern. When a board is
+ * unbound from the field, its tasks keep their values but do not show them.
  */
 export function updateCustomField(ctx: Context<Admin>, field_id: string, input: UpdateCustomField): Promise<CustomField> {
   let checked: CheckedRule | null = null;
@@ -178,7 +178,9 @@ export function updateCustomField(ctx: Context<Admin>, field_id: string, input: 
   return withMatchResults(match, (checked) => storeCustomField(ctx, field_id, input, checked));
 }
 
-/** Checks the rule that a field will have, before its row is locked; null when the rule does not change. */
+/**
+ * Checks the rule that a field will have, before the field is locked, because patterns can be slow. Null if it stays the same.
+ */
 async function checkNewRule(
   ctx: Context<Admin>,
   field_id: string,
@@ -229,11 +231,11 @@ function storeCustomField(
   });
 }
 
-/** Removes a field with its bindings and hidden values. Throws `conflict` while a task of a bound board has a value. */
+/** Removes a field, its bindings, and values on unbound boards. Throws `conflict` while a task of a bound board has a value. */
 export function removeCustomField(ctx: Context<Admin>, field_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const { id } = await lockField(ctx, field_id, "update");
-    // Only a separate, later statement sees the values that were written while this one waited for the lock.
+    // Values that were written during the wait for the lock are visible only to a later statement.
     const [value] = await ctx.db
       .select({ id: values.id })
       .from(values)
@@ -245,7 +247,7 @@ export function removeCustomField(ctx: Context<Admin>, field_id: string): Promis
   });
 }
 
-/** Locks a field against changes, and against writes of its values. */
+/** Locks a field, so that neither the field nor its values change until the transaction ends. */
 async function lockField(ctx: Context<Admin>, field_id: string, strength: "update" | "no key update"): Promise<DefinitionRow> {
   const [row] = await ctx.db
     .select()
@@ -256,7 +258,7 @@ async function lockField(ctx: Context<Admin>, field_id: string, strength: "updat
   return row;
 }
 
-/** The boards of the active organization among these. Admins need no access to a board to bind a field to it. */
+/** Those of these boards that belong to the active organization. Admins may bind a field to boards that they cannot read. */
 const selectBoards = (ctx: Context<Admin>, board_ids: string[]) =>
   ctx.db
     .select({ id: boards.id })
@@ -271,7 +273,7 @@ function requireBoardsExist(board_ids: string[], existing: readonly { id: string
     throw new DomainError("invalid", "One or more boards do not exist in this organization.", { fields: { invalid_board_ids } });
 }
 
-/** Binds a field to exactly these boards. Returns whether anything changed. */
+/** Binds a field to these boards and no others. Returns whether the bindings changed. */
 async function replaceBindings(ctx: Context<Admin>, definition_id: string, board_ids: string[]): Promise<boolean> {
   const unbound = await ctx.db
     .delete(bindings)

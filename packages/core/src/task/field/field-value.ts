@@ -12,17 +12,16 @@ import { checkType } from "./field-type.ts";
 import { type MatchResults, readMatchResult } from "./match-patterns.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A value to write. Null is a value too. */
+/** A value to write. Null is stored too: it means that the field is empty, whatever its default. */
 export interface FieldChange {
   definition_id: string;
   value: unknown;
 }
 
 /**
- * Checks the sent values of a board's custom fields (docs/reference/tasks.md#values-on-tasks) and returns the values to
- * write: for a new task (`task_id` null) also the defaults, else only the values that differ from the stored ones. It locks
- * the definitions until the transaction ends, so that no field changes between the check and the write. `matched` has the
- * results of the patterns, which were matched before the transaction. Throws OutdatedMatch when a pattern has changed since.
+ * Checks sent custom field values (docs/reference/tasks.md#values-on-tasks) and returns those to write: changed values, and the
+ * defaults of a new task (`task_id` null). It locks the fields until the transaction ends. Patterns were matched before the
+ * transaction into `matched`; it throws OutdatedMatch if one has changed since.
  */
 export async function validateFieldValues(
   ctx: Context,
@@ -63,13 +62,13 @@ export async function validateFieldValues(
 
 type FieldInput = Awaited<ReturnType<typeof lockFields>>[number] & { sent: unknown };
 
-/** The value that a task shows for a field. A stored null hides the default. */
+/** The value that a task shows for a field. A stored null overrides the default. */
 function toEffectiveValue({ sent, is_stored, stored, default_value }: FieldInput): unknown {
   if (sent !== undefined) return sent;
   return is_stored ? stored : default_value;
 }
 
-/** Locks the fields of a board, and returns them by label with the values that the task stores for them. */
+/** Locks the fields of a board and returns them, sorted by label, with the task's stored values. */
 async function lockFields(ctx: Context, board: BoardRow, task_id: string | null) {
   const isOfTask = task_id === null ? sql`false` : eq(values.task_id, task_id);
   return ctx.db
@@ -94,6 +93,6 @@ export async function storeFieldValues(ctx: Context, task_id: string, changes: r
     });
 }
 
-/** Whether the task's board still has the value's field, as a condition on `tasks` and `values`. */
+/** A condition on `tasks` and `values`: the board of the task still has the field of the value. */
 export const isBound = sql<boolean>`exists (select 1 from ${bindings} as bound
   where bound.board_id = ${tasks}.board_id and bound.definition_id = ${values}.definition_id)`;

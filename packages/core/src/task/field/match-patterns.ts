@@ -9,11 +9,11 @@ import {
 import { checkType, matchPattern } from "./field-type.ts";
 import { createPatternMatcher } from "./pattern-match.ts";
 
-/** Steps for the values of one task, about a second with hostile patterns. */
+/** Limit of matching steps for the values of one task. It takes about a second with hostile patterns. */
 const TASK_BUDGET = 20_000_000;
 const MAX_ATTEMPTS = 5;
 
-/** A pattern against which a value was matched, and the reason why it did not match. */
+/** The pattern that a value was compared with, and why the value does not match; null if it matches. */
 export interface MatchResult {
   validation_regex: string;
   reason: string | null;
@@ -28,8 +28,8 @@ export class OutdatedMatch extends Error {
 }
 
 /**
- * Matches values, then calls `work` with the results; again when `work` throws OutdatedMatch. Matching a hostile pattern
- * can take a second, during which no lock and no connection may be held.
+ * Calls `match`, then `work` with its results, and repeats both if `work` throws OutdatedMatch. The two are separate because
+ * matching a hostile pattern can take a second, during which no lock and no connection may be held.
  */
 export async function withMatchResults<R, T>(match: () => Promise<R>, work: (results: R) => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -43,7 +43,9 @@ export async function withMatchResults<R, T>(match: () => Promise<R>, work: (res
   throw new DomainError("conflict", "The custom fields were changed at the same time. Repeat the request.");
 }
 
-/** Matches the sent values of a board's fields against their patterns. Values of a wrong type are left to the later check. */
+/**
+ * Matches sent values against the patterns of the board's fields. It skips values of a wrong type: a later check refuses them.
+ */
 export async function matchSentValues(
   ctx: Context,
   board: BoardRow,
@@ -77,7 +79,7 @@ export async function matchSentValues(
   return results;
 }
 
-/** The result of a value, without matching. Throws OutdatedMatch when the pattern has changed since. */
+/** Looks up the result for a value. Throws OutdatedMatch if the pattern has changed since the value was matched. */
 export function readMatchResult(results: MatchResults, field_key: string, validation_regex: string): string | null {
   const result = results.get(field_key);
   if (result?.validation_regex !== validation_regex) throw new OutdatedMatch();

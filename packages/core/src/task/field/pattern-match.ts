@@ -4,22 +4,22 @@ import { createLimiter, type Limiter } from "../../values/concurrency.ts";
 import type { Context } from "../../context/context.ts";
 import { DomainError } from "../../values/errors.ts";
 
-/** Limit for compiled patterns: counted repetitions can turn 500 characters into half a million instructions. */
+/** Limit for the size of compiled patterns: repetition counts can turn 500 characters into half a million instructions. */
 const MAX_INSTRUCTIONS = 2_500;
-/** The worst case of a match is instructions times characters. This many take half a second with a hostile pattern. */
+/** Limit for instructions times characters, the worst case of one match. A hostile pattern then takes half a second. */
 const MAX_STEPS = 10_000_000;
-/** A match of so few steps takes milliseconds, so it does not wait for those of others. */
+/** A match of at most this many steps takes milliseconds, so it need not queue behind other matches. */
 const QUICK_STEPS = 200_000;
-/** Slow matches of an organization that may wait in one process. */
+/** How many slow matches of one organization may be queued in a process. */
 const MAX_WAITING = 20;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Returns the reason why a text does not match a pattern as a whole; null when it matches. Throws `invalid` and `limited`. */
+/** Returns why a pattern does not match the whole of a text; null if it matches. Throws `invalid` and `limited`. */
 export type PatternMatcher = (pattern: string, text: string) => Promise<string | null>;
 
 /**
- * A matcher for one request, whose matches together take at most `budget` steps. Call it outside of a transaction: slow
- * matches wait for each other, and locks or a connection must not wait with them.
+ * A matcher for one request, with a limit of `budget` steps for all its matches. Use it outside a transaction: slow matches
+ * queue, and must not hold locks or a connection while they wait.
  */
 export function createPatternMatcher(ctx: Context, organization_id: string, budget: number): PatternMatcher {
   const compiled = new Map<string, ReturnType<typeof compilePattern>>();
@@ -52,7 +52,7 @@ async function compilePattern(source: string): Promise<{ instructions: number; m
   }
   const instructions = pattern.programSize();
   if (instructions > MAX_INSTRUCTIONS)
-    throw new DomainError("invalid", "validation_regex is too large: its counted repetitions unfold to too many steps.");
+    throw new DomainError("invalid", "validation_regex is too large: its repetition counts expand to too many steps.");
   return { instructions, matches: (text) => pattern.matches(text) };
 }
 
@@ -69,8 +69,8 @@ interface Queue {
 const queuesOf = memoPerApp(() => ({ all: createLimiter(1), of: new Map<string, Queue>() }));
 
 /**
- * Runs slow matches one at a time, in turn for each organization, and rests after each as long as it took. So the process
- * has at least half of its time for requests without slow patterns.
+ * Runs slow matches one at a time, alternating between organizations, and pauses after each for as long as it took. So at least
+ * half of the process's time stays free for other requests.
  */
 async function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {
   const queues = queuesOf(ctx);

@@ -9,19 +9,19 @@ import { OutdatedMatch } from "./match-patterns.ts";
 import { createPatternMatcher } from "./pattern-match.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** Steps for all stored values of a field, about half a minute with a hostile pattern. */
+/** Limit of matching steps for all stored values of a field. It takes about half a minute with a hostile pattern. */
 const FIELD_BUDGET = 300_000_000;
 const DEFAULT_BUDGET = 20_000_000;
 const PAGE_SIZE = 500;
 
 export type RuleWithDefault = FieldRule & { default_value: unknown };
 
-/** A rule that was checked before the transaction which stores it. */
+/** The result of checking a rule, which happens before the transaction that stores the rule. */
 export interface CheckedRule {
   rule: RuleWithDefault;
-  /** Why the rule or its default cannot be used. */
+  /** Why the rule or its default is not valid; null if it is. */
   error: DomainError | null;
-  /** Why stored values do not match the pattern, by value and row version. */
+  /** Why a stored value does not match the pattern, or null if it matches. The key identifies the value and its row version. */
   reasons: Map<string, string | null>;
 }
 
@@ -29,7 +29,7 @@ export interface CheckedRule {
 export const requireValidRule = (ctx: Context, organization_id: string, rule: RuleWithDefault): Promise<void> =>
   validateRule(rule, createPatternMatcher(ctx, organization_id, DEFAULT_BUDGET));
 
-/** Checks a new rule of a field, and matches the stored values against its pattern. Results of an earlier check are kept. */
+/** Checks a new rule and matches the field's stored values against its pattern. `earlier` saves it from matching values again. */
 export async function checkRule(
   ctx: Context,
   field: { id: string; organization_id: string },
@@ -53,9 +53,9 @@ export async function checkRule(
 }
 
 /**
- * Checks the stored values of a field against a checked rule, and throws `conflict` when a value on a bound board does not
- * fit. Unfit values on boards that no longer have the field are removed, so that they cannot reappear with it. The caller
- * has locked the definition. Throws OutdatedMatch when values have changed since the rule was checked.
+ * Throws `conflict` if a stored value on a bound board does not fit the rule, and deletes such values on unbound boards, so that
+ * they cannot reappear if a board is bound again. The caller must have locked the field. Throws OutdatedMatch if values have
+ * changed since the rule was checked.
  */
 export async function validateStoredValues(ctx: Context, definition_id: string, { rule, reasons }: CheckedRule): Promise<void> {
   const invalid_ids: string[] = [];
@@ -65,7 +65,7 @@ export async function validateStoredValues(ctx: Context, definition_id: string, 
     if (type_reason === null && hasPattern && !reasons.has(key)) throw new OutdatedMatch();
     const reason = type_reason ?? (hasPattern ? reasons.get(key)! : null);
     if (reason === null) continue;
-    if (is_bound) throw new DomainError("conflict", `Task values exist that this change would break: a value ${reason}.`);
+    if (is_bound) throw new DomainError("conflict", `Tasks have values that do not fit this change: a value ${reason}.`);
     invalid_ids.push(id);
   }
   if (invalid_ids.length > 0) await ctx.db.delete(values).where(inArray(values.id, invalid_ids));

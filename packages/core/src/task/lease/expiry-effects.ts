@@ -9,13 +9,13 @@ import type { TaskEffects } from "../effects.ts";
 import { blockedNotifications, changeNotifications } from "../notifications.ts";
 import type { TaskRow } from "../status-rules.ts";
 
-/** A task that its holder lost, before and after. */
+/** A task before and after the lease of its holder expired. */
 export interface ExpiredTask {
   before: TaskRow;
   after: TaskRow;
 }
 
-/** The effects of leases that are over. The lead is notified about each task, also one that is blocked from now on. */
+/** The effects of expired leases. The lead is notified about each task, whether it returned to the inbox or was blocked. */
 export function toExpiryEffects(
   ctx: Context<System>,
   board: BoardRow,

@@ -3,7 +3,7 @@ import { alreadyClaimedError, leaseLostError } from "../errors.ts";
 import type { LeaseAction } from "./lease-state.ts";
 import { decideTransition, type TransitionInput, type TransitionResult } from "../transition-checks.ts";
 
-/** The move that begins or returns a lease, by the rules of any move and those of leases (docs/reference/tasks.md#leases). */
+/** Decides the move that begins or returns a lease, by the rules of moves and of leases (docs/reference/tasks.md#leases). */
 export const decideLease = (input: TransitionInput, { type }: LeaseAction): TransitionResult =>
   type === "begin" ? decideBegin(input) : decideReturn(input);
 
@@ -13,12 +13,12 @@ function decideBegin(input: TransitionInput): TransitionResult {
   if (task.status !== "inbox" && task.status !== "in_progress")
     throw new DomainError("conflict", "Move the task to in_progress before you take its lease.");
   const result = decideTransition(input);
-  // A worker's move assigns a free task to it, but a lead's does not.
+  // A worker that moves a free task becomes its assignee, but a lead does not.
   if (result.assigned_agent_id === null) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
   return result;
 }
 
-/** A task that was free becomes free again; one that was assigned waits for the same agent. */
+/** A task that was unassigned before the lease becomes unassigned again; otherwise it stays assigned to the agent. */
 function decideReturn(input: TransitionInput): TransitionResult {
   const { task, acting_agent_id } = input;
   if (task.lease_expires_at === null || task.assigned_agent_id !== acting_agent_id) throw leaseLostError();

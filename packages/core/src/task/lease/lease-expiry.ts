@@ -12,15 +12,15 @@ import { storeEffects } from "../store-effects.ts";
 import { nextTimes, type TaskRow } from "../status-rules.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A task is not handed out again after so many expiries in a row without a comment or a move by its holder. */
+/** A task is blocked after this many expiries in a row in which no holder commented on it or moved it. */
 const MAX_EXPIRIES = 3;
-/** Tasks of one board per transaction. */
+/** How many tasks of a board one transaction ends the leases of. */
 const BATCH_SIZE = 100;
 const HOUR_MS = 3_600_000;
 
 /**
- * Takes back the tasks whose lease is over, on the boards that fit the condition (docs/reference/tasks.md#expiry). It is one
- * statement when there are none. Tasks that are being changed now are left to the next run.
+ * Takes tasks with an expired lease from their holders, on the boards that fit the condition (docs/reference/tasks.md#expiry). It
+ * sends one statement if there are none. It skips locked tasks until the next run.
  */
 export async function expireLeases(ctx: Context, condition?: SQL): Promise<void> {
   const found = await ctx.db
@@ -31,7 +31,7 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
   for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
 }
 
-/** When the next lease ends, of all boards; null while no task is under a lease. */
+/** When the next lease on any board ends; null while no task has a lease. */
 export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   const [row] = await ctx.db
     .select({ ends_at: min(tasks.lease_expires_at) })
@@ -42,7 +42,7 @@ export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
 
 const isOver = (ctx: Context) => lte(tasks.lease_expires_at, ctx.now());
 
-/** Whether a task without a lease is in the hands of an agent that is silent for TASK_IDLE_HOURS; null when that is off. */
+/** A condition on `tasks`: the task has no lease, and its agent has been silent for TASK_IDLE_HOURS. Null if that is off. */
 function isAbandoned(ctx: Context): SQL | null {
   const { task_idle_hours } = ctx.settings;
   if (task_idle_hours === 0) return null;
@@ -54,7 +54,7 @@ function isAbandoned(ctx: Context): SQL | null {
 
 function hasExpired(ctx: Context): SQL {
   const abandoned = isAbandoned(ctx);
-  // The index of leases finds these at once for all boards; the others are searched board by board.
+  // One search of the lease index finds expired leases on all boards; abandoned tasks are searched board by board.
   const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(ctx)})`;
   if (abandoned === null) return over;
   return sql`(${over} or exists (select 1 from ${tasks} where ${tasks.board_id} = ${boards.id} and ${abandoned}))`;
@@ -96,7 +96,7 @@ function toExpired(before: TaskRow, now: Date): TaskRow {
     lease_seconds: null,
     lease_was_free: false,
     lease_fence: before.lease_fence + 1,
-    // A task that is moved out of `blocked` may be handed out three times again.
+    // Starts the count again, so that a task that is moved out of `blocked` gets as many attempts as before.
     lease_expiries: isPoison ? 0 : lease_expiries,
   };
 }

@@ -4,7 +4,7 @@ import { Id, Instant, lazyObject } from "../../values/wire.ts";
 import { leaseLostError } from "../errors.ts";
 import type { TaskRow } from "../status-rules.ts";
 
-// The lease of a task as pure functions (docs/reference/tasks.md#leases). The holder is the task's assignee.
+// Pure functions that compute the lease of a task (docs/reference/tasks.md#leases). The holder is the task's assignee.
 
 export const TaskLease = lazyObject(() => ({
   agent_id: Id.describe("Agent that holds the task."),
@@ -21,8 +21,8 @@ export const toLease = ({ assigned_agent_id, lease_expires_at, lease_fence }: Le
     : null;
 
 /**
- * What a request does to the lease itself, apart from what follows from its change of the task. `resume` keeps the fence of a
- * lease that the agent holds.
+ * An explicit change of the lease; other changes of a lease follow from changes of the task. With `resume`, an agent that already
+ * holds the lease keeps its fence.
  */
 export type LeaseAction = { type: "begin"; lease_seconds: number; resume?: boolean } | { type: "return" };
 
@@ -43,8 +43,8 @@ export type LeaseState = Pick<
 const NO_LEASE = { lease_expires_at: null, lease_seconds: null, lease_was_free: false };
 
 /**
- * The lease after a change. The holder's own changes renew or end it under the same fence, so that the holder can still
- * comment on what it submitted; anybody else who takes the task from the holder raises the fence.
+ * The lease after a change. A change by the holder renews or ends the lease but keeps the fence, so that the holder can still
+ * comment on what it submitted. If anyone else takes the task from the holder, the fence increases.
  */
 export function nextLease({ before, after, acting_agent_id, action, has_comment, now }: LeaseChange): LeaseState {
   const { lease_expires_at, lease_seconds, lease_fence, lease_was_free } = before;
@@ -68,11 +68,11 @@ export function nextLease({ before, after, acting_agent_id, action, has_comment,
 
 const toExpiry = (now: Date, seconds: number) => new Date(now.getTime() + seconds * 1_000);
 
-/** The assignments of an UPDATE of `task` that ends its lease, if it has one, for a new owner. */
+/** The assignments of an UPDATE of `task` that takes the task from its holder: they end a lease and increase the fence. */
 export const lostLease = sql`lease_expires_at = null, lease_seconds = null, lease_was_free = false,
         lease_fence = task.lease_fence + (task.lease_expires_at is not null)::int`;
 
-/** A write that names a fence is refused unless it is the current one. Null for a write without a fence. */
+/** Refuses a write with an outdated fence. A null `fence` means that the request names none. */
 export function requireFence({ lease_fence }: Pick<TaskRow, "lease_fence">, fence: number | null): void {
   if (fence !== null && fence !== lease_fence) throw leaseLostError();
 }

@@ -27,7 +27,7 @@ export type HeldLease = z.infer<typeof HeldLease>;
 /** The lease of a task that was just taken. */
 export const toHeldLease = ({ lease }: Task): HeldLease => ({ fence: lease!.fence, expires_at: lease!.expires_at });
 
-/** Takes or renews the lease of a task, which the caller starts to work on if it does not yet. */
+/** Takes or renews the lease of a task. A task in the inbox moves to `in_progress`. */
 export async function takeLease(
   ctx: Context<Agent>,
   board_id: string,
@@ -39,19 +39,19 @@ export async function takeLease(
   return toHeldLease(await changeLease(ctx, board, task_id, { type: "begin", lease_seconds }, fence));
 }
 
-/** Gives a task back to the inbox, where it is free again if it was free before. */
+/** Returns a task to the inbox. It becomes unassigned if it was unassigned before the lease. */
 export async function returnLease(ctx: Context<Agent>, board_id: string, task_id: string, fence: number | null): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   await changeLease(ctx, board, task_id, { type: "return" }, fence);
 }
 
-/** The values of an UPDATE that gives leases their full length again. It is no change of a task. */
+/** The values of an UPDATE that renews leases for their full length. It keeps `updated_at`: the task itself does not change. */
 const renewedLease = (ctx: Context) => ({
   lease_expires_at: sql`${ctx.now().toISOString()}::timestamptz + ${tasks.lease_seconds} * interval '1 second'`,
   updated_at: sql`${tasks.updated_at}`,
 });
 
-/** Renews all leases of an agent. A task that is being changed now is left out: nobody waits for its lock. */
+/** Renews all leases of an agent. It skips locked tasks instead of waiting for them. */
 export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent_id">): Promise<void> {
   const held = ctx.db
     .select({ id: tasks.id })
@@ -67,11 +67,11 @@ export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent
 
 type LeasedTask = Pick<typeof tasks.$inferSelect, "id" | "board_id" | "lease_expires_at" | "lease_expiries">;
 
-/** Whether a comment of the task's agent has a lease to renew or expiries to forget. */
+/** Whether a comment by the holder must renew a lease or reset the count of expiries. */
 export const needsRenewal = ({ lease_expires_at, lease_expiries }: LeasedTask): boolean =>
   lease_expires_at !== null || lease_expiries > 0;
 
-/** The update by which a comment of the task's agent renews its lease and counts as a sign of work. */
+/** The UPDATE that goes with a comment by the holder: it renews the lease and resets the count of expiries. */
 export const renewalByComment = (ctx: Context, { id, board_id }: LeasedTask, agent_id: string) =>
   ctx.db
     .update(tasks)

@@ -49,8 +49,8 @@ export type NextTask = z.infer<typeof NextTask>;
 const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_seconds: RETRY_AFTER };
 
 /**
- * Chooses a task for the agent and starts it under a new lease, or renews the one it holds (docs/reference/tasks.md#next-task).
- * Agents that ask at the same time get different tasks, because each leaves out what another has locked.
+ * Chooses a task for the agent and starts it under a lease, or renews the lease that it has (docs/reference/tasks.md#next-task).
+ * Agents that ask at the same time get different tasks, because each skips the tasks that others have locked.
  */
 export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): Promise<NextTask> {
   const board_id = request.board_id ?? ctx.actor.board_id;
@@ -81,19 +81,21 @@ async function takeOne(ctx: Context<Agent>, board_id: string | null, request: Ta
   }
 }
 
-/** Two requests of one agent must not get a task each, so the second one chooses when the first one holds its task. */
+/** Two concurrent requests of one agent must not get two tasks. So the second waits, and then finds the task of the first. */
 const waitForOwnChoice = ({ db, actor }: Context<Agent>) =>
   db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`next task of ${actor.agent_id}`}, 0))`);
 
-/** A rule refuses the chosen task only when the task or its board changed since the choice was made. */
+/** A rule refuses a chosen task only if the task or its board has changed since the choice, so choosing again helps. */
 function chooseAgain(error: unknown): never {
   throw error instanceof DomainError ? new RetryTransaction() : error;
 }
 
-/** Locks the task to work on: one that the agent works on, else one that waits for it, else a free one for a worker. */
+/**
+ * Locks and returns a task: one that the agent works on, else one assigned to it in the inbox, else (for a worker) a free one.
+ */
 async function chooseTask(ctx: Context<Agent>, board_id: string | null, { tags: slugs = [], parallel }: TakeNextTask) {
   const { agent_id, is_board_lead } = ctx.actor;
-  // With a single board its id is an equality, so that the index of waiting tasks also gives their order.
+  // For a single board, an equality lets PostgreSQL take the order of waiting tasks from their index.
   const onBoard = (condition: SQL) => {
     const home = sql`(select id from home where ${condition})`;
     return board_id === null ? sql`${tasks.board_id} in ${home}` : sql`${tasks.board_id} = ${home}`;
@@ -107,7 +109,8 @@ async function chooseTask(ctx: Context<Agent>, board_id: string | null, { tags: 
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // A lease that is over was ended before. Who holds a task waits for its lock, because it would get a second one else.
+  // Expired leases have been ended by now. Without `parallel`, the agent waits for the lock on its own task: if it skipped a
+  // locked task, it would get a second one.
   const mine = parallel
     ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
     : sql`(${tasks.lease_expires_at} is not null or ${isWanted})

@@ -6,7 +6,7 @@ import { createComment } from "../comment/comment.ts";
 import { changeLease } from "../update.ts";
 import type { Task } from "../task.ts";
 
-/** Gives a task back to the inbox, with the reason as a comment on it. Both are stored or neither is. */
+/** Returns a task to the inbox and adds the reason as a comment on it, in one transaction. */
 export async function releaseTask(
   ctx: Context<Agent>,
   board_id: string,
@@ -15,7 +15,7 @@ export async function releaseTask(
 ): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   return withDeadlockRetry(ctx, async (ctx) => {
-    // First, because its checks lock the board before the task. The comment then renews no lease.
+    // First, because it locks the board before the task; the comment would lock the task first. Then no lease is left to renew.
     const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
     await createComment(ctx, board_id, task_id, { content: reason, tags: null });
     return task;
