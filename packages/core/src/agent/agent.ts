@@ -39,7 +39,7 @@ import { orFilter, filterBy, conditionOf } from "../lists/filter.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The fields of an agent that are shortened in a list that would be too large. */
+/** The fields of an agent that a list shortens when the answer would be too large. */
 export const LARGE_AGENT_FIELDS = {
   heartbeat_config: largeObject,
   identity_profile: largeObject,
@@ -111,8 +111,8 @@ export interface AgentQuery extends PageQuery {
 }
 
 /**
- * Creates an agent on a board with a new token, which is returned only here; a job creates it on its host, if any. The board's limit
- * does not count its lead and is checked under a lock on the board.
+ * Creates an agent on a board and returns its token, which no other call returns. A job creates the agent on its host, if there
+ * is one. The limit of agents is checked under a lock on the board and does not count the lead.
  */
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
   const board = await boardForNewAgent(ctx, input.board_id ?? null);
@@ -129,7 +129,7 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
       .for("update");
     if (!locked) throw notFound();
     if (!is_board_lead) await requireAgentCapacity(ctx, board.id, locked.max_agents);
-    // All leads of a board have the same session key, so either index may reject a second lead.
+    // All leads of a board have the same session key, so either of the last two indexes may reject a second lead.
     const conflicts = { agents_name_on_board: agentNameTaken, agents_one_lead: leadTaken, agents_session: leadTaken };
     const [row] = await mapUniqueViolation(conflicts, () =>
       ctx.db
@@ -160,7 +160,7 @@ async function boardForNewAgent(ctx: Context<Admin | Lead>, board_id: string | n
   }
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor(ctx, board_id, "write");
-  // An admin of the active organization may be a plain member of the other one.
+  // The board may be in another organization, in which the caller may be no admin.
   if (board.organization_id !== ctx.actor.active.organization_id) throw notFound();
   return board;
 }
@@ -174,13 +174,13 @@ async function requireBoardGateway(ctx: Context, board: BoardRow): Promise<{ kin
   return gateway;
 }
 
-/** Without a host an agent has no session, so that no job is made for it, and it is ready as soon as it exists. */
+/** A pull agent gets no session, because it has no host. So no jobs are created for it and it is ready at once. */
 export const initialPlace = (kind: GatewayKind, session_key: string) =>
   kind === "pull"
     ? ({ openclaw_session_id: null, status: "ready" } as const)
     : ({ openclaw_session_id: session_key, status: "provisioning" } as const);
 
-/** The caller has locked the board. */
+/** Throws `conflict` if the board has reached its limit of agents. The caller must have locked the board. */
 export async function requireAgentCapacity(ctx: Context, board_id: string, max_agents: number): Promise<void> {
   const [counted] = await ctx.db
     .select({ total: count() })
@@ -193,7 +193,7 @@ export async function requireAgentCapacity(ctx: Context, board_id: string, max_a
 export const agentNameTaken = () => new DomainError("conflict", "An agent with this name already exists on this board.");
 const leadTaken = () => new DomainError("conflict", "Board already has a lead agent.");
 
-/** What all lists of agents share. */
+/** The options that all lists of agents have in common. */
 export const agentListOptions = {
   table: agents,
   columns: getTableColumns(agents),
@@ -205,7 +205,7 @@ const boardOfAgent = { table: boards, on: eq(boards.id, agents.board_id), option
 const gatewayOfAgent = { table: gateways, on: eq(gateways.id, agents.gateway_id) };
 const agentList = listOf({ ...agentListOptions, name: "agents", joins: [gatewayOfAgent, boardOfAgent] });
 
-/** Agents of readable boards and main agents of the organization's gateways, newest first. */
+/** The agents of boards that the caller may read, and the main agents of the organization's gateways, newest first. */
 export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promise<Page<AgentRead>> {
   const { organization_id } = ctx.actor.active;
   const { board_id, gateway_id, q } = query;
@@ -241,7 +241,7 @@ async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promi
   if (!gateway) throw notFound();
 }
 
-/** One agent of a readable board, or the main agent of one of the organization's gateways. */
+/** An agent of a board that the caller may read, or the main agent of one of the organization's gateways. */
 export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<AgentRead> {
   const [row] = await ctx.db
     .select(getTableColumns(agents))

@@ -10,7 +10,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";
 
-/** Columns of an agent's identity and of its presence. */
+/** The columns that identify an agent and those that record its presence. */
 const columns = {
   agent_id: agents.id,
   name: agents.name,
@@ -26,19 +26,19 @@ const columns = {
   requests_per_minute: agents.requests_per_minute,
 };
 
-/** The agent that holds this token. Its presence is recorded at once, outside any transaction of the request. */
+/** The agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
   const row = await (ctx.path_board ? findRowWithBoard(ctx, token, ctx.path_board.id) : findRowByToken(ctx, token));
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
-/** The same for a connection that is already open, which does not count as presence. */
+/** The agent with this token, checked again for an open connection. It records no presence. */
 export async function recheckAgentToken(ctx: Context, token: string): Promise<Agent | null> {
   const row = await findRowByToken(ctx, token);
   return row && toActor(row, false);
 }
 
-/** Finds the row by the digest of the token: one indexed look-up that takes as long for a hit as for a miss. */
+/** Finds the row by the digest of the token: one indexed look-up, whose time does not reveal whether the token exists. */
 async function findRowByToken(ctx: Context, token: string) {
   const [row] = await agentByTokenLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
   return row ?? null;
@@ -52,7 +52,7 @@ const agentByTokenLookup = preparedQuery((db) =>
     .where(and(eq(agents.agent_token_lookup, sql.placeholder("lookup")), ne(agents.status, "deleting"))),
 );
 
-/** The same together with the board that the path names, if it is of the agent's organization. */
+/** Also reads the board that the path names, if it belongs to the agent's organization. */
 async function findRowWithBoard(ctx: Context, token: string, board_id: string) {
   const lookup = tokenLookup(ctx.settings.token_pepper, token);
   const [row] = await agentWithBoardLookup(ctx.db).execute({ lookup, board_id });
@@ -77,12 +77,12 @@ function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): 
   return { type: "agent", ...identity, requests_per_minute, newly_seen };
 }
 
-/** An app runs one scan at a time, because verifying each row costs as much as a login. */
+/** Each app runs one scan at a time, because checking the hash of a row takes about 50 ms. */
 const scanQueueOf = memoPerApp(() => ({ last: Promise.resolve() }));
 
 /**
- * Stores the digest of an imported agent's token. Imported agents have only the PBKDF2 hash, so this scans for the row whose
- * hash matches; from then on `findAgentByToken` finds it.
+ * Stores the digest of an imported agent's token. Imported agents have only a PBKDF2 hash, so this tries one row after the other;
+ * once the digest is stored, `findAgentByToken` finds the agent.
  */
 export function adoptImportedToken(ctx: Context, token: string): Promise<void> {
   const queue = scanQueueOf(ctx);

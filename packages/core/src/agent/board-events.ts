@@ -3,7 +3,7 @@ import type { agents } from "../schema/agent.sql.ts";
 
 type AgentRow = typeof agents.$inferSelect;
 
-/** Board events of a new agent; none for a main agent, which has no board. */
+/** Board events of a new agent. A main agent belongs to no board and has none. */
 export const agentCreatedEvents = (organization_id: string, { id, board_id, status }: AgentRow): NewBoardEvent[] =>
   board_id === null ? [] : [{ type: "agent.created", organization_id, board_id, subject: { type: "agent", id }, status }];
 

@@ -17,7 +17,7 @@ import { PRESENCE_EXEMPT_STATUSES, isSeenStale } from "./presence.ts";
 import { type AgentWithOrganization, lockAgentById } from "./lifecycle.ts";
 import { runWrite } from "../db/prepared-write.ts";
 
-/** Null means online. */
+/** Null means `online`. */
 const Status = z.enum(["online", "active", "ready", "offline"]).nullable().default(null);
 type Status = z.infer<typeof Status>;
 
@@ -39,13 +39,13 @@ export const CheckedIn = lazyObject(() => ({ ...AgentRead.shape, auth_token: Age
 });
 export type CheckedIn = z.infer<typeof CheckedIn>;
 
-/** Records a heartbeat of an agent by id, sent by the agent or by an admin who may write to its board. */
+/** Records a heartbeat for an agent by its id. The caller is the agent itself or an admin who may write to its board. */
 export async function checkIn(ctx: Context<Admin | Agent>, agent_id: string, { status }: CheckIn): Promise<AgentRead> {
   await requireSelfOrAdmin(ctx, agent_id);
   return recordCheckIn(ctx, agent_id, status);
 }
 
-/** Requires that the agent is the caller, or one that the caller may change. */
+/** Checks that the caller is this agent, or an admin who may change it. */
 export async function requireSelfOrAdmin(ctx: Context<Admin | Agent>, agent_id: string): Promise<void> {
   const { actor } = ctx;
   if (actor.type === "user") await agentFor({ ...ctx, actor }, agent_id);
@@ -63,8 +63,8 @@ async function isInSameOrganization(ctx: Context, { organization_id }: Agent, ag
 }
 
 /**
- * Records a heartbeat without an id: of the calling agent, or of the agent that an admin names by board and name. A missing
- * agent is created, without counting as seen.
+ * Records a heartbeat of the calling agent, or of an agent that an admin identifies by board and name. If there is no such agent
+ * it is created, but does not count as seen.
  */
 export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_id, status }: CheckInByName): Promise<CheckedIn> {
   const { actor } = ctx;
@@ -72,9 +72,9 @@ export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_i
   if (name === null) throw new InvalidInput([{ type: "missing", loc: ["body", "name"], msg: "Field required", input: null }]);
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor({ ...ctx, actor }, board_id, "write");
-  // The board's organization may be one of which the caller is a plain member.
+  // The board may be in another organization, in which the caller may be no admin.
   if (board.organization_id !== actor.active.organization_id) throw notFound();
-  // Another request may create the agent at the same moment: the one that gets the conflict looks it up again.
+  // Another request may create the agent at the same time. The one that gets a conflict looks the agent up again.
   const existing_id = await findAgentByName(ctx, board, name);
   if (existing_id) return recordCheckIn(ctx, existing_id, status);
   try {
@@ -94,7 +94,7 @@ async function findAgentByName(ctx: Context, board: BoardRow, name: string): Pro
   return found?.id ?? null;
 }
 
-/** Records presence (docs/reference/conventions.md#presence) with the status that the heartbeat names. */
+/** Records presence (docs/reference/conventions.md#presence) with the status of the heartbeat. */
 function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: Status): Promise<AgentRead> {
   const { actor } = ctx;
   const organization_id = actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
@@ -112,7 +112,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
     const events = toCheckInEvents(ctx, before, changes.status, seen);
     if (events.length > 0) await runWrite(ctx, insertEvents(events));
     if (isEmpty(changes)) return toAgent(before, now);
-    // Clients do not see the end of a wake cycle.
+    // Ending a wake cycle alone is invisible to clients, so it does not move the agent in the change feed.
     const isVisible = changes.status !== undefined || seen;
     const [row] = await ctx.db
       .update(agents)

@@ -37,7 +37,9 @@ export const GroupHeartbeat = lazyObject(() => ({
 })).meta({ id: "BoardGroupHeartbeat", description: "The outcome for each agent of the group." });
 export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;
 
-/** Sets how often the agents of a group's boards wake up. Stored at once; one job per gateway applies it on the host. */
+/**
+ * Sets how often the agents of a group's boards wake up. It is stored at once, and one job per gateway applies it on the host.
+ */
 export function setGroupHeartbeat(
   ctx: Context<Admin | Lead>,
   group_id: string,
@@ -72,7 +74,7 @@ export function setGroupHeartbeat(
 
 const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
-/** Merges the settings into those of each row in one statement; rows that already have them do not change. */
+/** Merges the settings into each row's own settings, in one statement. Rows that already have them do not change. */
 async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
   const next = sql`(${JSON.stringify(DEFAULT_HEARTBEAT)}::jsonb || coalesce(${agents.heartbeat_config}, '{}') || ${JSON.stringify(heartbeat)}::jsonb)`;
   await ctx.db

@@ -3,7 +3,7 @@ import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts
 import { enqueue, enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
 import { hostLane } from "../values/session-key.ts";
 
-/** An agent that a job is about. */
+/** The columns of an agent that its jobs need. */
 interface AgentRef {
   id: string;
   gateway_id: string;
@@ -13,20 +13,20 @@ interface AgentRef {
 
 interface ProvisionOptions {
   organization_id: string;
-  /** The acting user, whose profile the agent's files show. */
+  /** The acting user, whose profile goes into the agent's files. */
   user_id: string | null;
-  /** Whether the agent starts a new session. */
+  /** Whether to start a new session for the agent. */
   reset: boolean;
   wake?: boolean;
   deliver?: boolean;
 }
 
-/** The user whose profile the files show; null when an agent or the system acts. */
+/** The user whose profile goes into the agent's files; null if an agent or the system acts. */
 export const actingUserId = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
 
 /**
- * Enqueues the provisioning of an agent with a new token, in the transaction that writes its row. `extra_jobs` are inserted
- * by the same statement.
+ * Enqueues the provisioning of an agent with a new token. Call it in the transaction that writes the agent's row. The same
+ * statement inserts `extra_jobs`.
  */
 export async function enqueueProvision(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function enqueueProvision(
   await enqueueAll(ctx, [...provision, ...extra_jobs]);
 }
 
-/** Enqueues a rewrite of an agent's files, in the transaction that changes their contents. The token stays the same. */
+/** Enqueues a rewrite of an agent's files, with the same token. Call it in the transaction that changes their contents. */
 export async function enqueueUpdate(
   ctx: Context,
   agent: AgentRef,
@@ -53,7 +53,7 @@ export async function enqueueUpdate(
   await enqueueAll(ctx, [...update, ...extra_jobs]);
 }
 
-/** No job for an agent without a session, since no host runs it. */
+/** Empty for an agent without a session, since no host runs it. */
 function toJobs(agent: AgentRef, { organization_id, user_id, reset, wake = true, deliver = false }: ProvisionOptions) {
   const { id: agent_id, gateway_id, openclaw_session_id, lifecycle_generation: generation } = agent;
   if (!openclaw_session_id) return [];
@@ -68,8 +68,8 @@ interface RemovedAgent {
 }
 
 /**
- * Enqueues the removal of an agent from its host, in the transaction that deletes its row. `gateway_stays` false seals the
- * connection into the job, because the gateway is deleted in the same transaction.
+ * Enqueues the removal of an agent from its host. Call it in the transaction that deletes the agent's row. If that also deletes
+ * the gateway (`gateway_stays` is false), the job contains the sealed connection.
  */
 export async function enqueueCleanup(
   ctx: Context,
@@ -89,8 +89,8 @@ export async function enqueueCleanup(
 }
 
 /**
- * Enqueues the removal of all agents of a gateway, in the transaction that deletes the gateway. Clean-up jobs that are
- * already queued get the connection too: without it they would find no gateway and leave their agent on the host.
+ * Enqueues the removal of all agents of a gateway. Call it in the transaction that deletes the gateway. Clean-up jobs that are
+ * already queued get the sealed connection too, because they can no longer read it from the gateway.
  */
 export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly RemovedAgent[]): Promise<void> {
   await setSecretByGateway(ctx, "agent.cleanup", gateway.id, serializeTarget(ctx, gateway));
@@ -105,8 +105,8 @@ interface GatewayRef {
 }
 
 /**
- * Enqueues one job that writes the agents' heartbeat settings to the host, in the transaction that changes them; no job for
- * an empty list. `extra_jobs` are inserted by the same statement.
+ * Enqueues one job that writes the agents' heartbeat settings to the host, or no job for an empty list. Call it in the
+ * transaction that changes the settings. The same statement inserts `extra_jobs`.
  */
 export async function enqueueHeartbeatConfig(
   ctx: Context,

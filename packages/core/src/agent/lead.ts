@@ -15,13 +15,13 @@ const PROFILE = { role: "Board Lead", communication_style: "direct, concise, pra
 
 export interface LeadOptions {
   name?: string | null;
-  /** Values that are not blank override the default profile. */
+  /** Each value that is not blank replaces the default. */
   profile?: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the lead of a board and creates it when it is missing, with a job that provisions it. A unique index allows one
- * lead per board. Runs in the caller's transaction.
+ * Returns the lead of a board. A missing lead is created and provisioned by a job; a unique index allows one lead per board. Call
+ * it in a transaction.
  */
 export async function ensureLead(
   ctx: Context,
@@ -58,7 +58,7 @@ export async function ensureLead(
     return { agent: created, created: true };
   }
   const concurrent = await findLead(ctx, board.id);
-  // No other request created the lead, so the conflict is with the name of another agent.
+  // There is still no lead, so the conflict was not with another lead but with the name of another agent.
   if (!concurrent) throw agentNameTaken();
   return { agent: concurrent, created: false };
 }

@@ -14,7 +14,7 @@ import { DEFAULT_HEARTBEAT } from "./heartbeat-config.ts";
 import { hostLane } from "../values/session-key.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 
-/** The row of an agent with the organization that owns it. */
+/** The row of an agent, with the organization of its gateway. */
 export type AgentWithOrganization = typeof agents.$inferSelect & { organization_id: string };
 
 const CLEARED_WAKE = { wake_attempts: 0, checkin_deadline_at: null };
@@ -25,7 +25,7 @@ export async function lockAgent(ctx: Context, condition: SQL | undefined): Promi
   return row ?? null;
 }
 
-/** The same for an agent of an organization. */
+/** Locks an agent of the organization until the transaction ends. Null if it does not exist. */
 export async function lockAgentById(
   ctx: Context,
   agent_id: string,
@@ -54,11 +54,11 @@ const selectLockedById = preparedQuery((db) =>
   ),
 );
 
-/** Matches the agent while it has the generation that a job was created for. */
+/** Matches the agent only while it still has the generation for which a job was created. */
 export const isGeneration = (id: string, generation: number) =>
   and(eq(agents.id, id), eq(agents.lifecycle_generation, generation));
 
-/** Writes the values that differ; without any difference the row stays unchanged. */
+/** Writes the values that differ from the row. If none differs, it sends no statement. */
 export async function updateAgentFields(
   ctx: Context,
   agent: AgentWithOrganization,
@@ -73,20 +73,20 @@ export async function updateAgentFields(
   return { ...agent, ...changes };
 }
 
-/** Starts an attempt to provision. Null when the agent is gone or has a later generation. */
+/** Starts an attempt to provision. Null if the agent was removed or has a later generation. */
 export function beginProvision(ctx: Context, agent_id: string, generation: number): Promise<AgentWithOrganization | null> {
   return transaction(ctx, async (ctx) => {
     const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
     if (!agent || agent.status === "deleting") return null;
-    // The job was dead and is being retried.
+    // The agent went offline when its job failed for good; now the job is being retried.
     const status = agent.status === "offline" ? "provisioning" : agent.status;
     return updateAgentFields(ctx, agent, { status, ...withDefaultHeartbeat(agent), ...CLEARED_WAKE });
   });
 }
 
 /**
- * Starts an attempt to update, with a new generation. Null when the agent is gone or now belongs to another lane, and when a
- * provisioning job is queued in the lane, because that rewrites all files anyway.
+ * Starts an attempt to update, with a new generation. Null if the agent was removed or moved to another lane, or if a
+ * provisioning job is queued in its lane, because that job rewrites all files anyway.
  */
 export function beginUpdate(ctx: Context, agent_id: string, lane: string | null): Promise<AgentWithOrganization | null> {
   return transaction(ctx, async (ctx) => {
@@ -116,7 +116,7 @@ async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean
   return job !== undefined;
 }
 
-/** Records that the work on the host succeeded, apart from `problem`. Null when the agent has a later generation by now. */
+/** Records that the work on the host succeeded; `problem` says what was left undone. Null if the agent has a later generation. */
 export async function completeProvisioning(
   ctx: Context,
   { id, lifecycle_generation }: AgentWithOrganization,
@@ -142,7 +142,7 @@ function statusAfterWork({ status, last_seen_at }: AgentWithOrganization, now: D
   return wasSeen ? "online" : "ready";
 }
 
-/** Records a failed attempt to provision. After the last one the agent is offline, unless it came online meanwhile. */
+/** Records a failed attempt to provision. The last one marks the agent offline, unless it has come online in the meantime. */
 export async function failProvision(
   ctx: Context,
   agent_id: string,
@@ -156,7 +156,7 @@ export async function failProvision(
   return agent;
 }
 
-/** Records a failed attempt to update and restores the previous status. An agent that has moved meanwhile is left alone. */
+/** Records a failed attempt to update and restores the previous status. It does nothing if the agent has moved. */
 export async function failUpdate(
   ctx: Context,
   agent_id: string,
@@ -164,7 +164,7 @@ export async function failUpdate(
   error: string,
 ): Promise<AgentWithOrganization | null> {
   const agent = await lockAgent(ctx, eq(agents.id, agent_id));
-  // The jobs of a lane run one by one, so an agent that is updating in this lane is the one that failed.
+  // The jobs of a lane run one at a time, so if an agent of this lane is updating, it is the job that failed.
   if (!agent || agent.status !== "updating" || agentLane(agent) !== lane) return null;
   const status = agent.previous_status ?? "offline";
   await updateAgentFields(ctx, agent, { status, previous_status: null, last_provision_error: error, ...CLEARED_WAKE });
@@ -172,8 +172,8 @@ export async function failUpdate(
 }
 
 /**
- * Records a wake-up. Clients see none of this, so the row does not count as changed. False when the agent is gone or has a
- * later generation.
+ * Records a wake-up. The columns are invisible to clients, so the row does not count as changed. False if the agent was removed
+ * or has a later generation.
  */
 export async function startWakeCycle(
   ctx: Context,
@@ -188,7 +188,7 @@ export async function startWakeCycle(
   return updated.length > 0;
 }
 
-/** Marks the agent offline, because it is no longer expected to check in. */
+/** Marks the agent offline and stops waiting for it to check in. */
 export async function setOffline(ctx: Context, agent: AgentWithOrganization, error: string): Promise<void> {
   await updateAgentFields(ctx, agent, { status: "offline", previous_status: null, last_provision_error: error, ...CLEARED_WAKE });
   if (agent.status !== "offline") await recordAgentEvent(ctx, agent, "agent.disconnected", `Agent disconnected: ${agent.name}.`);

@@ -22,7 +22,7 @@ export async function agentFor(ctx: Context<Admin>, agent_id: string): Promise<H
   return found;
 }
 
-/** The same, but null when no organization has such an agent; throws `not found` for one of another organization. */
+/** Like `agentFor`, but null if no organization has such an agent. Throws `not found` for an agent of another organization. */
 export async function findAgentFor(ctx: Context<Admin>, agent_id: string): Promise<HostedAgent | null> {
   const found = await findAgent(ctx, agent_id, ctx.actor.active.organization_id);
   if (!found) {
@@ -52,14 +52,14 @@ export async function getBoardAgent(ctx: Context<Agent>, board: BoardRow, agent_
   return found;
 }
 
-/** The same, but null when the board has no such agent. */
+/** An agent of the board, or null. */
 export async function findBoardAgent(ctx: Context<Agent>, board: BoardRow, agent_id: string): Promise<HostedAgent | null> {
   const isOnBoard = and(eq(agents.board_id, board.id), eq(gateways.organization_id, board.organization_id));
   const [found] = await selectHosted(ctx, and(eq(agents.id, agent_id), isOnBoard));
   return found ?? null;
 }
 
-/** An agent of the lead's board. */
+/** An agent of the lead's board. Throws `not found`. */
 export const getAgentForLead = async (ctx: Context<Lead>, board_id: string, agent_id: string): Promise<HostedAgent> =>
   getBoardAgent(ctx, await boardFor(ctx, board_id, "write"), agent_id);
 
@@ -78,7 +78,7 @@ const selectHosted = (ctx: Context, condition: SQL | undefined) =>
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .where(condition);
 
-/** The session key of an agent that a message is sent to, or whose files are read. Throws `invalid` when it has none. */
+/** The session key of an agent, to send it a message or to read its files. Throws `invalid` if it has no session. */
 export function requireSessionKey({ openclaw_session_id }: { openclaw_session_id: string | null }): string {
   if (!openclaw_session_id) throw new DomainError("invalid", "Target agent has no session");
   return openclaw_session_id;

@@ -8,13 +8,13 @@ import { enqueueProvision } from "./jobs.ts";
 import { isGeneration, lockAgent, recordAgentEvent, updateAgentFields } from "./lifecycle.ts";
 import { mintToken } from "./token.ts";
 
-/** Agents that one probe checks: all of a small host, and some others at each probe of a large one. */
+/** How many agents one probe checks. If a host has more, each probe checks a random sample. */
 const MAX_CHECKED = 20;
 const LOST = "The agent's files are gone from its host. They are written again if the next probe still misses them.";
 
 const isLost = sql`coalesce(${agents.last_provision_error} = ${LOST}, false)`;
 
-/** Agents whose files must be on the host of the gateway: they were provisioned and no job is about to write them. */
+/** Agents whose files must be on the host: they have been provisioned, and no job is going to write their files. */
 export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<AgentRow[]> {
   const isBusy = sql`exists (
     select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.status in ('queued', 'running')
@@ -35,7 +35,7 @@ export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<Agen
     .limit(MAX_CHECKED);
 }
 
-/** Clears the problem of agents whose files are back, for example after a template sync with new tokens. */
+/** Clears the error of agents whose files exist again, for example after a template sync with new tokens. */
 export async function recordFilesFound(ctx: Context, found: readonly AgentRow[]): Promise<void> {
   const ids = found.filter(({ last_provision_error }) => last_provision_error === LOST).map(({ id }) => id);
   if (ids.length === 0) return;
@@ -46,8 +46,8 @@ export async function recordFilesFound(ctx: Context, found: readonly AgentRow[])
 }
 
 /**
- * Shows that the files of these agents are gone, and at the second probe provisions the agents again with a new token: a
- * host that starts or writes its configuration may miss an agent for a moment.
+ * Records that the files of these agents are gone. The second probe in a row provisions them again with a new token; the first
+ * does not, because a host that is starting or writing its configuration may not list an agent for a moment.
  */
 export async function recordFilesLost(
   ctx: Context,

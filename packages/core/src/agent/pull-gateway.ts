@@ -14,14 +14,14 @@ import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
 /** The error of an operation that needs a host, for a gateway that has none. */
 export const noHost = () => new DomainError("invalid", "Gateway has no host.");
 
-/** Whether an agent of the gateway was seen recently, as a condition on `gateways`. */
+/** A condition on `gateways`: an agent of the gateway was seen after this time. */
 export const hasSeenAgent = (seen_after: string | Placeholder) =>
   sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id and ${agents.last_seen_at} >= ${seen_after}::timestamptz)`;
 
-/** The time since which an agent counts as online. */
+/** An agent that was seen after this time counts as online. */
 export const seenAfter = (ctx: Context): string => addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString();
 
-/** Whether an agent of this gateway of the caller's organization was seen recently. */
+/** Whether an agent of the gateway was seen recently. The gateway must belong to the caller's organization. */
 export async function isPullGatewayConnected(ctx: Context<Admin>, gateway_id: string): Promise<boolean> {
   const [row] = await ctx.db
     .select({ connected: sql<boolean>`${hasSeenAgent(seenAfter(ctx))}` })
@@ -35,7 +35,7 @@ interface PullGatewayFields {
   sync_interval_minutes?: number | null | undefined;
 }
 
-/** Stores a gateway without a host. The interval of syncs is kept, but nothing is due: there are no files to write. */
+/** Stores a gateway without a host. It keeps the sync interval, but no sync is ever due, because there are no files to write. */
 export async function insertPullGateway(
   ctx: Context,
   organization_id: string,
@@ -56,7 +56,7 @@ interface PullGatewayUpdate extends Omit<PullGatewayFields, "name"> {
   allow_insecure_tls?: boolean | undefined;
 }
 
-/** Changes the name and the interval; an address has no effect, and what belongs to a host's connection is refused. */
+/** Changes the name and the interval. It ignores an address, and throws `invalid` for other settings of a host's connection. */
 export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string, input: PullGatewayUpdate): Promise<void> {
   const { name, sync_interval_minutes, token, disable_device_pairing, allow_insecure_tls } = input;
   if (token || disable_device_pairing || allow_insecure_tls) throw noHost();
@@ -75,12 +75,12 @@ export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string,
 
 const NAME = "Agents";
 
-/** The oldest pull gateway of the organization, created when there is none. The caller's transaction binds a board to it. */
+/** The oldest pull gateway of the organization, or a new one. Call it in the transaction that binds a board to it. */
 export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
   const { organization_id } = ctx.actor.active;
   const found = await findPullGateway(ctx, organization_id);
   if (found) return found;
-  // Another request may create it at the same moment.
+  // Another request may create one at the same time.
   await lockOrganization(ctx, organization_id);
   return (await findPullGateway(ctx, organization_id)) ?? (await insertPullGateway(ctx, organization_id, { name: NAME })).id;
 }

@@ -13,7 +13,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanup } from "./jobs.ts";
 import { findAgentFor, findBoardAgent, type HostedAgent, lockHostedAgent, hasAgent } from "./lookup.ts";
 
-/** Removes an agent, main agents included. Does nothing when the agent no longer exists. */
+/** Removes an agent, which may be a main agent. Does nothing if the agent does not exist. */
 export async function removeAgent(ctx: Context<Admin>, agent_id: string): Promise<void> {
   await removeWithRetry(ctx, () => findAgentFor(ctx, agent_id));
 }
@@ -43,14 +43,14 @@ async function isMainAgent(ctx: Context, { organization_id }: BoardRow, agent_id
   return main !== undefined;
 }
 
-/** Looks the agent up again when it moved before it was locked, because its new board decides who may remove it. */
+/** Looks the agent up again if it moved before it was locked, because its new board decides who may remove it. */
 async function removeWithRetry(ctx: Context<Admin | Lead>, find: () => Promise<HostedAgent | null>): Promise<void> {
   for (let found = await find(); found && !(await removeIfUnmoved(ctx, found)); found = await find());
 }
 
 /**
  * Deletes the agent and enqueues its removal from the host (docs/reference/agents.md#removing-an-agent). Its comments and
- * approvals stay, without its id. False when the agent moved or disappeared meanwhile.
+ * approvals stay, but lose its id. False if the agent was moved or removed before it was locked.
  */
 function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promise<boolean> {
   return withLockTimeoutRetry(ctx, async (ctx) => {
@@ -71,7 +71,7 @@ function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promis
   });
 }
 
-/** The event has no `agent_id`, because that row is deleted. */
+/** The event has no `agent_id`, because the row of the agent is deleted. */
 const toDeletionEvent = ({ actor }: Context<Admin | Lead>, { name }: { name: string }) =>
   actor.type === "user"
     ? { user_id: actor.user_id, message: `Agent deleted: ${name}.` }

@@ -5,20 +5,21 @@ import { incrementCounter, noteMinuteLimit, rateLimited, startOfMinute } from ".
 
 /** The requests of an agent in this clock minute, as far as this process knows. */
 interface Count {
-  /** Its requests here, and those of other processes when the shared counter was last increased. */
+  /** Requests in this process, plus those of other processes as of the last exchange with the shared counter. */
   total: number;
-  /** Requests here that the shared counter does not have yet. */
+  /** Requests in this process that the shared counter does not include yet. */
   unshared: number;
 }
 
 const countsOf = memoPerApp(() => ({ minute: 0, of: new Map<string, Count>() }));
 
-/** The shared counter gets requests in parts of the limit, so that most requests need no statement. */
+/** Each process adds its requests to the shared counter in tenths of the limit, so that most requests need no statement. */
 const PARTS = 10;
 
 /**
- * Counts a request of an agent with a limit, and refuses it when it is over the limit. Each process may let through a tenth
- * of the limit too much, because it learns of the requests to others only then (docs/reference/agents.md#request-limit).
+ * Counts a request of an agent, and throws `limited` if the agent has a limit and is over it
+ * (docs/reference/agents.md#request-limit). Since processes exchange their counts in tenths of the limit, each may accept a tenth
+ * too many.
  */
 export async function limitRequests(ctx: Context, agent: Agent): Promise<void> {
   const { agent_id, requests_per_minute: limit } = agent;
@@ -44,7 +45,7 @@ function countOf(ctx: Context, agent_id: string): Count {
   return count;
 }
 
-/** Adds what was counted here to the counter of all processes, and returns the sum. */
+/** Adds this process's new requests to the shared counter and returns its value. */
 async function shareCount(ctx: Context, agent_id: string, count: Count): Promise<number> {
   const by = count.unshared;
   count.unshared = 0;

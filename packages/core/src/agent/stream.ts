@@ -26,7 +26,7 @@ export const AgentEvent = lazyObject(() => ({ agent: AgentRead.describe("The age
 });
 
 /**
- * Sources of agent changes, one for each admin: the agents of boards that the admin can read now and, unless `board_id` is
+ * A source of agent changes for each admin. It covers the agents of boards that the admin may read now and, unless `board_id` is
  * given, the main agents of the organization's gateways.
  */
 export async function followAgents(ctx: Context, admins: readonly Admin[], board_id?: string): Promise<GrantResult[]> {

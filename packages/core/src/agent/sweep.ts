@@ -13,7 +13,7 @@ export const STRANDED_AFTER_MS = 15 * 60_000;
 /** Number of agents per transaction. */
 const BATCH_SIZE = 500;
 
-/** Marks agents offline that went silent, or whose provisioning or update has no open job any more. */
+/** Marks agents as offline if they went silent, or if they wait for a provisioning or update that no open job will finish. */
 export async function sweepAgents(ctx: Context): Promise<void> {
   const before = (ms: number) => new Date(ctx.now().getTime() - ms);
   const isQuiet = and(inArray(agents.status, ["online", "active"]), lt(agents.last_seen_at, before(OFFLINE_SECONDS * 1000)));
@@ -26,7 +26,7 @@ export async function sweepAgents(ctx: Context): Promise<void> {
   });
 }
 
-/** A job starts and ends both states, so an agent without an open or recent job will stay in them. */
+/** Only a job ends these two states, so an agent without an open or recent job would remain in them. */
 function isStranded(before: Date): SQL {
   const instant = sql`${before.toISOString()}::timestamptz`;
   return sql`${agents}.status in ('provisioning', 'updating') and ${agents}.created_at < ${instant} and not exists (

@@ -4,8 +4,8 @@ import { changedNow } from "../schema/columns.ts";
 import { agents } from "../schema/agent.sql.ts";
 
 /**
- * Records that a sync wrote the files of these agents: a provisioning agent becomes ready, and the last error is cleared.
- * Agents that have a later generation by now are left alone.
+ * Records that a sync has written the files of these agents: agents that were provisioning become ready, and errors are cleared.
+ * Agents with a later generation do not change.
  */
 export async function markSynced(
   ctx: Context,

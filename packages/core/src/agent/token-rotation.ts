@@ -4,7 +4,7 @@ import { changedNow } from "../schema/columns.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { toStoredToken, tokenLookup } from "./token.ts";
 
-/** The work for an agent is obsolete: the agent was removed or moved meanwhile. */
+/** The work for an agent is obsolete, because the agent was removed or has a later generation. */
 export class Superseded extends Error {
   constructor() {
     super("The agent was removed or moved in the meantime.");
@@ -13,8 +13,8 @@ export class Superseded extends Error {
 }
 
 /**
- * Replaces an agent's token, once its host has the new one; until then the old token works. Writes nothing when the token is
- * already stored. Throws Superseded when the agent no longer has this generation.
+ * Replaces an agent's token. Call it once the host has the new token; the old one works until then. It writes nothing if the
+ * token is already stored, and throws Superseded if the agent no longer has this generation.
  */
 export async function replaceToken(
   ctx: Context,

@@ -7,13 +7,16 @@ const TOKEN_BYTES = 32;
 const ITERATIONS = 200_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** An imported hash may name any number of iterations; this bounds the work of a check. */
+/** Limits the work of checking a token, because an imported hash may name any number of iterations. */
 const MAX_ITERATIONS = 2_000_000;
 
 /** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
 export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
-/** The digest that finds a token by index. It is keyed, so a stolen copy of the database does not allow guessing tokens. */
+/**
+ * The digest by which an agent is found from its token. It has a secret key, so the database alone does not reveal whether a
+ * guessed token is right.
+ */
 export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
@@ -24,7 +27,7 @@ export async function hashToken(token: string): Promise<string> {
   return `pbkdf2_sha256$${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
-/** Whether the stored hash matches the token, compared in constant time. A malformed hash matches nothing. */
+/** Whether the stored hash matches the token, compared in constant time. A malformed hash matches no token. */
 export async function verifyToken(token: string, stored: string): Promise<boolean> {
   const match = /^pbkdf2_sha256\$(\d{1,7})\$([A-Za-z0-9_-]+)=*\$([A-Za-z0-9_-]+)=*$/.exec(stored);
   if (!match) return false;
@@ -36,7 +39,7 @@ export async function verifyToken(token: string, stored: string): Promise<boolea
   return timingSafeEqual(actual, expected);
 }
 
-/** The columns of an agent that are stored for a token. */
+/** The values of an agent's columns for a token. */
 export async function toStoredToken(pepper: KeyObject, token: string) {
   return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
 }

@@ -57,9 +57,9 @@ export const UpdateAgent = lazyObject(() => {
 export type UpdateAgent = z.infer<typeof UpdateAgent>;
 
 /**
- * Updates an agent (docs/reference/agents.md#changing-an-agent) and enqueues the work on its host. A moved agent is created
- * in its new place with a new token and removed from the old one; the old token works until then. `force` rewrites all
- * files, BOOTSTRAP.md included, even when nothing has changed.
+ * Updates an agent (docs/reference/agents.md#changing-an-agent) and enqueues the work on its host. A moved agent is created on
+ * its new host with a new token and removed from the old host; the old token works until then. `force` rewrites all files, also
+ * BOOTSTRAP.md, even if nothing has changed.
  */
 export async function updateAgent(
   ctx: Context<Admin>,
@@ -76,19 +76,19 @@ export async function updateAgent(
       const locked = await lockHostedAgent(ctx, found);
       return locked && (await applyUpdate(ctx, locked, sent, { destination, force }));
     });
-    // Null: the agent moved or was removed before it was locked, and its new board decides who may change it.
+    // No row means that the agent was moved or removed before it was locked. Check access again, on its new board.
     if (row) return toAgent(row, ctx.now());
   }
 }
 
-/** Where an agent moves to: a board, or with `board` null the place of the main agent of a gateway. */
+/** Where an agent moves to. If `board` is null, it becomes the main agent of the gateway. */
 interface Destination {
   gateway_id: string;
   kind: GatewayKind;
   board: BoardRow | null;
 }
 
-/** Null when the agent does not move. */
+/** Null if the agent does not move. */
 async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: UpdateAgent): Promise<Destination | null> {
   const { agent, gateway } = found;
   const { board_id, is_gateway_main } = sent;
@@ -106,7 +106,7 @@ async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: Up
   return { gateway_id: board.gateway_id, kind: await gatewayKind(ctx, board), board };
 }
 
-/** A board that the caller may write to, in the organization of the agent. */
+/** A board of the agent's organization that the caller may write to. Throws `not found`. */
 async function getWritableBoard(
   ctx: Context<Admin>,
   { organization_id }: HostedAgent["gateway"],
@@ -117,7 +117,7 @@ async function getWritableBoard(
   return board;
 }
 
-/** Locks the boards that the agent moves between, in the order of their ids, and reads the destination again. */
+/** Locks the old and the new board, in the order of their ids, and reads the destination again. */
 async function lockDestination(
   ctx: Context<Admin>,
   { agent, gateway }: HostedAgent,
@@ -166,7 +166,9 @@ async function applyUpdate(
   return row;
 }
 
-/** The session of a lead belongs to its board and that of a main agent to its gateway; other agents keep theirs. */
+/**
+ * A lead or main agent that moves gets a new session, because its old one belongs to its board or gateway. Workers keep theirs.
+ */
 function toPlacement(agent: AgentRow, { gateway_id, kind, board }: Destination) {
   const isWorker = !agent.is_board_lead && agent.board_id !== null;
   const key = (isWorker && agent.openclaw_session_id) || agentSessionKey(agent.id);
@@ -178,7 +180,7 @@ function toPlacement(agent: AgentRow, { gateway_id, kind, board }: Destination) 
   };
 }
 
-/** State of an agent that moves. Its token stays valid until a new one is written to the new host, if there is one. */
+/** The state of an agent that moves. Its token stays valid until its new host, if any, has a new token. */
 const initialLifecycle = (agent: AgentRow, kind: GatewayKind) => ({
   status: kind === "pull" ? ("ready" as const) : ("provisioning" as const),
   previous_status: null,
@@ -202,7 +204,7 @@ async function storeChanges(ctx: Context, { id, gateway_id }: AgentRow, changes:
   return row!;
 }
 
-/** Unassigns the tasks of boards that the agent no longer works on, so that others can take them. */
+/** Unassigns the agent's tasks on boards that it no longer works on, so that others can take them. */
 async function releaseTasks(
   ctx: Context<Admin>,
   { agent, gateway }: HostedAgent,
@@ -225,8 +227,8 @@ async function enqueueRelocation(
 }
 
 /**
- * Rewrites the files when any of their contents may differ. A change of the heartbeat alone needs only a host setting, and
- * one of the request limit nothing on the host.
+ * Enqueues a rewrite of the files if their contents may have changed. A change of the heartbeat needs only a setting on the host,
+ * and a change of the request limit nothing.
  */
 async function enqueueRefresh(
   ctx: Context<Admin>,

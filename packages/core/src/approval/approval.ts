@@ -48,7 +48,7 @@ const linked = aggregatedList<LinkedTask>(
 /** The columns that `toApproval` needs. */
 export const approvalColumns = { ...getTableColumns(approvals), linked: linked.column };
 
-/** The fields of an approval that are shortened in a list that would be too large. The reason keeps its beginning. */
+/** The fields of an approval that a list shortens when the answer would be too large. Of the payload, the reason is kept. */
 export const LARGE_APPROVAL_FIELDS = {
   payload: {
     ...largeObject,
@@ -60,7 +60,7 @@ export const LARGE_APPROVAL_FIELDS = {
   linked: { ...linked, shown_as: ["task_ids", "task_titles"] },
 };
 
-/** Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
+/** An approval of the board; throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
 export async function readApproval(ctx: Context, board_id: string, approval_id: string, lock = false): Promise<Approval> {
   const query = ctx.db
     .select(approvalColumns)
@@ -86,7 +86,7 @@ export async function readApprovals(ctx: Context, condition: SQL, limit: number)
   return rows.map((row) => toShortened(row, toApproval));
 }
 
-/** Clients show a payload's title; a payload without one gets that of the first linked task. */
+/** Clients show the title in the payload; without a title, the payload gets the title of the first linked task. */
 function withTitle(payload: Approval["payload"], [task]: readonly LinkedTask[]): Approval["payload"] {
   return task && toNonBlankText(payload?.["title"]) === null ? { ...payload, title: task.title } : payload;
 }

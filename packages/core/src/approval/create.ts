@@ -16,8 +16,8 @@ import { lockTasks, mapPendingConflict, requireNoPendingApproval } from "./pendi
 import { type CreateApproval, toLinkedTaskIds, toStoredPayload } from "./input.ts";
 
 /**
- * Requests an approval (docs/reference/approvals.md#requesting-an-approval). The approval, its links and its events are one
- * statement, so a transaction is needed only to lock linked tasks.
+ * Requests an approval (docs/reference/approvals.md#requesting-an-approval). One statement inserts the approval, its links and
+ * its events, so a transaction is needed only to lock linked tasks.
  */
 export async function createApproval(ctx: CallerContext, board_id: string, input: CreateApproval): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
@@ -37,7 +37,7 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
   );
 }
 
-/** The requesting agent: the caller, or the agent of the board on whose behalf a person makes the request. */
+/** The requesting agent: the caller, or the agent of the board that a person names. Null if the person names none. */
 async function requireRequestingAgent(ctx: CallerContext, board: BoardRow, { agent_id }: CreateApproval): Promise<string | null> {
   if (ctx.actor.type === "agent") return ctx.actor.agent_id;
   if (agent_id === null) return null;

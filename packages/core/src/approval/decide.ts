@@ -23,8 +23,8 @@ export const DecideApproval = lazyObject(() => ({
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
 /**
- * Decides an approval, or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). The row is locked, so
- * that of several equal decisions at the same time only the first has effects.
+ * Decides an approval or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). It locks the row, so that
+ * only the first of several equal, concurrent decisions has effects.
  */
 export async function decideApproval(
   ctx: Context<User>,
@@ -73,8 +73,8 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
 }
 
 /**
- * The start of the statement, by the database's clock. The start of the transaction is too early when it waited for locks: a
- * gate compares this time with `left_done_at`.
+ * When the statement began, by the database's clock. The time at which the transaction began could be too early after a wait for
+ * locks: a gate compares this time with `left_done_at`.
  */
 const DECIDED_AT = sql`statement_timestamp()`;
 

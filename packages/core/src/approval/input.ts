@@ -41,7 +41,7 @@ const ApprovalInput = lazyObject(() => ({
 }));
 type ApprovalInput = z.infer<typeof ApprovalInput>;
 
-/** The body has no `status`: a new approval is always pending. */
+/** There is no `status`, because a new approval is always pending. */
 export const CreateApproval = ApprovalInput.refine((sent) => toReason(sent) !== null, {
   ...valueError("lead reasoning is required"),
   when: areValid("description", "lead_reasoning", "payload"),
@@ -56,7 +56,7 @@ export type CreateApproval = z.infer<typeof CreateApproval>;
 const ID_LIST_KEYS = ["task_ids", "taskIds", "taskIDs"];
 const ID_KEYS = ["task_id", "taskId", "taskID"];
 
-/** The ids of the tasks to link, each once: first those of the body, then all valid ids in the payload. */
+/** The ids of the tasks to link, without repetitions: the ids of the body, then all valid ids in the payload. */
 export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): string[] {
   const lists = ID_LIST_KEYS.map((key) => payload?.[key]).filter((list) => Array.isArray(list));
   const candidates: unknown[] = [task_id, ...(task_ids ?? []), ...lists.flat(), ...ID_KEYS.map((key) => payload?.[key])];
@@ -64,8 +64,8 @@ export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): 
 }
 
 /**
- * The payload as it is stored. An empty `reason` is filled from the other fields that can hold one. A description that is
- * not the reason is kept as the payload's `description`, unless the payload has one.
+ * The payload to store. A blank `reason` is filled from the other fields that may contain it. A description that did not become
+ * the reason is added as `description`, unless the payload has one.
  */
 export function toStoredPayload(input: ApprovalInput): Record<string, unknown> {
   const { description, payload } = input;

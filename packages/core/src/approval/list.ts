@@ -38,7 +38,7 @@ export async function listApprovals(ctx: CallerContext, board_id: string, query:
   });
 }
 
-/** Needs write access when it is read before a decision. */
+/** An approval of a board. `need` is "write" if the caller is about to decide it. */
 export async function getApproval(
   ctx: CallerContext,
   board_id: string,

@@ -1,7 +1,7 @@
 import { oneLine } from "../values/wire.ts";
 import type { Approval } from "./approval.ts";
 
-/** The message about a decision (docs/reference/gateways.md#approval-messages). */
+/** The message about a decided approval (docs/reference/gateways.md#approval-messages). */
 export function approvalResolvedText(board: { name: string }, approval: Approval): string {
   const { id, action_type, status, confidence, task_ids } = approval;
   return [

@@ -7,17 +7,17 @@ import { DomainError } from "../values/errors.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
-/** Ids of tasks, or a subquery for them. */
+/** Ids of tasks, or a subquery that returns them. */
 export type TaskIds = readonly string[] | SQL;
 
-/** A subquery for the ids of an approval's tasks. */
+/** A subquery that returns the ids of an approval's tasks. */
 export const taskIdsOfApproval = (approval_id: string): SQL =>
   sql`(select link.task_id from ${approval_task_links} as link where link.approval_id = ${approval_id})`;
 
 /**
- * Locks tasks of a board until the transaction ends, and returns the ids of those that exist. Changes of approvals and moves
- * of tasks take the same locks, so that a gate sees a decision completely or not at all. The board is locked first and
- * tasks by id, as everywhere, so that no deadlock arises.
+ * Locks tasks of a board until the transaction ends and returns the ids of the existing ones. Moves of tasks take the same locks,
+ * so a gate sees a decision completely or not at all. As everywhere, it locks the board first and tasks by id, which avoids
+ * deadlocks.
  */
 export async function lockTasks(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<string[]> {
   const lockedBoard = sql`(select ${boards}.id from ${boards} where ${boards}.id = ${board.id} for key share)`;
@@ -30,13 +30,13 @@ export async function lockTasks(ctx: Context, board: BoardRow, task_ids: TaskIds
   return locked.map(({ id }) => id);
 }
 
-/** Throws when one of the tasks already has a pending approval. The caller has locked the tasks. */
+/** Throws `conflict` if one of the tasks already has a pending approval. The caller must have locked the tasks. */
 export async function requireNoPendingApproval(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<void> {
   const conflicts = await findPendingApprovals(ctx, board, task_ids);
   if (conflicts.length > 0) throw alreadyPendingError(conflicts);
 }
 
-/** Runs a write that makes an approval pending, and turns a violation of the unique index into the error of the API. */
+/** Runs a write that makes an approval pending, and turns a violation of the unique index into the same error. */
 export async function mapPendingConflict<T>(
   ctx: Context,
   board: BoardRow,

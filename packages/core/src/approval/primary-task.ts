@@ -3,9 +3,9 @@ import type { Context } from "../context/context.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /**
- * Prepares the removal of a task: where it is an approval's first task, the next linked task becomes the first. All
- * approvals of the task are locked, so that two tasks removed at the same time cannot replace each other. Streams show only
- * decisions, so the change order stays.
+ * Prepares the removal of a task: where it is the first task of an approval, the next linked task takes over. It locks all
+ * approvals of the task, so that two concurrent removals cannot choose each other's task. It leaves the approvals' change cursor,
+ * since streams show only decisions.
  */
 export async function replacePrimaryTask(ctx: Context, task_id: string): Promise<void> {
   const linked = sql`(select link.approval_id from ${approval_task_links} as link where link.task_id = ${task_id})`;
@@ -17,7 +17,7 @@ export async function replacePrimaryTask(ctx: Context, task_id: string): Promise
     .for("no key update");
   const approval_ids = locked.filter((approval) => approval.task_id === task_id).map(({ id }) => id);
   if (approval_ids.length === 0) return;
-  // Only a separate, later statement sees the links that are left after the wait for the locks.
+  // Links that others removed during the wait for the locks are gone only for a later statement.
   const nextTask = sql`(
     select link.task_id from ${approval_task_links} as link
     where link.approval_id = ${approvals}.id and link.task_id <> ${task_id}

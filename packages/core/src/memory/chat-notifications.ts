@@ -10,8 +10,8 @@ import { PAUSE_COMMANDS } from "../schema/memory.sql.ts";
 import { boardChatText, groupChatText } from "./message.ts";
 
 /**
- * Notifies the agents of a board about a chat message, except its author. `/pause` and `/resume` go to all agents as plain
- * commands; other messages go to the mentioned agents and to the lead.
+ * Notifies the agents of a board, except the author, about a chat message. `/pause` and `/resume` go to all agents, as bare
+ * commands; other messages go to mentioned agents and the lead.
  */
 export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, content: string): Promise<void> {
   const recipients = await listOtherAgents(ctx, eq(boards.id, board.id));
@@ -30,15 +30,15 @@ export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, conte
 }
 
 /**
- * Allows only spaces around the command, as SQL's trim() does for the status of the board: what agents are sent and what
- * the board shows must agree.
+ * Allows only spaces around the command, like SQL's trim() in `isPaused`: otherwise agents could get a command that does not
+ * change the status of the board.
  */
 const PAUSE_PATTERN = new RegExp(`^ *(${PAUSE_COMMANDS.join("|")}) *$`, "i");
 
 const parsePauseCommand = (content: string) =>
   PAUSE_PATTERN.test(content) ? (PAUSE_COMMANDS.find((command) => command === content.trim().toLowerCase()) ?? null) : null;
 
-/** Notifies the agents of a group's boards, except the author: all of a broadcast, else the mentioned ones and the leads. */
+/** Notifies the agents of a group's boards, except the author: all agents about a broadcast, else mentioned agents and leads. */
 export async function notifyGroupChat(
   ctx: CallerContext,
   group: { id: string; name: string },

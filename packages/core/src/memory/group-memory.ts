@@ -76,7 +76,7 @@ export async function listGroupMemoryOfBoard(
   const { limit, offset, cursor } = query;
   const { board_group_id } = await boardFor(ctx, board_id, "read");
   if (board_group_id === null && cursor === undefined) return { items: [], total: 0, limit, offset };
-  // A board without a group is the owner of no entry.
+  // Without a group, the board's own id serves as owner: no entry has it, so the page is empty, but the cursor is checked.
   return groupMemory.list(ctx, board_group_id ?? board_id, query, { toEntry: toGroupMemoryEntry });
 }
 
@@ -108,18 +108,18 @@ export async function followGroupMemory(ctx: Context<Member>, group_id: string, 
   return groupMemory.follow(await groupFor(ctx, group_id, "read"), is_chat);
 }
 
-/** The same for the group that the board is in now; null, an open and silent stream, when it is in none. */
+/** A stream of the memory of the board's present group. Null if it has none: the stream then stays open and silent. */
 export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {
   const { board_group_id: id, organization_id } = await boardFor(ctx, board_id, "read");
   return id === null ? null : groupMemory.follow({ id, organization_id }, is_chat);
 }
 
-/** Removes the memory of a group that is being deleted, while it still says whose texts become fewer. */
+/** Removes the memory of a group before the group, because the trigger that counts texts finds the organization by the group. */
 export async function removeGroupMemory(ctx: Context, group_id: string): Promise<void> {
   await ctx.db.delete(board_group_memory).where(eq(board_group_memory.board_group_id, group_id));
 }
 
-/** Agents are notified of chat and of broadcasts. */
+/** Writes an entry, and notifies agents if it is a chat message or a broadcast. */
 async function createEntry(
   ctx: CallerContext,
   group: { id: string; name: string },

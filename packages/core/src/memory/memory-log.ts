@@ -16,7 +16,7 @@ import { type Filter, filterBy } from "../lists/filter.ts";
 
 const MAX_TAGS = 50;
 
-/** Labels of an entry in a request. */
+/** The labels of an entry, as a request has them. */
 export const MemoryTags = z
   .array(z.string().max(MAX_NAME))
   .max(MAX_TAGS)
@@ -24,29 +24,29 @@ export const MemoryTags = z
   .default(null)
   .describe("Labels; `chat` makes it a chat message.");
 
-/** The filter of lists and streams by kind of entry. */
+/** Filters lists and streams by the kind of entry. */
 export const ChatFilter = QueryBoolean.optional().describe("Only chat messages, or only notes.");
 
 interface MemoryLogQuery extends PageQuery {
   is_chat?: boolean | undefined;
-  /** Words that the entry has. */
+  /** Words to look for in the entries. */
   q?: string | undefined;
 }
 
 interface MemoryLogOptions<Table extends typeof board_memory | typeof board_group_memory, Entry extends object> {
   table: Table;
-  /** The column that names the board or the group. */
+  /** The column with the id of the board or group. */
   owner: PgColumn;
-  /** The start of the key of the log's streams. */
+  /** The name of the log: the first part of the keys of its streams. */
   key: string;
-  /** The words by which an entry is found. */
+  /** The search words of an entry. */
   words: SQL;
-  /** The fields that are shortened in a list that would be too large. */
+  /** The fields that a list shortens when the answer would be too large. */
   large: LargeFields;
   toEntry: (row: Table["$inferSelect"]) => Entry;
 }
 
-/** The append-only memory of a board or of a board group: lists, streams and new entries are the same for both. */
+/** The append-only memory of a board or of a board group. Both have the same lists, streams and ways to add entries. */
 export function createMemoryLog<Table extends typeof board_memory | typeof board_group_memory, Entry extends object>({
   table,
   owner,
@@ -55,17 +55,17 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   large,
   toEntry,
 }: MemoryLogOptions<Table, Entry>) {
-  // Drizzle cannot infer rows of a table parameter, so queries are typed by the columns that both tables share.
+  // Drizzle cannot infer the rows of a generic table, so queries are typed with one of the two tables.
   const shared = table as unknown as typeof board_group_memory;
   const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
-  // The words are for searches only.
+  // The search words are not part of an entry.
   const { words: _, ...columns } = getTableColumns(shared);
   const list = listOf({ name: key, table: shared, columns, large, order: newestFirst(shared), words });
   const order = { tx: shared.tx, seq: shared.seq, at: shared.created_at };
   const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
 
   return {
-    /** The entries of an owner, newest first. */
+    /** The entries of a board or group, newest first. */
     list<Item extends object>(
       ctx: Context,
       owner_id: string,
@@ -101,7 +101,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
       };
     },
 
-    /** Writes an entry. `notify` runs in the transaction of the entry, so that notifications are stored with it or not at all. */
+    /** Writes an entry. `notify` runs in the same transaction, so that the entry and its notifications are stored together. */
     async create<C extends Context>(ctx: C, entry: Table["$inferInsert"], notify?: (ctx: C) => Promise<void>): Promise<Entry> {
       const insert = async (ctx: Context) => {
         const [row] = await ctx.db

@@ -45,7 +45,7 @@ export const MemoryEntry = lazyObject(() => ({
 })).meta({ id: "BoardMemoryEntry", description: "An entry of a board's memory. The newest entry of a key holds its value." });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
 
-/** Any JSON of at most 64 KB as text. */
+/** Any JSON value whose text has at most 64 KB. */
 const MemoryValue = z
   .unknown()
   .refine((value) => value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
@@ -76,7 +76,7 @@ export interface MemoryQuery extends PageQuery {
   is_chat?: boolean | undefined;
   key?: string | undefined;
   q?: string | undefined;
-  /** Labels of which the entry has at least one. */
+  /** Labels; the entry must have at least one of them. */
   tags?: readonly string[] | undefined;
 }
 
@@ -91,7 +91,7 @@ export const MemoryEvent = lazyObject(() => ({ memory: MemoryEntry.describe("The
   description: "The data of a `memory` event.",
 });
 
-/** The fields of an entry that are shortened in a list that would be too large. */
+/** The fields of an entry that a list shortens when the answer would be too large. */
 export const LARGE_MEMORY_FIELDS = { value: largeJson, content: largeText, tags: largeTexts };
 
 const boardMemory = createMemoryLog({
@@ -107,10 +107,10 @@ const boardMemory = createMemoryLog({
 export const listMemory = (ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> =>
   listEntries(ctx, board_id, query, toMemoryEntry);
 
-/** An entry with who wrote it; null when that was not recorded. */
+/** An entry with its author, which is null if it was not recorded. */
 export type AuthoredEntry = MemoryEntry & { author: Author | null };
 
-/** The same with the author of each entry. */
+/** The memory of a board with the author of each entry, newest entry first. */
 export const listAuthoredMemory = (
   ctx: Context<User | Agent>,
   board_id: string,
@@ -141,7 +141,7 @@ export async function followMemory(ctx: Context<User | Agent>, board_id: string,
   return boardMemory.follow(await boardFor(ctx, board_id, "read"), is_chat);
 }
 
-/** Writes an entry for the caller. It is chat exactly when its tags contain `chat`; agents of the board are notified of chat. */
+/** Writes an entry for the caller. The tag `chat` makes it a chat message, about which agents of the board are notified. */
 export async function createMemoryEntry(
   ctx: Context<User | Agent>,
   board_id: string,

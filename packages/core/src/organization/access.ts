@@ -127,7 +127,7 @@ async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?:
   );
 }
 
-/** A condition on `boards`: the user may read the board, in whichever organization it is. */
+/** A condition on `boards`: the user may read the board. It may be in any organization. */
 export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id

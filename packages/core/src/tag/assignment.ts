@@ -3,8 +3,8 @@ import type { Context } from "../context/context.ts";
 import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 /**
- * The ids that are not tags of the organization, in the order given. The tags that exist stay locked until the caller's
- * transaction ends. Tags are locked before assignments, which is also the order in which a tag is removed.
+ * Returns the ids that are not tags of the organization, in their order. It locks the existing tags until the transaction ends.
+ * Tags are locked before assignments, as when a tag is removed.
  */
 export async function findMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
   if (tag_ids.length === 0) return [];
@@ -18,7 +18,7 @@ export async function findMissingTagIds(ctx: Context, organization_id: string, t
   return tag_ids.filter((id) => !existing.has(id));
 }
 
-/** Replaces the tags of a task, and keeps the order of the ids. */
+/** Replaces the tags of a task and stores the order of the ids. */
 export async function replaceTags(ctx: Context, task_id: string, tag_ids: readonly string[]): Promise<void> {
   await ctx.db.delete(tag_assignments).where(eq(tag_assignments.task_id, task_id));
   await assignTags(ctx, task_id, tag_ids);

@@ -75,7 +75,7 @@ export type UpdateTag = z.infer<typeof UpdateTag>;
 
 const slugTakenError = () => new DomainError("conflict", "Tag slug already exists in this organization.");
 
-// The subquery names both tables: Drizzle leaves them out in a query over one table, and a bare `id` would be an assignment's.
+// The subquery names its tables, because Drizzle omits them in a query over one table, and a bare `id` would not be the tag's.
 const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(
   Number,
 );
@@ -87,10 +87,10 @@ const tagOrder: SortOrder<Pick<Row, "name" | "created_at" | "id">> = [
   timeKey(tags.created_at, ({ created_at }) => created_at),
   idKey(tags.id, ({ id }) => id),
 ];
-/** The order of all lists of tags. */
+/** The order in which every list has its tags. */
 export const byName = toOrderBy(tagOrder);
 
-/** A tag of another organization is not found. */
+/** Matches a tag of the active organization. */
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
   and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
 

@@ -8,7 +8,7 @@ import { DomainError } from "../../values/errors.ts";
 const MAX_INSTRUCTIONS = 2_500;
 /** Limit for instructions times characters, the worst case of one match. A hostile pattern then takes half a second. */
 const MAX_STEPS = 10_000_000;
-/** A match of at most this many steps takes milliseconds, so it need not queue behind other matches. */
+/** A match of at most this many steps takes milliseconds, so it does not queue behind other matches. */
 const QUICK_STEPS = 200_000;
 /** How many slow matches of one organization may be queued in a process. */
 const MAX_WAITING = 20;
