@@ -13,7 +13,7 @@ export type EventRow = typeof activity_events.$inferSelect;
 
 const EVENT_COLUMNS = ["event_type", "organization_id", "message", "board_id", "task_id", "agent_id", "user_id", "tags"] as const;
 
-/** The insert of one event, for a prepared query whose values are `eventValues`. */
+/** The insert of one event. Its placeholders take the result of `eventValues`. */
 export const insertEventRow = (db: Db) => db.insert(activity_events).values(placeholders(EVENT_COLUMNS)).returning();
 
 export const eventValues = (event: NewActivityEvent) => ({ ...NO_REFERENCES, ...event });
@@ -27,7 +27,7 @@ export async function recordEvent(ctx: Context, event_type: EventType, event: Ev
   return row!;
 }
 
-/** The insert of one or more events, for `runBatch`. Streams show the events in this order. */
+/** Builds the insert of one or more events, for `runBatch`. Streams show the events in the order of the list. */
 export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrite = prepareRowsInsert(
   "events",
   activity_events,
@@ -35,9 +35,9 @@ export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrit
 );
 
 /**
- * Writes the event of a job that has ended, when rows that it names may have been removed. The event of a removed board or
- * organization is dropped; references to a removed task, agent or user become null. Each row is locked before the event refers
- * to it, from the root down as removals do, because a failed reference would undo the end of the job and repeat its work.
+ * Writes the event of a finished job, whose rows may have been removed. Without its organization or board the event is dropped; a
+ * removed task, agent or user becomes null. It locks each row first, from the organization down as removals do, because a failed
+ * reference would roll back the end of the job and repeat its work.
  */
 export async function recordLateEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<void> {
   const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;

@@ -13,13 +13,13 @@ export interface EventCount {
   failed: number;
 }
 
-/** Whether the counts of a board are also added up by day. */
+/** A condition: the board also has counts by day. */
 export const hasDays = (board_id: SQL): SQL =>
   sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 
 /**
- * Counts the events of boards in each interval. `edges` ascend, and interval i is [edges[i], edges[i + 1]), so there is one
- * interval fewer than edges. Days that contain an edge are read by hour, and hours that contain one from the log.
+ * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads counts by day, a day that
+ * contains an edge by hour, and an hour that contains an edge from the log.
  */
 export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
   if (edges.length < 2) return [];
@@ -47,7 +47,7 @@ const selectValues = selectGiven({
 });
 const placeOf = (time: SQL) => sql`width_bucket(${time}, ${given("edges")})`;
 
-/** `offset 0` keeps the rows of each board in a separate loop, over the primary key, whatever the planner expects of the numbers. */
+/** `offset 0` makes PostgreSQL read each board separately by the primary key, even if its statistics suggest another plan. */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts
   where counts.board_id = board.id and counts.hour >= ${from} and counts.hour < ${until} and counts.hour <> all(board.divided_hours) offset 0)`;

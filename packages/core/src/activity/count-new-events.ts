@@ -10,15 +10,15 @@ import { activity_counted, activity_counts, activity_day_counts } from "../schem
 import { hasDays } from "./count-intervals.ts";
 import { lockCounts } from "./lock.ts";
 
-/** Events in one transaction: few enough that a removal waits for it only briefly. */
+/** Events per transaction, few enough that a removal waits for it only briefly. */
 const BATCH_SIZE = 5_000;
-/** Batches in one run. The next run counts the rest; until then it is read from the log. */
+/** Batches per run. The next run counts the remaining events; until then, readers count them in the log. */
 const MAX_BATCHES = 200;
 
-/** Boards in one transaction whose days are added up, which may have years of hours. */
+/** Boards per transaction for which days are summed up. A board may have years of hours. */
 const BOARDS_PER_BATCH = 50;
 
-/** Adds new events to the counts, batch by batch, and adds up the days of boards that have new events and no days yet. */
+/** Adds new events to the counts, batch by batch. A board with new events but without counts by day gets these as well. */
 export async function countNewEvents(ctx: Context<System>): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     const { total, without_days } = await countBatch(ctx);
@@ -34,13 +34,13 @@ interface CountedBatch {
 }
 
 /**
- * Counts the next events in commit order and returns their number and their boards without days. It stops at the oldest open transaction: an event that
- * commits later is then always after the stored position, so no event is missed.
+ * Counts the next events in commit order. Returns their number and their boards that have no counts by day. It stops at the
+ * oldest open transaction, because events of that transaction will come before those of later ones.
  */
 const countBatch = (ctx: Context): Promise<CountedBatch> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
     await lockCounts(ctx);
-    // The lock on the boards keeps them from being removed between reading their events and writing their counts.
+    // The lock prevents the removal of a board between reading its events and writing its counts.
     const result = await ctx.db.execute(sql`
       with fresh as materialized (
         select event.board_id, event.created_at, event.event_type, event.tx, event.seq from ${activity_events} as event
@@ -71,7 +71,7 @@ const countBatch = (ctx: Context): Promise<CountedBatch> =>
     return rowsOf<CountedBatch>(result)[0]!;
   });
 
-/** Adds up the days of boards from their hours. */
+/** Sums up the hours of boards to counts by day. */
 const addUpDays = (ctx: Context, board_ids: readonly string[]): Promise<void> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
     await lockCounts(ctx);

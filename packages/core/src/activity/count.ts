@@ -9,10 +9,10 @@ import { activity_counted, activity_counts } from "../schema/activity-count.sql.
 import { readableBoards } from "../organization/access.ts";
 import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 
-// Each number adds the counts in `activity_counts` and the events of the log that are not counted yet. It is read with one
-// statement, so that a concurrent count or removal is visible in both or in neither.
+// Every total is the sum of `activity_counts` and of the events in the log that are not counted yet. One statement reads both, so
+// that it cannot see only one half of a concurrent count or removal.
 
-/** Ids of boards, or a condition on `boards`. */
+/** The ids of boards, or a condition on `boards`. */
 export type BoardSelection = readonly string[] | SQL;
 
 const boardSource = (selection: BoardSelection): SQL =>
@@ -25,38 +25,40 @@ const countedUpTo = {
   seq: sql`coalesce((select seq from ${activity_counted}), 0)`,
 };
 
-/** Whether an `event` is included in the counts. */
+/** A condition on `event`: the counts include it. */
 export const isCounted = sql`(event.tx, event.seq) <= (${countedUpTo.tx}, ${countedUpTo.seq})`;
 
 /**
- * Whether an `event` is not counted yet. The first line follows from the second and is for the planner: with bounds on both
- * sides it estimates few rows, with only one it would estimate a third of the log.
+ * A condition on `event`: the counts do not include it yet. The first line is redundant but helps the planner: with an upper and
+ * a lower bound it expects few rows, with one bound a third of the log.
  */
 export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18446744073709551615'::xid8
   and (event.tx, event.seq) > (${countedUpTo.tx}, ${countedUpTo.seq})`;
 
 /**
- * The events of a `board` that meet a condition which an index covers. `offset 0` keeps the planner from changing the join
- * order: it would read the events of all boards of the service in that time.
+ * The events of a `board` that meet the condition; an index must cover it. `offset 0` keeps the planner from changing the join
+ * order and reading the events of all boards of the service.
  */
 export const boardEvents = (condition: SQL) => sql`(
   select event.created_at, event.event_type from ${activity_events} as event
   where event.board_id = board.id and ${condition} offset 0) as event`;
 
-/** The hour and the day (UTC) of an `event`. */
+/** The hour of an `event` in UTC; below, its day. */
 export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
 export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
 
-/** Whether an `event` is an error event. */
+/** A condition on `event`: it is an error event. */
 export const isFailed = sql`event.event_type like '%failed'`;
 
-/** Counts the comments of boards. */
+/** The number of comments on boards. */
 export async function countComments(ctx: Context, selection: BoardSelection): Promise<number> {
   const total = boardTotal(selection, sql`counts.comments`, sql`event.event_type = 'task.comment'`);
   return toTotal(await ctx.db.execute(selectTotal(total)));
 }
 
-/** Counts the events of boards, and with an organization also its events without a board. */
+/**
+ * The number of events of boards. If `boardless_organization_id` is set, that organization's events without a board count too.
+ */
 export async function countActivity(
   ctx: Context,
   selection: BoardSelection,
@@ -67,7 +69,9 @@ export async function countActivity(
 
 const statements = createStatementCache<unknown>();
 
-/** The same for the boards that a member may read, and with `boardless` also for the organization's events without a board. */
+/**
+ * The number of events on boards that a member may read. With `boardless`, the organization's events without a board count too.
+ */
 export async function countReadableActivity(ctx: Context, actor: Member, { boardless }: { boardless: boolean }): Promise<number> {
   const filters = [readableBoards(actor)];
   const statement = statements.get(`${keyOf(filters)}/${boardless}`, () =>

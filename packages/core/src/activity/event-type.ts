@@ -63,7 +63,7 @@ export interface EventFields {
   task_id?: string | null;
   agent_id?: string | null;
   user_id?: string | null;
-  /** Only comments have tags. */
+  /** Null for all events but comments. */
   tags?: string[] | null;
 }
 

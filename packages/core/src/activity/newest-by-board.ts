@@ -5,9 +5,9 @@ import { activity_events } from "../schema/activity.sql.ts";
 interface NewestByBoard {
   /** A condition on `boards`. */
   boards: SQL;
-  /** A condition on the `activity_events` of each board; an index must cover it together with the board. */
+  /** A condition on the `activity_events` of each board. An index must cover it together with the board. */
   events?: SQL | undefined;
-  /** A condition on events that are selected too, for example those without a board. */
+  /** A condition for more events to select, for example events without a board. */
   otherEvents?: SQL | undefined;
   /** The position after which the selection starts. */
   after?: SQL | undefined;
@@ -16,8 +16,8 @@ interface NewestByBoard {
 }
 
 /**
- * Selects ids of events, newest first: the newest of each board, which an index has in this order, and of these the newest.
- * One scan of the newest events would also read those of boards that the caller may not see.
+ * Selects ids of events, newest first. It takes the newest events of each board from an index, and the newest of these. A single
+ * scan would also read the events of boards that the caller may not see.
  */
 export function selectNewestByBoard({ boards: condition, events, otherEvents, after, limit, offset }: NewestByBoard): SQL {
   const newest = (where: SQL) => sql`

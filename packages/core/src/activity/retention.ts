@@ -10,7 +10,7 @@ import { eventHour, isCounted, isFailed } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 import { lockCounts } from "./lock.ts";
 
-/** Events in one transaction: few enough that the removal of a task waits for it only briefly. */
+/** Events per transaction, few enough that the removal of a task waits for it only briefly. */
 const BATCH_SIZE = 2_000;
 
 /** Removes the comments of a task. An earlier statement of the transaction must have selected `sharedCountsLock`. */
@@ -19,8 +19,8 @@ export async function removeComments(ctx: Context, board_id: string, task_id: st
 }
 
 /**
- * Removes events beyond the retention, in whole hours. Comments stay, because they belong to their task, and events that
- * are not counted yet stay until they are.
+ * Removes events that are older than the retention, by whole hours. Comments stay, because they belong to their task, and so do
+ * events that are not counted yet.
  */
 export async function removeOldEvents(ctx: Context): Promise<void> {
   const days = ctx.settings.activity_retention_days;
@@ -34,7 +34,7 @@ export async function removeOldEvents(ctx: Context): Promise<void> {
   await ctx.db.execute(sql`delete from ${activity_day_counts} where day > '-infinity' and day < ${before} and events = 0`);
 }
 
-/** Reads only hours with counted events other than comments, so that no run reads old comments again. */
+/** Reads only hours that have counted events other than comments, so that not every run reads the old comments again. */
 async function removeOfBoards(ctx: Context, from: SQL, before: SQL, size: number): Promise<RemovedBatch> {
   await lockCounts(ctx);
   const due = sql`(
@@ -68,9 +68,9 @@ async function removeWithoutBoard(ctx: Context, from: SQL, before: SQL, size: nu
 }
 
 /**
- * Removes every `event` of a board that meets the condition, subtracts the counted ones from the counts and returns how many
- * there were. It locks the hours in a fixed order, because tasks of one board may be removed at the same time; the first is
- * the row with the sum, so that days are changed by one removal at a time.
+ * Removes each `event` of a board that meets the condition, and subtracts it from the counts. It locks hours in order, since
+ * tasks of a board may be removed at the same time. The first is the row with the board's total, so only one removal at a time
+ * changes the days.
  */
 async function removeEvents(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`

@@ -39,7 +39,7 @@ export const Changes = lazyObject(() => ({
 })).meta({ id: "Changes", description: "A part of the changes feed." });
 export type Changes = z.infer<typeof Changes>;
 
-/** The changes after a cursor that the caller may see. Without a cursor there are none, but the cursor of now. */
+/** The changes after a cursor that the caller may see. Without a cursor, the answer has no changes, only the present cursor. */
 export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQuery): Promise<Changes> {
   const types = toChangeTypes(query.types);
   const [scope] = await readScopes(ctx, [ctx.actor], query.board_id);
@@ -52,7 +52,7 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
   const { limit } = query;
   const source = createChangeSource(scope!, types);
   const rows = await source.read(ctx, { after, below: horizon, since: null, limit: limit + 1 });
-  // Checked after the entries are read: those that were removed before are missing among them.
+  // Checked after reading, because entries could have been removed between an earlier check and the reading.
   await requireKept(ctx, after);
   const shown = rows.slice(0, limit);
   const has_more = rows.length > limit;
@@ -60,7 +60,7 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
   return { changes: shown.map(({ data }) => data as Change), cursor: formatEventId(reached, organization_id), has_more };
 }
 
-/** The position from which a stream starts: after `sent`, a cursor or the id of an event, or null to start now. */
+/** Where a stream starts: after `sent`, which is a cursor or the id of an event. Null, to start now, if nothing was sent. */
 export async function startOfStream(ctx: Context<Member | Agent>, sent: string | undefined): Promise<Cursor | null> {
   if (sent === undefined) return null;
   const { xmax } = await readHorizon(ctx);
@@ -69,7 +69,7 @@ export async function startOfStream(ctx: Context<Member | Agent>, sent: string |
   return after;
 }
 
-/** Streams of the changes that each caller may see now. Callers who see the same share a source. */
+/** A source of the changes that each caller may see now. Callers who may see the same changes share a source. */
 export async function followChanges(
   ctx: Context,
   callers: readonly (Member | Agent)[],
@@ -83,7 +83,7 @@ export async function followChanges(
 const organizationOf = ({ actor }: Context<Member | Agent>) =>
   actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
 
-/** A cursor of another organization, or above all transactions and so of another database, is unknown. */
+/** Throws `invalid` for a cursor of another organization, or one that is ahead of all transactions and so of another database. */
 function toPosition(sent: string, organization_id: string, xmax: Horizon["xmax"]): Cursor {
   if (sent === "") return BEGINNING;
   const parsed = parseEventId(sent);

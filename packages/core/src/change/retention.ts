@@ -6,17 +6,17 @@ import { addMs, DAY_MS } from "../values/time.ts";
 import { changes, changes_removed } from "../schema/change.sql.ts";
 
 const BATCH_SIZE = 5_000;
-/** Batches in one run. The next run removes the rest. */
+/** Batches per run. The next run removes the remaining changes. */
 const MAX_BATCHES = 400;
 
-/** Removes old changes in the order of the feed, and records up to where, so that no reader misses them unnoticed. */
+/** Removes old changes in the order of the feed and stores how far, so that readers with an older cursor get an error. */
 export async function removeOldChanges(ctx: Context): Promise<void> {
   const days = ctx.settings.changes_retention_days;
   if (days === 0) return;
   const before = toTimestamp(addMs(ctx.now(), -days * DAY_MS));
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {
-    // The next batch starts where this one ended, so that it does not read the index entries of removed rows again. When the
-    // oldest entry is young, nothing more is read.
+    // Each batch starts where the last one ended, so that it skips the index entries of removed rows. If the oldest change is
+    // still recent, the statement reads only that one.
     const result = await ctx.db.execute(sql`
       with oldest as (
         select tx, id, action, at from ${changes}

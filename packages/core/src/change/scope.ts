@@ -9,18 +9,18 @@ import { changes } from "../schema/change.sql.ts";
 import { conditionOf } from "../lists/filter.ts";
 import { mayReadAll } from "../organization/board-rights.ts";
 
-/** Whose changes a caller may see. */
+/** The boards whose changes a caller may see. */
 export interface ChangeScope {
   organization_id: string;
-  /** Removed boards are among them, so that their removal can be read. */
+  /** Includes removed boards, so that the caller can read of their removal. */
   boards: VisibleBoards;
-  /** Whether it has the changes of main agents, which belong to no board. */
+  /** Whether to include changes of main agents, which belong to no board. */
   without_board: boolean;
 }
 
 /**
- * What each caller may see now, of all boards or of the board `board_id`: an error when it may not see that one. All members
- * take at most two statements. Results are in the order of the callers.
+ * What each caller may see now, in the order of the callers. With `board_id` it is limited to that board, or an error if the
+ * caller may not see it. Any number of members takes at most two statements.
  */
 export async function readScopes(
   ctx: Context,
@@ -55,7 +55,7 @@ async function scopeOfAgent(ctx: Context, actor: Agent, gone: readonly string[],
   const own = actor.board_id === null ? await readBoardIds(ctx, actor) : [actor.board_id];
   const all = merge(own, gone);
   if (board_id === undefined) return { organization_id, boards: all, without_board: false };
-  // Throws for a board of others.
+  // Throws if the agent may not read this board.
   if (!all.includes(board_id)) await boardFor({ ...ctx, actor }, board_id, "read");
   return { organization_id, boards: [board_id], without_board: false };
 }
@@ -70,7 +70,7 @@ async function readBoardIds(ctx: Context, actor: Agent): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Boards that were removed while the caller could read them, by the index of the caller. */
+/** The removed boards that each caller was allowed to read, by the index of the caller. */
 async function readRemovedBoards(
   ctx: Context,
   callers: readonly (Member | Agent)[],
@@ -93,7 +93,7 @@ async function readRemovedBoards(
   return new Map(rowsOf<{ index: number; board_ids: string[] }>(result).map(({ index, board_ids }) => [index, board_ids]));
 }
 
-/** What the entry of a removed board names: the membership, or the gateway of a main agent. */
+/** The id by which the entry of a removed board lists a reader: the membership, or the gateway of a main agent. */
 const toReader = (caller: Member | Agent) =>
   caller.type === "agent"
     ? { organization_id: caller.organization_id, reader_id: caller.gateway_id, reads_all: false }

@@ -33,7 +33,7 @@ export const ChangeTypes = z
   .optional()
   .describe(`Only changes of these types, separated by commas: ${CHANGE_TYPES.join(", ")}. All when absent.`);
 
-/** Null for all types. Throws `invalid`. */
+/** Parses a list of types. Null stands for all types. Throws `invalid` for an unknown type. */
 export function toChangeTypes(list: string | undefined): readonly ChangeType[] | null {
   if (!list?.trim()) return null;
   const sent = list.split(",", CHANGE_TYPES.length * 10).map((part) => z.enum(CHANGE_TYPES).safeParse(part.trim()));
@@ -78,7 +78,7 @@ function readRows(ctx: Context, scope: ChangeScope, types: readonly ChangeType[]
       .where(and(isWanted, without_board ? undefined : isNotNull(changes.board_id)))
       .orderBy(...windowOrder(window, order))
       .limit(window.limit);
-  // The next entries of each board, which an index has in this order: one scan would also read those of other boards.
+  // Takes the next entries of each board from an index. A single scan would also read the entries of other boards.
   const next = (condition: SQL) => sql`select tx, seq, id, action, at from ${changes} where ${and(isWanted, condition)}
     order by ${sql.join(windowOrder(window, order), sql`, `)} limit ${window.limit}`;
   const visible = sql`select next.* from unnest(${sql.param([...boards])}::uuid[]) as board(id)

@@ -9,17 +9,17 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts, transitions_counted } from "../schema/metrics-count.sql.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** Moves in one transaction: few enough that a removal waits for it only briefly. */
+/** Moves per transaction, few enough that a removal waits for it only briefly. */
 const BATCH_SIZE = 5_000;
-/** Boards in one transaction whose tasks are counted. */
+/** Boards per transaction for which tasks are counted. */
 const BOARDS_PER_BATCH = 50;
-/** Batches in one run. The next run counts the rest; until then it is read from the moves. */
+/** Batches per run. The next run counts the remaining moves; until then, readers count them one by one. */
 const MAX_BATCHES = 200;
 
-/** The key of the advisory lock on the counts of moves: an arbitrary fixed number. */
+/** The key of the advisory lock on the counts of moves. The number is arbitrary but fixed. */
 const COUNTS_LOCK = 4_207_121;
 
-/** Adds new moves to the counts, batch by batch, and counts the tasks of boards that have new moves and no counts yet. */
+/** Adds new moves to the counts, batch by batch. Then it counts the tasks of boards with new moves but without a task count. */
 export async function countNewTransitions(ctx: Context<System>): Promise<void> {
   const uncounted = new Set<string>();
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
@@ -27,7 +27,7 @@ export async function countNewTransitions(ctx: Context<System>): Promise<void> {
     for (const id of without_tasks) uncounted.add(id);
     if (total < BATCH_SIZE) break;
   }
-  // After the moves: with many uncounted ones left, the tasks of a board would have to be counted across all of them.
+  // After the moves, because the task count of a board has to subtract every move that is not counted yet.
   const ids = [...uncounted];
   for (let at = 0; at < ids.length; at += BOARDS_PER_BATCH)
     await withLockTimeoutRetry(ctx, (ctx) => countTasks(ctx, ids.slice(at, at + BOARDS_PER_BATCH)));
@@ -40,13 +40,13 @@ interface CountedBatch {
 
 const lockCounts = (ctx: Context) => ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
 
-/** Counts one if a move to review is the first of its task in the period. */
+/** Counts the moves to review that are the first of their task in the period. */
 const firstIn = (period: "hour" | "day" | "week" | "month") => sql`count(*) filter (
   where move.to_status = 'review' and move.previous_review < date_trunc('${sql.raw(period)}', move.at, 'UTC'))`;
 
 /**
- * Counts the next moves in commit order and returns their number and their boards without counts of tasks. It stops at the oldest open transaction, as the count of
- * events does, and stores in moves of earlier versions when their task was reviewed before.
+ * Counts the next moves in commit order, up to the oldest open transaction, as events are counted. Returns their number and their
+ * boards without a task count. It also fills in `reviewed_before` of moves that an earlier version stored.
  */
 async function countBatch(ctx: Context): Promise<CountedBatch> {
   await lockCounts(ctx);
@@ -99,7 +99,8 @@ const tasksIn = (status: string) =>
   sql`(select count(*) from ${tasks} as task where task.board_id = board.id and task.status = ${sql.raw(`'${status}'`)})`;
 
 /**
- * Counts the tasks of boards that have no number of tasks yet, as they were before the moves that are not counted. A change of a task's status and its move commit together, so that one statement sees both or neither.
+ * Stores the task count of boards that have none, as of the last counted move. A new status and its move are committed together,
+ * so one statement sees both or neither.
  */
 async function countTasks(ctx: Context, board_ids: readonly string[]): Promise<void> {
   await lockCounts(ctx);

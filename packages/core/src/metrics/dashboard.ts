@@ -62,8 +62,8 @@ export type Dashboard = z.infer<typeof Dashboard>;
 const runs = memoPerApp(createCoalescer<Dashboard>);
 
 /**
- * The dashboard of the boards in scope (docs/reference/metrics.md#dashboard). Without boards all figures are zero. Requests
- * for the same figures by callers with the same rights share a run that starts after all of them.
+ * The dashboard of the boards in scope (docs/reference/metrics.md#dashboard); without boards, all figures are zero. Requests for
+ * the same figures by callers with the same rights share one run, which starts after the last of them has arrived.
  */
 export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
   const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
@@ -115,8 +115,8 @@ async function countActiveAgents(ctx: Context, board_ids: readonly string[], { s
 }
 
 /**
- * Reads the agents of each board, and filters them afterwards: with the times as a condition of the table, the server read the
- * index of the presence of all agents of the service. The times are values that its plan does not know.
+ * Reads the agents of each board first and compares their times afterwards. With the times in the `where`, PostgreSQL used the
+ * index on `last_seen_at` and read the agents of all organizations.
  */
 const activeAgents = preparedQuery(
   () => sql`
@@ -126,7 +126,7 @@ const activeAgents = preparedQuery(
     cross join lateral (select agent.last_seen_at from ${agents} as agent where agent.board_id = board.id offset 0) as agent`,
 );
 
-/** Error events in percent of all events; 0 without events. */
+/** The percentage of error events; 0 if there are no events. */
 function errorRate(counts: readonly EventCount[]): number {
   const events = counts.reduce((sum, bucket) => sum + bucket.events, 0);
   const failed = counts.reduce((sum, bucket) => sum + bucket.failed, 0);

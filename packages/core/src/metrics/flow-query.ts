@@ -7,9 +7,9 @@ import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** The moves of one interval, or the tasks now. */
+/** The moves in one interval, or the present tasks. */
 export interface FlowRow {
-  /** Number of the interval, from 1, one more for moves after the last edge; null for the tasks now. */
+  /** The number of the interval, from 1. Moves after the last edge have the next number, and the present tasks have null. */
   place: number | null;
   inbox: number;
   in_progress: number;
@@ -18,7 +18,7 @@ export interface FlowRow {
   reviewed: number;
   completed: number;
   cycle_ms: number;
-  /** Only of the tasks now; null when no task was done. */
+  /** Set only in the row of the present tasks; null if no task was done. */
   median_ms: number | null;
 }
 
@@ -26,8 +26,8 @@ const placeOf = (at: SQL) => sql`width_bucket(${at}, ${given("edges")})`;
 const isWholeHour = sql`date_trunc('hour', move.at, 'UTC') <> all(${given("divided_hours")}::timestamptz[])`;
 
 /*
- * Each of these reads the rows of one `board` over an index. `offset 0` keeps the planner from joining in another order, so
- * that one plan serves any number of boards and any range; see `selectGiven`.
+ * Each subquery reads the rows of one `board` by an index. `offset 0` keeps the planner from changing the join order, so that one
+ * plan fits any number of boards and any range; see `selectGiven`.
  */
 const countsIn = (span: "hour" | "day", condition: SQL) => sql`lateral (
   select counts.* from ${transition_counts} as counts
@@ -40,7 +40,7 @@ const changes = sql`counts.inbox, counts.in_progress, counts.review, counts.done
 const noChanges = sql`0 as inbox, 0 as in_progress, 0 as review, 0 as done`;
 const hasTaskCount = sql`exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)`;
 
-/** Whole days and, of the days that an edge divides, whole hours. */
+/** The counts of whole days, and the counts of whole hours where an edge falls within a day. */
 const wholeSpans = (size: BucketSize) => {
   const figures = sql`counts.start, ${changes}, counts.${sql.identifier(`reviewed_in_${size}`)} as reviewed,
     counts.completed, counts.cycle_ms`;
@@ -56,7 +56,7 @@ const wholeSpans = (size: BucketSize) => {
     )}`;
 };
 
-/** Moves that are not counted yet, and all moves of the hours that an edge divides. */
+/** Moves that are not counted yet, and all moves of hours into which an edge falls. */
 const singleMoves = sql`
   select move.* from uncounted as move where ${placeOf(sql`move.at`)} > 0 and ${isWholeHour}
   union all
@@ -79,8 +79,8 @@ const VALUES = {
 const selectValues = selectGiven(VALUES);
 
 /**
- * The moves of boards in intervals and the tasks now. Of a bucket that the window cuts at its start, all moves to review are
- * read, because some were not the first of their task in the period but are the first in the window.
+ * The moves of boards by interval, and the present tasks. If the window starts within a bucket, it reads that bucket's moves to
+ * review one by one: a move that is not its task's first in the period can be the first in the window.
  */
 export const selectFlow = preparedQuery(
   (_db, size: BucketSize) => sql`

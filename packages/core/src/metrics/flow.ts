@@ -4,7 +4,7 @@ import { addMs, DAY_MS, dividedDays, dividedHours, HOUR_MS } from "../values/tim
 import { type FlowRow, selectFlow } from "./flow-query.ts";
 import { type Bucket, type Timeline, toEdges } from "./range.ts";
 
-/** The number of tasks in each status that metrics show. */
+/** The number of tasks in each status that the metrics show. */
 export interface StatusCounts {
   inbox: number;
   in_progress: number;
@@ -14,19 +14,21 @@ export interface StatusCounts {
 
 type Changes = StatusCounts | undefined;
 
-/** Figures about the flow of tasks through boards. Arrays have one figure for each bucket, those of the comparison first. */
+/**
+ * Figures about the flow of tasks. Arrays have one figure per bucket: the buckets of the comparison, then those of the window.
+ */
 export interface Flow {
-  /** Number of different tasks that moved to review. */
+  /** How many different tasks moved to review. */
   reviewed: number[];
-  /** Mean hours from the start of work to done, of the tasks that moved to done; 0 without such tasks. */
+  /** The mean hours from the start of work to done, for tasks that moved to done; 0 if there are none. */
   cycle_hours: number[];
-  /** The median of these hours in the last seven days; null without such tasks. */
+  /** The median of these hours in the last seven days; null if there are no such tasks. */
   median_hours_7d: number | null;
-  /** The tasks at the end of each bucket; the last is now. */
+  /** The tasks at the end of each bucket. The last entry has the present tasks. */
   status_counts: StatusCounts[];
 }
 
-/** Reads the tasks of boards and their moves. One statement reads both, so that they are of one moment. */
+/** Reads the tasks of boards and their moves. One statement reads both, so that the figures belong to the same moment. */
 export async function readFlow(ctx: Context, board_ids: readonly string[], timeline: Timeline): Promise<Flow> {
   const edges = toEdges(timeline);
   const cut = [timeline.comparison, timeline.primary].map(([first]) => first!).filter(isCutAtStart);
@@ -60,8 +62,8 @@ const isCutAtStart = ({ period, start }: Bucket) => start > period;
 const STATUSES = ["inbox", "in_progress", "review", "done"] as const;
 
 /**
- * Starts from the tasks as they are now and undoes the moves of each interval, the latest first, so that tasks without any
- * move count too. `later` are the moves after the last edge, by a clock that is ahead of this one.
+ * Starts from the present tasks and undoes the moves of each interval, the latest first. So tasks without any move count too.
+ * `later` has moves after the last edge, which exist if the clock of the database is ahead.
  */
 function undoMoves(now: StatusCounts, later: Changes, intervals: readonly Changes[]): StatusCounts[] {
   let counts = undo(now, later);

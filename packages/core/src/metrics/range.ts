@@ -18,15 +18,17 @@ const RANGES: Readonly<Record<RangeKey, { length_ms: number; size: BucketSize }>
   "1y": { length_ms: 365 * DAY_MS, size: "month" },
 };
 
-/** The part of an hour, day, week (from Monday) or month, all in UTC, that lies in the window: [start, end). */
+/**
+ * The part [start, end) of a period that lies in the window. A period is an hour, a day, a week from Monday or a month, in UTC.
+ */
 export interface Bucket {
-  /** Start of the whole hour, day, week or month. */
+  /** When the whole period starts. */
   period: Date;
   start: Date;
   end: Date;
 }
 
-/** The window of a range, [start, now), and the buckets of it and of the window of the same length before it, oldest first. */
+/** The window [start, now) of a range, with its buckets and those of the equally long window before it, oldest first. */
 export interface Timeline {
   range: RangeKey;
   size: BucketSize;
@@ -43,14 +45,14 @@ export function toTimeline(range: RangeKey, now: Date): Timeline {
   return { range, size, start, now, comparison, primary: toBuckets(size, start, now) };
 }
 
-/** The edges of all buckets of a timeline, which has no gaps: bucket i is [edges[i], edges[i + 1]). */
+/** The edges of all buckets of a timeline: bucket i is [edges[i], edges[i + 1]). A timeline has no gaps. */
 export function toEdges({ comparison, primary }: Timeline): Date[] {
   return [comparison[0]!.start, ...[...comparison, ...primary].map(({ end }) => end)];
 }
 
 /**
- * The buckets from the one that contains the start to the one that contains the end. When the window ends where a bucket
- * starts, that bucket is the last one, and it is empty.
+ * The buckets from that of the start to that of the end. If the window ends exactly where a bucket starts, that bucket is the
+ * last one and is empty.
  */
 function toBuckets(size: BucketSize, start: Date, end: Date): Bucket[] {
   const buckets: Bucket[] = [];

@@ -14,8 +14,8 @@ export interface Scope {
 }
 
 /**
- * The ids of the boards in scope: those that the member may read in the active organization, filtered by board and by group.
- * An unreadable board is not found. A group of the organization is found even when the member may read none of its boards.
+ * The ids of the active organization's boards that the member may read, filtered by board and group. Throws `not_found` for a
+ * board that the member may not read, but not for a group without a board that the member may read.
  */
 export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
   const filters = [readableBoards(ctx.actor)];
@@ -44,5 +44,5 @@ function selectScope(readable: SQL, named: { board: boolean; group: boolean }): 
     ${inGroup ? sql`exists (select 1 from ${board_groups} where ${group})` : sql`true`} as group_found`;
 }
 
-/** The right side of `board_id =` for the boards of a scope. */
+/** The right side of a comparison `board_id = …` with any of these boards. */
 export const anyOf = (board_ids: Placeholder) => sql`any(${board_ids}::uuid[])`;

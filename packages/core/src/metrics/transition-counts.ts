@@ -2,15 +2,15 @@ import { type SQL, sql } from "drizzle-orm";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { transitions_counted } from "../schema/metrics-count.sql.ts";
 
-// Each figure adds what is in `transition_counts` and the moves that are not counted yet, as the counts of events do; see
-// `../activity/count.ts`. A move never changes what it counts for, and it is removed only with its board.
+// Every figure is the sum of `transition_counts` and of the moves that are not counted yet; `../activity/count.ts` counts events
+// in the same way. A stored move never changes and is removed only with its board, so a count stays right.
 
 const countedUpTo = {
   tx: sql`coalesce((select tx from ${transitions_counted}), '0'::xid8)`,
   id: sql`coalesce((select transition_id from ${transitions_counted}), '00000000-0000-0000-0000-000000000000'::uuid)`,
 };
 
-/** Whether a `move` is not counted yet. The first line is for the planner, as in `isUncounted` of events. */
+/** A condition on `move`: it is not counted yet. The first line helps the planner, as in `isUncounted` of events. */
 export const isUncounted = sql`move.tx >= ${countedUpTo.tx} and move.tx <= '18446744073709551615'::xid8
   and (move.tx, move.id) > (${countedUpTo.tx}, ${countedUpTo.id})`;
 
@@ -19,8 +19,8 @@ const earlier = (condition: SQL) => sql`(
   where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;
 
 /**
- * When the task of a `move` to review moved there before. Moves of earlier versions do not have it until they are counted. If
- * their task was removed, they have lost its id, and those of one board and one start of work are of one task.
+ * When the task of a `move` to review last moved there before. Moves that an earlier version stored lack this until they are
+ * counted. If their task was removed, its id is gone too; then board and start of work identify the task.
  */
 export const reviewedBefore = sql`coalesce(move.reviewed_before, case
   when move.task_id is not null then ${earlier(sql`earlier.task_id = move.task_id`)}
@@ -33,12 +33,12 @@ const changeOf = (status: string) => {
   return sql`count(*) filter (where move.to_status = ${literal}) - count(*) filter (where move.from_status = ${literal})`;
 };
 
-/** How a group of moves changes the number of tasks in each status that metrics show. */
+/** How a group of moves changes the number of tasks in each status. */
 export const statusChanges = sql`${changeOf("inbox")} as inbox, ${changeOf("in_progress")} as in_progress,
   ${changeOf("review")} as review, ${changeOf("done")} as done`;
 
 const isCompleted = sql`move.to_status = 'done' and move.in_progress_at is not null`;
 
-/** The number of a group's moves to done with a start of work, and the sum of the time since then. */
+/** How many moves of a group completed a task whose start of work is known, and the sum of the times from start to done. */
 export const completions = sql`count(*) filter (where ${isCompleted}) as completed, coalesce(sum(
   (extract(epoch from move.at - move.in_progress_at) * 1000)::bigint) filter (where ${isCompleted}), 0)::bigint as cycle_ms`;

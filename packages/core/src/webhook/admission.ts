@@ -6,22 +6,22 @@ import type { SourceName } from "../schema/webhook.sql.ts";
 import type { Signature } from "./source/signature.ts";
 import { SOURCES } from "./source/sources.ts";
 
-/** The scope of the counters of refused posts to signed webhooks: for each webhook, and for each of its client addresses. */
+/** The name of the counters of refused posts. A signed webhook has one for itself and one for each client address. */
 export const REFUSALS = "webhook_refused";
 export const refusalKey = (webhook_id: string, address: string): string => `${webhook_id} ${address}`;
 
 const REFUSALS_LIMIT = "webhook_refusals_per_minute";
 
-/** What decides whether a post is admitted. */
+/** The data that decide whether a post is accepted. */
 export interface Admission {
   webhook_id: string;
   source: SourceName;
-  /** Empty when the webhook takes unsigned posts. */
+  /** Empty if the webhook accepts unsigned posts. */
   secrets: readonly string[];
   signature_header: string | null;
-  /** The counter key of the client. */
+  /** The client's address, in the form that counters use. */
   address: string;
-  /** Posts to this webhook that were refused in this clock minute: from this address, and in all. */
+  /** Posts to this webhook that were refused in this clock minute: from this address, and from all addresses. */
   refused_here: number;
   refused_in_all: number;
 }
@@ -32,8 +32,8 @@ interface Post {
 }
 
 /**
- * Reads the body of a post that the webhook admits (docs/reference/webhooks.md#rate-limit). With a secret, only posts with a
- * right signature use the rate of the webhook: anybody can send the others, so they count by the client's address.
+ * Reads the body of a post within the webhook's limits (docs/reference/webhooks.md#rate-limit). If the webhook has a secret, only
+ * correctly signed posts count for its rate. Anyone can send other posts, so these count by the client's address.
  */
 export async function readAdmitted(ctx: Context, admission: Admission, post: Post): Promise<Uint8Array> {
   if (admission.secrets.length === 0) {
@@ -57,8 +57,8 @@ async function readSigned(ctx: Context, secrets: readonly string[], signature: S
 }
 
 /**
- * Returns whether the address is over its limit of refused posts. Such a post is read only when it may have a right signature:
- * its sender can share the address with the attacker. Beyond the webhook's total, no address with refused posts is read.
+ * Returns whether the address is over its limit of refused posts. Its posts are still read if they have a signature, because a
+ * real sender can share an attacker's address. Over the webhook's total, posts of any address with refusals are refused.
  */
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;
@@ -75,7 +75,7 @@ const countPost = (ctx: Context, { webhook_id }: Admission): Promise<void> =>
 async function countRefusal(ctx: Context, { webhook_id, address }: Admission): Promise<void> {
   const limit = ctx.settings.budgets.webhook_refusals_per_minute;
   if (limit === 0) return;
-  // The order of the keys is always the same, so that concurrent posts cannot deadlock.
+  // The keys are always in the same order, so that concurrent posts cannot deadlock.
   const [, here] = await incrementCounters(ctx, REFUSALS, [webhook_id, refusalKey(webhook_id, address)]);
   if (here) noteMinuteLimit(ctx, REFUSALS_LIMIT, limit, here.count);
 }

@@ -10,17 +10,17 @@ import { addMs, DAY_MS } from "../values/time.ts";
 import { type SourceName, WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "../schema/webhook.sql.ts";
 import { SOURCES } from "./source/sources.ts";
 
-/** For how long a repeated delivery is recognized. */
+/** How long a repeated delivery is recognized. */
 const REMEMBERED_DAYS = 7;
 const MAX_ATTEMPTS = 5;
 const BATCH_SIZE = 5_000;
 
-/** The names by which a delivery and its repeats are recognized. */
+/** The names by which a repeated delivery is recognized. */
 export interface DeliveryNames {
   webhook_id: string;
-  /** Those that are stored with the payload; a repeat has one of them. */
+  /** Stored with the payload. A delivery with one of these names is a repeat. */
   stored: readonly string[];
-  /** One that only an earlier delivery can have stored. */
+  /** A name that this delivery does not store, but for which it is a repeat if an earlier delivery stored it. */
   looked_up: string | null;
 }
 
@@ -33,19 +33,19 @@ interface Post {
 }
 
 /**
- * Besides its id, which nobody signs, a signed post is named by its body where the signature is over the body alone. Generic posts
- * without an id stay different from each other, but not from a captured one whose id was removed.
+ * Where a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. Equal
+ * generic posts without an id are not repeats of each other, but of a post with an id and the same body.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
   const ids = delivery_id === null ? [] : [delivery_id];
   if (!is_signed || !SOURCES[source].signs_body_only) return { webhook_id, stored: ids, looked_up: null };
-  // No sender's id begins with a space.
+  // The space keeps it apart from ids of senders, which never begin with one.
   const signed = ` ${createHash("sha256").update(body).digest("base64")}`;
   if (source === "generic" && delivery_id === null) return { webhook_id, stored: [], looked_up: signed };
   return { webhook_id, stored: [...ids, signed], looked_up: null };
 }
 
-/** Builds the inserts that make a repeated delivery violate the key of its table, for the statement that stores the payload. */
+/** Builds inserts for the statement that stores the payload. A repeated delivery makes them violate the primary key. */
 export const insertDeliveryNames = (ctx: Context, { webhook_id, stored }: DeliveryNames, payload_id: string): PreparedWrite[] =>
   stored.map((delivery_id) => insertRow({ webhook_id, delivery_id, payload_id, received_at: ctx.now() }));
 
@@ -57,8 +57,8 @@ const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
 ]);
 
 /**
- * Runs `store`, which inserts the delivery's names with the payload. Returns null when it was stored, or the id of the payload
- * that an earlier delivery of these names stored. The index decides, so of concurrent repeats one is stored.
+ * Runs `store`, which inserts the names together with the payload. Returns null if it was stored, else the id of the payload that
+ * an earlier delivery stored. The unique index decides, so only one of several concurrent repeats is stored.
  */
 export async function storeOnce(ctx: Context, names: DeliveryNames, store: () => Promise<void>): Promise<string | null> {
   const { webhook_id, stored, looked_up } = names;
@@ -78,7 +78,7 @@ export async function storeOnce(ctx: Context, names: DeliveryNames, store: () =>
   }
 }
 
-/** The payload of an earlier delivery. Forgotten names are removed, so that the next attempt can insert them. */
+/** The payload of an earlier delivery, or null. It deletes names that have expired, so that the next attempt can insert them. */
 async function findEarlierPayload(ctx: Context, webhook_id: string, names: readonly string[]): Promise<string | null> {
   const where = and(eq(webhook_delivery_ids.webhook_id, webhook_id), inArray(webhook_delivery_ids.delivery_id, [...names]));
   const found = await ctx.db.select().from(webhook_delivery_ids).where(where);
@@ -93,7 +93,7 @@ async function findEarlierPayload(ctx: Context, webhook_id: string, names: reado
 
 const oldestRemembered = (ctx: Context) => addMs(ctx.now(), -REMEMBERED_DAYS * DAY_MS);
 
-/** Removes the ids of deliveries whose repeats are not recognized any more. */
+/** Removes names that have expired: repeats of their deliveries are no longer recognized. */
 export async function removeOldDeliveryIds(ctx: Context): Promise<void> {
   const before = toTimestamp(oldestRemembered(ctx));
   await removeInBatches(BATCH_SIZE, async (size, from) => {

@@ -24,10 +24,10 @@ export type Delivery = z.infer<typeof Delivery>;
 
 const { filtered, notify_job_id, delivery } = board_webhook_payloads;
 
-/** Joins `jobs` to `board_webhook_payloads`: the job that notifies the agent. */
+/** The condition of a join from `board_webhook_payloads` to `jobs`, which finds the job that notifies the agent. */
 export const isNotifyJob: SQL = eq(jobs.id, notify_job_id);
 
-/** The status of a job that has a joined row; jobs of earlier versions report no result and have notified the agent. */
+/** The delivery status by a joined job. A done job without a result ran in an earlier version and has notified the agent. */
 const jobStatus = sql`case
   when ${jobs.status} = 'dead' then 'failed'
   when ${jobs.status} = 'done' and ${jobs.result} is not null and ${jobs.result} ->> 'agent_id' is null then 'no_target'
@@ -36,8 +36,8 @@ const jobStatus = sql`case
   else 'queued' end`;
 
 /**
- * The delivery status of a payload, from its job, else from what was kept of a removed job; null for a payload that is older
- * than the record of deliveries. The only place that decides it.
+ * The delivery status of a payload: from its job, or from the stored delivery if the job was removed. Null for a payload from
+ * before deliveries were recorded. No other place decides this.
  */
 export const deliveryStatus = sql<DeliveryStatus | null>`case
   when ${jobs.id} is not null then ${jobStatus}

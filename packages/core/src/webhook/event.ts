@@ -7,23 +7,23 @@ const MAX_SUMMARY = 300;
 const MAX_CHALLENGE = 1_000;
 const FORM = "application/x-www-form-urlencoded";
 
-/** What a request tells, as its source reads it. */
+/** What the source of a webhook reads from a request. */
 export interface WebhookEvent {
   event_type: string | null;
   delivery_id: string | null;
-  /** One line without control characters. Others wrote it, so it appears inside the fence only. */
+  /** One line without control characters. Its author is unknown, so messages show it only inside a fence. */
   summary: string | null;
-  /** The text to answer when the sender only checks the address; null for an event. */
+  /** The text to answer if the sender only verifies the address; null for an event. */
   challenge: string | null;
 }
 
-/** A body as it was received, and its value when it is JSON. */
+/** A received body, with its parsed value if it is JSON. */
 interface ReceivedBody {
   text: string;
   value: unknown;
 }
 
-/** Reads what the source of a webhook knows about a request. Values of a wrong type or length count as missing. */
+/** Reads the event of a request with the rules of the webhook's source. A value of a wrong type or length counts as missing. */
 export function readEvent(source_name: SourceName, headers: Headers, received: ReceivedBody): WebhookEvent {
   const source = SOURCES[source_name];
   const body = received.value ?? formValue(source_name, headers.get("content-type"), received.text);
@@ -38,7 +38,7 @@ export function readEvent(source_name: SourceName, headers: Headers, received: R
   };
 }
 
-/** The text of a body for people: of a form that holds the event as JSON, this JSON. */
+/** The readable text of a body. If the sender posts a form with the event as a JSON field, it is that JSON. */
 export const readableText = (source_name: SourceName, content_type: string | null, text: string): string =>
   formField(source_name, content_type, text) ?? text;
 
@@ -56,13 +56,13 @@ function formValue(source_name: SourceName, content_type: string | null, text: s
   }
 }
 
-/** An id or a name of a sender: printable ASCII without spaces at its ends. */
+/** Accepts an id or event name of a sender if it is printable ASCII without spaces at its ends, else returns null. */
 const toName = (value: unknown): string | null =>
   typeof value === "string" && value.length <= MAX_ID && /^[!-~](?:[ -~]*[!-~])?$/.test(value) ? value : null;
 
 /**
- * Whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches none.
- * Each part between two stars is found at its first place, so that the work is bounded by the lengths.
+ * Whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches no pattern.
+ * It searches each part between two stars only once, so that no pattern is slow.
  */
 export const matchesEventTypes = (patterns: readonly string[] | null, event_type: string | null): boolean =>
   patterns === null || (event_type !== null && patterns.some((pattern) => matchesGlob(pattern, event_type)));

@@ -3,10 +3,10 @@ import type { board_webhooks } from "../schema/webhook.sql.ts";
 
 type Signing = Pick<typeof board_webhooks.$inferSelect, "source" | "secret_sealed" | "signature_header">;
 
-/** Names of headers that hold credentials of a sender. Agents read what is stored. */
+/** Matches headers with a sender's credentials. They are not stored, because agents can read stored headers. */
 const CREDENTIAL = /key|token|secret|auth|cookie|password/;
 
-/** Content-Type, User-Agent and all X- headers with names in lower case, without signatures and credentials. */
+/** Content-Type, User-Agent and X- headers, without signatures and credentials. Names are in lower case. */
 export function storedHeaders(headers: Headers, webhook: Signing): Record<string, string> {
   const dropped = signatureHeaders(webhook);
   const kept: Record<string, string> = {};
@@ -17,13 +17,13 @@ export function storedHeaders(headers: Headers, webhook: Signing): Record<string
   return kept;
 }
 
-/** Stored headers as they are shown: earlier versions stored credentials of unsigned posts. */
+/** The stored headers without credentials, which earlier versions stored for unsigned posts. */
 export const shownHeaders = (stored: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(stored).filter(([name]) => !CREDENTIAL.test(name)));
 
 /**
- * The headers of signatures and credentials, which are not stored. Some generic senders set several of them; those of an
- * unsigned generic webhook are ordinary headers.
+ * Headers of signatures, which are not stored: those of the source and those that generic senders use. For a generic webhook
+ * without a secret, they are ordinary headers.
  */
 function signatureHeaders({ source, secret_sealed, signature_header }: Signing): (string | undefined)[] {
   if (source === "generic" && secret_sealed === null) return [];

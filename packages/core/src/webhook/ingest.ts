@@ -29,13 +29,13 @@ import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
 
-/** A request to a webhook, before any check. */
+/** A request to a webhook that has not been checked at all. */
 export interface WebhookRequest {
   board_id: string;
   webhook_id: string;
   headers: Headers;
   source_ip: string;
-  /** Reads the raw body; throws `too_large` when it has more bytes than allowed. */
+  /** Reads the raw body. Throws `too_large` if it has more bytes. */
   read(max_bytes: number): Promise<Uint8Array>;
 }
 
@@ -52,12 +52,12 @@ export const WebhookChallenge = lazyObject(() => ({
 })).meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
 export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 
-/** The answer to a post: stored now, stored by an earlier delivery, or a challenge that is not stored. */
+/** The answer to a post: a payload that was stored now or by an earlier delivery, or the answer to a challenge. */
 export type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
 
 /**
- * Accepts a request to a webhook; the order of the steps matters (docs/reference/webhooks.md#ingestion). Payload, memory
- * entry and notification job are written in one statement, so an accepted payload is never lost. All checks come first.
+ * Accepts a request to a webhook; the order of the steps matters (docs/reference/webhooks.md#ingestion). After all checks, one
+ * batch writes the payload, its memory entry and its notification job, so an accepted payload is never lost.
  */
 export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<IngestResult> {
   const address = toCounterKey(request.source_ip);
@@ -85,7 +85,7 @@ type OpenWebhook = Awaited<ReturnType<typeof findOpenWebhook>>;
 type NewDelivery = Pick<typeof board_webhook_payloads.$inferSelect, "notify_job_id" | "delivery">;
 type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string; names: DeliveryNames };
 
-/** Writes a payload with all that follows from it in one statement, after making room. A filtered one is stored only. */
+/** Makes room for a payload and writes it in one batch with its memory entry and job. A filtered payload gets neither. */
 async function storePayload(ctx: Context, request: WebhookRequest, webhook: OpenWebhook, payload: NewPayload): Promise<void> {
   const { board_id, id: webhook_id, organization_id } = webhook;
   const { id: payload_id, kind, body, text, value, event_type, delivery_id, summary } = payload;
@@ -156,7 +156,7 @@ function insertMemory({ board_id, id: webhook_id, description: instruction }: Op
   });
 }
 
-/** How the delivery is recorded: by its job, or at once when the message goes to an inbox. */
+/** How to record the delivery: by the id of its job, or as done if the message goes to an inbox in the same batch. */
 function newDelivery(received_at: Date, webhook: OpenWebhook, filtered: boolean): NewDelivery {
   if (filtered) return { notify_job_id: null, delivery: null };
   if (webhook.gateway_kind !== "pull") return { notify_job_id: crypto.randomUUID(), delivery: null };
@@ -166,7 +166,7 @@ function newDelivery(received_at: Date, webhook: OpenWebhook, filtered: boolean)
   return { notify_job_id: null, delivery: { status, attempts: 1, last_error: null, delivered_at, agent_id } };
 }
 
-/** A job that notifies the target on its host; an agent without a host has the message in its inbox at once. */
+/** Inserts a job that notifies the target on its host. A pull agent has no host and gets the message in its inbox at once. */
 function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayload, { notify_job_id }: NewDelivery) {
   const { board_id, id: webhook_id, board_name, description: instruction, organization_id, gateway_id, session_key } = webhook;
   if (notify_job_id !== null) {
@@ -182,7 +182,7 @@ function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayl
   ];
 }
 
-/** Finds the webhook if it is enabled, with its counts of refused posts, in one statement. */
+/** Finds the webhook with its counts of refused posts, in one statement. Throws `not_found`, or `gone` if it is disabled. */
 async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: string) {
   const board_id = Id.safeParse(request.board_id);
   const webhook_id = Id.safeParse(request.webhook_id);
@@ -200,7 +200,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: s
   return webhook;
 }
 
-/** Refused posts in this clock minute. Webhooks without a secret refuse none, so nothing is read for them. */
+/** Refused posts in this clock minute. A webhook without a secret refuses no posts, so no counter is read. */
 const refusalsOf = (key: SQLWrapper) =>
   sql<number>`case when ${board_webhooks.secret_sealed} is null then 0
     else ${counterValue(REFUSALS, key, sql.placeholder("minute"))} end`;
@@ -228,7 +228,7 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       webhook_bytes: webhookPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
-      /** The target, on a board whose agents have no host. */
+      /** The target if the board has pull agents, else null. */
       inbox_agent_id: sql<string | null>`case when ${gateways.kind} = 'pull' then (
         select ${agents.id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1) end`,
     })

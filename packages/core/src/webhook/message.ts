@@ -7,9 +7,11 @@ export interface PayloadFacts {
   board_id: string;
   webhook_id: string;
   payload_id: string;
-  /** The webhook's description. Members of the board wrote it, so the agent may follow it. */
+  /** The description of the webhook. A member of the board wrote it, so the agent may follow it. */
   instruction: string;
-  /** One line about the event, and the payload as text. Anybody may have written them, so they appear inside the fence only. */
+  /**
+   * One line about the event, and the payload as text. Anyone may have written these two, so they appear only inside the fence.
+   */
   summary: string | null;
   text: string;
 }
@@ -20,7 +22,9 @@ function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): str
   return fence(summary === null ? shown : `${summary}\n${shown}`);
 }
 
-/** Members may write several lines, but none that begins or ends a fence: the preview's is the only one. */
+/**
+ * An instruction may have several lines. Lines that look like the edge of a fence are quoted, so that only the preview has one.
+ */
 const instructionLine = ({ instruction }: PayloadFacts) =>
   `Instruction: ${instruction.replace(/^--- (?=BEGIN |END )/gm, "> $&")}`;
 
@@ -38,7 +42,7 @@ export function memoryContent(facts: PayloadFacts): string {
   ].join("\n");
 }
 
-/** The message to the target agent (docs/reference/webhooks.md#notification). The steps come before the fence. */
+/** The message to the target agent (docs/reference/webhooks.md#notification). The instructions come before the fence. */
 export function notificationText(facts: PayloadFacts & { board_name: string }): string {
   const { board_id, webhook_id, payload_id } = facts;
   return [

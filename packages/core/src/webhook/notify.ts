@@ -21,8 +21,8 @@ import { runWrite } from "../db/prepared-write.ts";
 type Notification = JobPayloads["webhook.notify"];
 
 /**
- * Notifies the target agent of a payload. The target is chosen now, not when the payload arrived, since agents may have
- * moved. The job ends silently when the webhook, board or agent was removed meanwhile, and retries every failure of the host.
+ * Notifies the target agent about a payload. It chooses the target when the job runs, since agents may have moved after the post.
+ * The job ends without an error if the webhook, board or agent is gone, and retries every failure of the host.
  */
 export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook.notify"> => ({
   async run(ctx, notification, job) {
@@ -32,7 +32,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
     const result = { agent_id: target.id };
     if (gateway.kind !== "pull" && !target.openclaw_session_id) return { result: { agent_id: null } };
     const message = toMessage(found, bodyText({ body: await readBody(ctx, payload) }));
-    // The gateway's agents have no host: the board was bound to it meanwhile, or somebody redelivers the payload.
+    // A pull gateway has no host. Its boards get such jobs when they had another gateway before, or by a redelivery.
     if (gateway.kind === "pull" || !target.openclaw_session_id)
       return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target, message)])) };
     const { payload_id, redelivery } = notification;
@@ -44,7 +44,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
       deliver: false,
       idempotency_key: redelivery ? `${key}-${job.id}` : key,
     });
-    // The two times come from different machines, whose clocks may differ.
+    // The two times may come from different machines, so their difference can be negative.
     if (!redelivery) ctx.meter.record("IngestLag", Math.max(0, ctx.now().getTime() - payload.received_at.getTime()));
     return { result };
   },
@@ -53,7 +53,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const { target } = found;
-    // In a transaction, where no other storage is called.
+    // This runs in a transaction, during which the external body storage must not be called.
     const { body } = found.payload;
     const message = toMessage(found, body ? bodyText({ body }) : MOVED_BODY);
     if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target, message)]));
@@ -68,7 +68,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 
-/** Shown instead of a preview, with the path of the whole payload. */
+/** Stands in place of a preview; the message also has the path of the payload. */
 const MOVED_BODY = "(The payload is in another storage and has no preview.)";
 
 const toMessage = ({ board, webhook, payload }: Found, text: string): string =>

@@ -7,24 +7,24 @@ import { usedUp } from "../values/request-limits.ts";
 import { payloadBytes, removePayloads } from "./payload-usage.ts";
 import { SIGNED_SHARE, UNSIGNED_ROOM, UNSIGNED_SHARE } from "./payload-shares.ts";
 
-/** Seconds. Old payloads are removed once an hour. */
+/** In seconds. A schedule removes old payloads once an hour. */
 const RETRY_AFTER = 3_600;
-/** Of its share, what a full webhook frees at once, so that not every post has to make room. */
+/** The part of its share that a full webhook frees at once, so that not every post has to make room. */
 const FREED_PART = 1 / 16;
-/** The oldest payloads that one post looks at. Each may wait for its notification and stay. */
+/** How many of the oldest payloads one post examines. It keeps those whose notification is still to be sent. */
 const MAX_OLDEST = 1_000;
 
 interface WebhookRoom {
   id: string;
   board_id: string;
-  /** Null when the webhook takes unsigned posts. */
+  /** Null if the webhook accepts unsigned posts. */
   secret_sealed: Uint8Array | null;
-  /** Bytes of the organization and of the webhook. */
+  /** The stored bytes of the organization; below, those of the webhook. */
   stored_bytes: string;
   webhook_bytes: string;
 }
 
-/** Throws when there is no room for another payload, whatever its size, and none can be made. */
+/** Throws `limited` if no payload of any size fits and old payloads may not be removed to make room. */
 export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
   const limit = ctx.settings.budgets.organization_payload_bytes;
   if (limit === 0) return;
@@ -39,8 +39,8 @@ export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
 }
 
 /**
- * Makes room for a payload of an unsigned webhook that has filled its share: its oldest payloads are removed, but none whose
- * notification is still to be sent. Throws when that frees too little.
+ * Makes room for a payload if an unsigned webhook has filled its share. It removes the webhook's oldest payloads, except those
+ * whose notification is still to be sent. Throws `limited` if that frees too little.
  */
 export async function makePayloadRoom(ctx: Context, webhook: WebhookRoom, size_bytes: number): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -56,7 +56,7 @@ export async function makePayloadRoom(ctx: Context, webhook: WebhookRoom, size_b
   );
 }
 
-/** Removes payloads until so many bytes are free, and returns the bytes that were freed. */
+/** Removes the oldest payloads until they add up to `bytes`. Returns the number of bytes that were freed. */
 async function removeOldest(ctx: Context, { id, board_id }: WebhookRoom, bytes: number): Promise<number> {
   const oldest = sql`
     select id, received_at, notify_job_id, ${payloadBytes} as bytes from ${board_webhook_payloads}

@@ -1,8 +1,8 @@
-/** Parts of ORGANIZATION_PAYLOAD_BYTES that one webhook may fill, so that none takes the room of others. */
+/** The parts of ORGANIZATION_PAYLOAD_BYTES that one webhook may fill, so that each leaves room for others. */
 
-/** One busy sender leaves half of the room to all others. */
+/** A busy sender leaves at least half of the room to the others. */
 export const SIGNED_SHARE = 1 / 2;
-/** Anybody who knows the address can fill it: by default 128 MiB, which hold 100,000 usual events. */
+/** Anyone who knows the address can fill this share. It is 128 MiB by default, enough for about 100,000 typical events. */
 export const UNSIGNED_SHARE = 1 / 8;
-/** Beyond this part of the whole room, unsigned webhooks only replace what they have: many of them leave a quarter to signed posts. */
+/** When this part of the room is full, unsigned webhooks only replace their own payloads. So a quarter stays for signed posts. */
 export const UNSIGNED_ROOM = 3 / 4;

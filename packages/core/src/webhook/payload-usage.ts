@@ -9,19 +9,22 @@ import { webhook_body_orphans } from "../schema/webhook-body.sql.ts";
 import { board_webhook_payloads, board_webhooks, webhook_payload_usage, webhook_usage } from "../schema/webhook.sql.ts";
 import { SIGNED_SHARE } from "./payload-shares.ts";
 
-/** Posts of one organization that are stored at the same time rarely add to the same row. */
+/** Rows per counter, so that concurrent posts to one organization rarely wait for the same row. */
 const SHARDS = 16;
 const RECOUNT_DAYS = 7;
 
-/** The stored bytes of an organization, as a column of a query on boards. */
+/** A column of a select over `boards`: the stored bytes of the organization. */
 export const storedPayloadBytes = sql<string>`(
   select coalesce(sum(bytes), 0)::text from ${webhook_payload_usage} where organization_id = ${boards.organization_id})`;
 
-/** The stored bytes of a webhook, as a column of a query on webhooks. */
+/** A column of a select over `board_webhooks`: the stored bytes of the webhook. */
 export const webhookPayloadBytes = sql<string>`(
   select coalesce(sum(bytes), 0)::text from ${webhook_usage} where webhook_id = ${board_webhooks.id})`;
 
-/** Builds the statements that add a payload to the bytes of its organization and webhook. All writers lock in this order. */
+/**
+ * Builds the statements that add a payload's bytes to the counters of its organization and webhook. All writers lock the counters
+ * in this order.
+ */
 export function addPayloadBytes({ organization_id, webhook_id, bytes }: NewBytes): PreparedWrite[] {
   const shard = Math.floor(Math.random() * SHARDS);
   return [
@@ -58,12 +61,12 @@ interface NewBytes {
   bytes: number;
 }
 
-/** The bytes of a payload, also of one from before they were stored with it. */
+/** The bytes of a payload. Payloads of earlier versions have no stored size. */
 export const payloadBytes = sql`coalesce(size_bytes, octet_length(body))`;
 
 /**
- * Removes the payloads that meet a condition, subtracts their bytes, and leaves their objects in the body storage to a schedule.
- * `returning` are columns of what it returns, computed from the rows `removed`.
+ * Removes payloads and subtracts their bytes. A schedule deletes their objects in the body storage later. `returning` has the
+ * columns of the result, which are computed over the rows `removed`.
  */
 export async function removePayloads<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
   const result = await ctx.db.execute(sql`
@@ -93,13 +96,13 @@ export async function removePayloads<Row>(ctx: Context, condition: SQL, returnin
   return rowsOf<Row>(result)[0]!;
 }
 
-/** Removes the payloads of an organization that is being deleted. A cascade would forget their objects. */
+/** Removes the payloads of an organization that is being deleted. A cascade would leave their objects in the body storage. */
 export const removePayloadsOfOrganization = (ctx: Context, organization_id: string) =>
   removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
- * Counts the bytes of organizations and webhooks from their payloads: of those that were not counted for long, since code of an
- * earlier version does not count, and of those that are full, so that no error of the count refuses posts for long.
+ * Recounts the bytes of organizations and webhooks whose last count is old, since code of an earlier version does not count. It
+ * also recounts full ones at each run, so that a wrong counter does not refuse posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -130,7 +133,7 @@ type Usage = typeof webhook_payload_usage | typeof webhook_usage;
 
 async function recount(ctx: Context, usage: Usage, mine: SQL, payloads: SQL): Promise<void> {
   await transaction(ctx, async (ctx) => {
-    // Posts that are being stored have locked a row. The next statement sees them, and later ones wait for it.
+    // Waits for posts that are being stored, each of which has locked a row. The next statement sees them; later posts wait.
     await ctx.db.execute(sql`select 1 from ${usage} where ${mine} order by shard for update`);
     await ctx.db.execute(sql`
       with counted as (

@@ -47,7 +47,7 @@ const payloadColumns = {
 
 type PayloadRow = Pick<typeof board_webhook_payloads.$inferSelect, Exclude<keyof typeof payloadColumns, keyof DeliveryRow>> &
   DeliveryRow;
-/** A payload whose body has been read, wherever it is. */
+/** A payload whose body has been read, from the database or from the body storage. */
 type ReadRow = PayloadRow & { body: Uint8Array };
 
 export const WebhookPayload = lazyObject(() => ({
@@ -75,12 +75,12 @@ export const ListedPayload = lazyObject(() => ({
 })).meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
 export type ListedPayload = z.infer<typeof ListedPayload>;
 
-/** How many times larger a body becomes at most: invalid bytes in JSON become U+FFFD, control characters in text escapes. */
+/** How much a body can grow in an answer: invalid bytes in JSON become U+FFFD, and control characters in text become escapes. */
 const GROWTH = { json: 3, text: 6 };
 const PREVIEW_CHARS = 4_000;
 const PREVIEW_BYTES = PREVIEW_CHARS * 4;
 
-/** How a received body is stored. */
+/** A received body and how to store it. */
 export interface DecodedBody {
   kind: "json" | "text";
   /** The bytes to store. */
@@ -126,12 +126,12 @@ const payloadOrder: SortOrder<{ received_at: Date; id: string }> = descending(
   idKey(board_webhook_payloads.id, ({ id }) => id),
 );
 
-/** The part of an answer that one of `limit` payloads may have. */
+/** How many bytes of an answer each of `limit` payloads may take. */
 const payloadBytes = ({ settings }: Context, limit: number) => Math.floor(settings.budgets.answer_max_bytes / limit);
 const grownBytes = sql`coalesce(${board_webhook_payloads.body_bytes}, octet_length(${board_webhook_payloads.body}))
   * case when ${board_webhook_payloads.body_kind} = 'json' then ${sql.raw(String(GROWTH.json))} else ${sql.raw(String(GROWTH.text))} end`;
 const is_truncated = sql<boolean>`(${grownBytes} > ${sql.placeholder("payload_bytes")}::int)`;
-/** Bodies that are larger than their part are cut by the database. */
+/** The database cuts bodies that are larger than this. */
 const listedBody = sql<Uint8Array | null>`case when ${is_truncated}
   then substring(${board_webhook_payloads.body} from 1 for ${sql.raw(String(PREVIEW_BYTES))}) else ${board_webhook_payloads.body} end`;
 
@@ -144,7 +144,7 @@ const payloadList = listOf({
   words: payloadWords(board_webhook_payloads),
 });
 
-/** The payloads of a webhook, newest first. A payload that is larger than its part of the list is shown as a preview. */
+/** The payloads of a webhook, newest first. A payload that is too large for its part of the list is shown as a preview. */
 export async function listPayloads(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -166,12 +166,12 @@ export async function listPayloads(
         is_truncated ? toPreview(row) : toPayload(row),
       ),
   });
-  // A payload proves that its webhook exists; only for an empty list it must be checked.
+  // A payload proves that its webhook exists, so only an empty list needs the check.
   if (page.items.length === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
 }
 
-/** The beginning of a body is a text: cut JSON cannot be parsed. */
+/** A preview is always text, because JSON that was cut cannot be parsed. */
 const toPreview = (row: ReadRow): ListedPayload => ({
   ...toPayload({ ...row, body_kind: "text" }),
   payload: snippet(bodyText(row), PREVIEW_CHARS),
@@ -179,7 +179,7 @@ const toPreview = (row: ReadRow): ListedPayload => ({
   payload_path: `/api/v1/boards/${row.board_id}/webhooks/${row.webhook_id}/payloads/${row.id}`,
 });
 
-/** One payload. A payload longer than `max_chars` is returned as text, truncated and with `...` at its end. */
+/** One payload. If it is longer than `max_chars`, it is cut and returned as text that ends with `...`. */
 export async function getPayload(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -190,7 +190,7 @@ export async function getPayload(
   return toPayload(await readPayloadRow(ctx, board_id, webhook_id, payload_id), max_chars);
 }
 
-/** A part of a payload's text as it was posted, and how many characters the text has. */
+/** A part of the posted text of a payload, and the length of the whole text in characters. */
 export async function getPayloadText(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -249,7 +249,7 @@ const ELLIPSIS_CHARS = 3;
 function truncatedPayload(row: ReadRow, max_chars: number): unknown {
   const text = bodyText(row);
   const full = row.body_kind === "json" ? new RawJson(text) : text;
-  // A JSON string is measured by its decoded text, everything else by its stored JSON.
+  // The length of a JSON string is that of its decoded text; the length of other JSON is that of the stored text.
   const measured = row.body_kind === "json" && /^\s*"/.test(text) ? (JSON.parse(text) as string) : text;
   if (measured.length <= max_chars) return full;
   return max_chars <= ELLIPSIS_CHARS ? truncate(measured, max_chars) : snippet(measured, max_chars - ELLIPSIS_CHARS);

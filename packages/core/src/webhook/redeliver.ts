@@ -14,9 +14,9 @@ import { deliveryStatus, isNotifyJob } from "./delivery.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 
-/** Payloads that one request redelivers at most. */
+/** The most payloads that one request redelivers. */
 const MAX_PAYLOADS = 10_000;
-/** Rows of one insert: well below the limit for bind parameters. */
+/** Rows per insert, which stays well below the limit of parameters. */
 const BATCH_SIZE = 1_000;
 
 export const RedeliverPayloads = lazyObject(() => ({
@@ -27,14 +27,14 @@ export type RedeliverPayloads = z.infer<typeof RedeliverPayloads>;
 
 export const Redelivered = lazyObject(() => ({
   ok: z.literal(true).describe("The agent is notified in the background."),
-  redelivered: z.int().describe("Number of payloads that the agent is notified of once more."),
-  has_more: z.boolean().describe("There are more such payloads; repeat the request for them."),
-})).meta({ id: "BoardWebhookRedelivered", description: "Payloads that an agent is notified of once more." });
+  redelivered: z.int().describe("Number of payloads about which the agent is notified again."),
+  has_more: z.boolean().describe("Whether more payloads match; repeat the request for them."),
+})).meta({ id: "BoardWebhookRedelivered", description: "The result of redelivering payloads." });
 export type Redelivered = z.infer<typeof Redelivered>;
 
 /**
- * Notifies the agent once more of a payload, whatever became of it before. A redelivery that has not been tried yet serves this
- * request too.
+ * Notifies the agent again about a payload, whatever its delivery status. If an earlier redelivery is still waiting for its first
+ * attempt, no second one is added.
  */
 export function redeliverPayload(
   ctx: Context<User>,
@@ -62,7 +62,7 @@ export function redeliverPayload(
   });
 }
 
-/** Notifies the agent once more of all payloads of a delivery status, oldest first. */
+/** Notifies the agent again about all payloads with a delivery status, oldest first. */
 export function redeliverPayloads(
   ctx: Context<User>,
   board_id: string,
@@ -86,7 +86,7 @@ export function redeliverPayloads(
       .limit(MAX_PAYLOADS + 1);
     const payloads = found.slice(0, MAX_PAYLOADS);
     const removed = await removeDeadJobs(ctx, owner, payloads);
-    // A dead job that is no longer dead was redriven meanwhile, and notifies the agent by itself.
+    // A job that was dead when it was read but could not be removed has been redriven since, and will notify the agent itself.
     const ids = payloads
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);
@@ -104,7 +104,7 @@ interface Owner {
   session_key: string | null;
 }
 
-/** The lock lets one request at a time redeliver, and does not hold up new payloads. */
+/** Locks the webhook, so that one request at a time redelivers. New payloads do not wait for this lock. */
 async function lockWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<Owner> {
   const board = await boardFor(ctx, board_id, "write");
   const [webhook] = await ctx.db
@@ -124,7 +124,7 @@ async function lockWebhook(ctx: Context<User>, board_id: string, webhook_id: str
 const isOfWebhook = ({ board_id, webhook_id }: Owner): SQL =>
   and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board_id))!;
 
-/** Removes the dead jobs of payloads, so that redriving the organization's jobs does not notify the agent yet again. */
+/** Removes the dead jobs of payloads, so that redriving the organization's dead jobs does not notify the agent once more. */
 async function removeDeadJobs(
   ctx: Context,
   { organization_id }: Owner,
@@ -138,7 +138,7 @@ async function removeDeadJobs(
   return new Set(removed.map(({ id }) => id));
 }
 
-/** One parameter for any number of ids. */
+/** Passes any number of ids as one parameter. */
 const asUuids = (ids: readonly string[]) => sql`(select unnest(${sql.param(ids)}::uuid[]))`;
 
 async function tellAgain(ctx: Context, owner: Owner, payload_ids: readonly string[]): Promise<void> {

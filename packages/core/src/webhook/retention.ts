@@ -12,12 +12,12 @@ import { recountPayloadBytes, removePayloads } from "./payload-usage.ts";
 import { eraseOldSecrets } from "./secret.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
-/** Small, since a payload may have megabytes. */
+/** Small, because a payload can have megabytes. */
 const BATCH_SIZE = 200;
 
 /**
- * Removes payloads after their retention, except those whose notification is still to be sent, and corrects the counts. Also
- * removes the ids and secrets of webhooks that have expired.
+ * Removes payloads after their retention, except those whose notification is still to be sent. It also removes expired delivery
+ * ids and previous secrets, and recounts bytes.
  */
 export async function removeOldPayloads(ctx: Context): Promise<void> {
   await eraseOldSecrets(ctx);
@@ -44,7 +44,7 @@ async function removeBefore(ctx: Context, time: Date): Promise<void> {
   );
 }
 
-/** Payloads of notifications that are still to be sent, also once more. */
+/** The payloads with a queued or running notification, which may be a redelivery. */
 async function listPending(ctx: Context, before: Date): Promise<string[]> {
   const kind: JobKind = "webhook.notify";
   const result = await ctx.db.execute(sql`

@@ -2,8 +2,8 @@ import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
 /**
- * The part of a body that searches read: the texts and numbers of JSON, because its escapes and punctuation would become
- * part of words, or the beginning of any other text.
+ * The part of a body that can be searched, up to a limit. Of JSON it has the strings and numbers, because escapes and punctuation
+ * would become part of words; of any other text it has the beginning.
  */
 export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
   const parts = kind === "text" ? [text] : collectValues(value);
@@ -11,7 +11,7 @@ export function toSearchText(kind: "json" | "text", text: string, value: unknown
   return truncate(parts.join(" "), MAX_SEARCHED_CHARS).replaceAll("\0", " ").toWellFormed();
 }
 
-/** Texts and numbers in their order, until there are enough. It needs no recursion, because a body may be nested deeply. */
+/** The strings and numbers in order, up to the limit. It uses no recursion, because a body can be nested deeply. */
 function collectValues(value: unknown): string[] {
   const found: string[] = [];
   const open = [[value].values()];

@@ -9,7 +9,7 @@ type SecretColumns = Pick<
   "secret_sealed" | "previous_secret_sealed" | "previous_secret_until"
 >;
 
-/** For how long the secret before a change signs too, so that the sender can be changed later than the webhook. */
+/** How long the previous secret is still accepted, so that the sender can be changed later than the webhook. */
 const OVERLAP_MS = DAY_MS;
 const NO_PREVIOUS = { previous_secret_sealed: null, previous_secret_until: null };
 
@@ -19,7 +19,7 @@ export const sealSecret = (ctx: Context, secret: string | null) =>
 const unsealSecret = (ctx: Context, sealed: Uint8Array | null): string | null =>
   sealed ? unseal(ctx.settings.encryption_key, sealed) : null;
 
-/** The secrets that may sign a post now. Empty when the webhook takes unsigned posts. */
+/** The secrets with which a post may be signed now. Empty if the webhook accepts unsigned posts. */
 export function acceptedSecrets(ctx: Context, row: SecretColumns): string[] {
   const isPreviousAccepted = row.previous_secret_until !== null && row.previous_secret_until > ctx.now();
   const sealed = [row.secret_sealed, isPreviousAccepted ? row.previous_secret_sealed : null];
@@ -27,8 +27,8 @@ export function acceptedSecrets(ctx: Context, row: SecretColumns): string[] {
 }
 
 /**
- * The columns that a new secret changes; none when it is the stored one. The stored one becomes the previous one. Without a
- * secret posts are unsigned, so nothing is kept.
+ * The columns that a new secret changes, none if it is the stored secret. The stored secret becomes the previous one, unless the
+ * webhook had no secret or will have none.
  */
 export function changeSecret(ctx: Context, row: SecretColumns, secret: string | null): Partial<SecretColumns> {
   if (secret === unsealSecret(ctx, row.secret_sealed)) return {};
@@ -37,11 +37,11 @@ export function changeSecret(ctx: Context, row: SecretColumns, secret: string | 
   return { ...sealed, previous_secret_sealed: row.secret_sealed, previous_secret_until: addMs(ctx.now(), OVERLAP_MS) };
 }
 
-/** The columns that end the overlap at once, for a secret that others know. */
+/** The columns that revoke the previous secret at once, for example because it has leaked. */
 export const endOverlap = (row: SecretColumns): Partial<SecretColumns> =>
   row.previous_secret_sealed === null ? {} : NO_PREVIOUS;
 
-/** Erases the previous secrets that are not accepted any more. */
+/** Erases previous secrets that are no longer accepted. */
 export async function eraseOldSecrets(ctx: Context): Promise<void> {
   await ctx.db
     .update(board_webhooks)

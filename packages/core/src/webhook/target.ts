@@ -3,14 +3,14 @@ import { agents } from "../schema/agent.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
 /*
- * The target of a webhook is the agent that it names while that agent is on its board, else the lead of the board. Ingestion
- * chooses the job's lane by it and delivery the session to write to: with one rule for both, the lane is that of the session.
+ * The target of a webhook is the agent that it names, as long as the agent is on its board, else the board's lead. Ingestion
+ * derives the lane of the job from the target, and delivery the session, so both must use this rule.
  */
 
 const isNamedAgent = sql`${agents.id} = ${board_webhooks.agent_id}`;
 
-/** Condition on `agents` joined to `board_webhooks`: the agents that can be the target. */
+/** A condition on `agents` and `board_webhooks`: the agent can be the target of the webhook. */
 export const isTargetCandidate: SQL = and(eq(agents.board_id, board_webhooks.board_id), or(isNamedAgent, agents.is_board_lead))!;
 
-/** Order by which the first candidate is the target. */
+/** The order in which the first candidate is the target. */
 export const targetFirst: SQL = sql`(${isNamedAgent}) desc nulls last`;

@@ -37,7 +37,9 @@ export const Webhook = lazyObject(() => ({
   source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used."),
   event_types: z.array(z.string()).nullable().describe("Events that the agent is notified of; null for all."),
   has_secret: z.boolean().describe("Whether requests must be signed."),
-  previous_secret_until: Instant.nullable().describe("Until when the secret before the last change is accepted too."),
+  previous_secret_until: Instant.nullable().describe(
+    "Until when the previous secret is still accepted; null if only the current one is.",
+  ),
   signature_header: z
     .string()
     .nullable()
@@ -79,7 +81,7 @@ export type CreateWebhook = z.infer<typeof CreateWebhook>;
 export const UpdateWebhook = lazyObject(
   () =>
     Fields.extend({
-      previous_secret: z.null().describe("Null ends the 24 hours in which the secret before the last change is accepted too."),
+      previous_secret: z.null().describe("Null ends the 24 hours in which the previous secret is still accepted."),
     }).partial().shape,
 ).meta({ id: "BoardWebhookUpdate" });
 export type UpdateWebhook = z.infer<typeof UpdateWebhook>;
@@ -92,7 +94,7 @@ const webhookList = listOf({
   order: newestFirst(board_webhooks),
 });
 
-/** The webhooks of a board, newest first. Requires write access, since their URLs allow posting to the board. */
+/** The webhooks of a board, newest first. It requires write access, because anyone with their URLs can post to the board. */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
   return webhookList.read(ctx, query, {
@@ -146,11 +148,11 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
   });
 }
 
-/** Removes the webhook and its payloads. Memory entries stay, and pending notifications end silently. */
+/** Removes the webhook and its payloads. Memory entries stay, and pending notifications are not sent. */
 export async function removeWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   await withLockTimeoutRetry(ctx, async (ctx) => {
-    // Before the webhook, whose removal would remove the payloads without subtracting their bytes.
+    // Payloads first: the cascade of the webhook would remove them without subtracting their bytes.
     await removePayloads(ctx, sql`webhook_id = ${webhook_id} and board_id = ${board.id}`, sql`count(*)`);
     const removed = await ctx.db
       .delete(board_webhooks)
@@ -178,7 +180,7 @@ async function requireAgentOfBoard(ctx: Context, board: BoardRow, agent_id: stri
   if (!agent) throw new DomainError("invalid", "agent_id must reference an agent on this board.");
 }
 
-/** Filtered by names that its requests do not have, a webhook would never notify anybody. */
+/** Throws `invalid` for `event_types` if the source has no event names: such a webhook would never notify an agent. */
 function requireNamedEvents({ source, event_types }: Pick<WebhookRow, "source" | "event_types">): void {
   if (event_types === null || SOURCES[source].eventType) return;
   throw new DomainError(

@@ -1,7 +1,7 @@
 import { ellipsize } from "../../values/text.ts";
 
 const MAX_FIELD = 100;
-/** Longer values are cut before they are cleaned, so that the work does not grow with the body. */
+/** Values are cut to this length before they are cleaned, so that large bodies do not take longer. */
 const MAX_READ = 1_000;
 
 /** The value at a path of own properties, or undefined. */
@@ -15,8 +15,8 @@ export function valueAt(body: unknown, ...path: readonly string[]): unknown {
 }
 
 /**
- * Text of others for one line of a summary: short, without control and invisible characters, which could break the line or
- * reverse its order. Anything but text and numbers is left out.
+ * An untrusted value for one line of a summary. It is cut, and loses control and invisible characters, which could break the line
+ * or reverse its direction. Empty for values other than strings and numbers.
  */
 export function toField(value: unknown): string {
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.slice(0, MAX_READ) : "";
@@ -29,7 +29,7 @@ export function toField(value: unknown): string {
 
 export const textAt = (body: unknown, ...path: readonly string[]): string => toField(valueAt(body, ...path));
 
-/** The first text at one of the paths. */
+/** The first value at one of the paths that is not empty, as a field. */
 export function firstTextAt(body: unknown, ...paths: readonly (readonly string[])[]): string {
   for (const path of paths) {
     const text = textAt(body, ...path);
@@ -38,10 +38,10 @@ export function firstTextAt(body: unknown, ...paths: readonly (readonly string[]
   return "";
 }
 
-/** The parts that are not empty, with a space between them. */
+/** Joins the parts that are not empty with spaces. */
 export const words = (...parts: readonly (string | false)[]): string => parts.filter(Boolean).join(" ");
 
-/** `before` and the text, or nothing when the text is empty. */
+/** `before` and the text, or an empty string if the text is empty. */
 export const after = (before: string, text: string): string => (text ? `${before} ${text}` : "");
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -19,7 +19,7 @@ export const linear: Source = {
   },
 };
 
-/** Linear signs the time as a field of the body, in milliseconds. */
+/** Linear puts the time into a field of the signed body, in milliseconds. */
 function readTime(bytes: Uint8Array): number {
   try {
     const time = valueAt(JSON.parse(new TextDecoder().decode(bytes)), "webhookTimestamp");

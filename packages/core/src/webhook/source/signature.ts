@@ -1,20 +1,20 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** A signature as the headers present it, which the body can still disprove. */
+/** A signature from the headers that has not been compared with the body yet. */
 export interface PresentedSignature {
-  /** Whether this secret made the signature over the raw bytes of the body. Compares in constant time. */
+  /** Whether this secret made the signature of the raw body. It compares in constant time. */
   matches(secret: string, body: Uint8Array): boolean;
-  /** When the sender signed, in milliseconds; NaN if it does not say. Missing for a scheme without a time. */
+  /** When the sender signed, in milliseconds, or NaN if there is no valid time. Undefined for schemes without a time. */
   sentAt?(body: Uint8Array): number;
 }
 export type Signature = PresentedSignature | "missing" | "malformed";
 
 const DIGEST_BYTES = 32;
-/** Senders send one signature for each of their secrets, which are few. */
+/** A sender sends a signature for each of its secrets, of which it has few. */
 const MAX_SIGNATURES = 10;
 const MAX_SECONDS_DIGITS = 12;
 
-/** Whether HMAC-SHA256 over the parts is one of the digests. */
+/** Whether one of the digests is the HMAC-SHA256 of the parts. */
 export function matchesHmac(digests: readonly Buffer[], key: string | Buffer, parts: readonly (string | Uint8Array)[]): boolean {
   const hmac = createHmac("sha256", key);
   for (const part of parts) hmac.update(part);
@@ -22,10 +22,10 @@ export function matchesHmac(digests: readonly Buffer[], key: string | Buffer, pa
   return digests.some((digest) => timingSafeEqual(digest, expected));
 }
 
-/** The bytes of a digest in hex of any case, or null. */
+/** Parses a digest in hex, in upper or lower case; null if it is malformed. */
 export const parseHex = (text: string): Buffer | null => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : null);
 
-/** A header that holds the hex of HMAC-SHA256 over the body alone. */
+/** Reads a header with the HMAC-SHA256 of the body in hex. */
 export function readHexSignature(text: string | null | undefined, prefix = ""): Signature {
   if (!text?.trim()) return "missing";
   const trimmed = text.trim();
@@ -33,11 +33,11 @@ export function readHexSignature(text: string | null | undefined, prefix = ""): 
   return digest ? { matches: (secret, body) => matchesHmac([digest], secret, [body]) } : "malformed";
 }
 
-/** The milliseconds of a time in whole seconds; NaN for any other text. */
+/** Turns whole seconds into milliseconds; NaN for any other text. */
 export const parseSeconds = (text: string): number =>
   text.length <= MAX_SECONDS_DIGITS && /^\d+$/.test(text) ? Number(text) * 1_000 : Number.NaN;
 
-/** The Standard Webhooks scheme: Base64 signatures over `<id>.<time>.<body>`, with the name of their version before a comma. */
+/** The Standard Webhooks scheme: signatures of `<id>.<time>.<body>`, each as `<version>,<Base64>`. */
 export function readStandardSignature(headers: Headers): Signature {
   const [id, time, text] = ["id", "timestamp", "signature"].map((name) => headers.get(`webhook-${name}`)?.trim() ?? "");
   if (!id || !time || !text) return "missing";
@@ -50,14 +50,14 @@ export function readStandardSignature(headers: Headers): Signature {
   return {
     matches(secret, body) {
       const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-      // Anybody could sign with an empty key.
+      // Anyone could sign with an empty key.
       return key.byteLength > 0 && matchesHmac(usable, key, [`${id}.${time}.`, body]);
     },
     sentAt: () => sent_at,
   };
 }
 
-/** The Stripe scheme: `t=<seconds>,v1=<hex>` over `<seconds>.<body>`, with one `v1` for each secret of the sender. */
+/** The Stripe scheme: `t=<seconds>,v1=<hex>`, where the signature is of `<seconds>.<body>`. Each secret has its own `v1`. */
 export function readStripeSignature(text: string | null): Signature {
   if (!text?.trim()) return "missing";
   const pairs = text.split(",").map((pair) => pair.trim());

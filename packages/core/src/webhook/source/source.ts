@@ -1,21 +1,21 @@
 import type { Signature } from "./signature.ts";
 
-/** What the service knows about a kind of sender. Texts of the body are untrusted and may have any type. */
+/** The rules of one kind of sender. Values of the body are untrusted and can have any type. */
 export interface Source {
-  /** Headers that hold signatures and credentials, in lower case. They are not stored. */
+  /** Headers with signatures and credentials, in lower case. They are not stored. */
   readonly signature_headers: readonly string[];
   /** Reads the signature from the headers. `header` is the webhook's own `signature_header`, which only `generic` uses. */
   readSignature(headers: Headers, header: string | null): Signature;
-  /** The signature is over the body alone, so that a captured post could be sent again under another id and time. */
+  /** Set if the signature covers only the body: then a captured post could be sent again with another id and time. */
   readonly signs_body_only?: true;
-  /** The field of a form body that holds the event as JSON. */
+  /** The form field that contains the event as JSON, for senders that post forms. */
   readonly form_field?: string;
-  /** The sender's id of the delivery, the same when the delivery is repeated. */
+  /** The sender's id of the delivery, which a repeat has too. */
   deliveryId(headers: Headers, body: unknown): unknown;
-  /** The name of the event. Missing for a source whose requests have none. */
+  /** The name of the event. Undefined for a source whose requests have no event names. */
   eventType?(headers: Headers, body: unknown): unknown;
-  /** The text that the sender expects back when it checks the address, if this is such a check. */
+  /** The text that the sender expects as the answer, if the request only verifies the address. */
   challenge?(body: unknown): unknown;
-  /** One line about the event, made of `fields.ts` so that it is short and without control characters. */
+  /** One line about the event. The functions of `fields.ts` keep it short and free of control characters. */
   summarize?(event_type: string, body: unknown): string;
 }
