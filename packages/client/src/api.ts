@@ -4336,7 +4336,7 @@ export interface components {
             secret?: string | null;
             /** @description Header that holds the signature; only `generic` uses it. */
             signature_header?: string | null;
-            /** @description Null ends the 24 hours in which the secret before the last change is accepted too. */
+            /** @description Null ends the 24 hours in which the previous secret is still accepted. */
             previous_secret?: null;
         };
         BoardWebhookRedeliver: {
@@ -6092,7 +6092,7 @@ export interface components {
             event_types: string[] | null;
             /** @description Whether requests must be signed. */
             has_secret: boolean;
-            /** @description Until when the secret before the last change is accepted too. */
+            /** @description Until when the previous secret is still accepted; null if only the current one is. */
             previous_secret_until: string | null;
             /** @description Header of the signature for `generic`; null for X-Hub-Signature-256 or X-Webhook-Signature. */
             signature_header: string | null;
@@ -6261,16 +6261,16 @@ export interface components {
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
-        /** @description Payloads that an agent is notified of once more. */
+        /** @description The result of redelivering payloads. */
         BoardWebhookRedelivered: {
             /**
              * @description The agent is notified in the background.
              * @constant
              */
             ok: true;
-            /** @description Number of payloads that the agent is notified of once more. */
+            /** @description Number of payloads about which the agent is notified again. */
             redelivered: number;
-            /** @description There are more such payloads; repeat the request for them. */
+            /** @description Whether more payloads match; repeat the request for them. */
             has_more: boolean;
         };
         /** @description A page of a list. */

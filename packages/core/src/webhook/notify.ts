@@ -68,7 +68,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 
-/** Stands in place of a preview; the message also has the path of the payload. */
+/** Shown if there is no preview; the message also has the path of the payload. */
 const MOVED_BODY = "(The payload is in another storage and has no preview.)";
 
 const toMessage = ({ board, webhook, payload }: Found, text: string): string =>
