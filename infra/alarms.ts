@@ -101,7 +101,7 @@ alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
   periods: { of: 3, breaching: 2 },
 });
 
-// The relay schedule records this too. The service ends a transaction that has no statements for a minute.
+// The relay schedule records this too. The database ends a transaction of the service after a minute without statements.
 alarm("StreamsLate", serviceMetric("StreamHorizonAge", "Maximum", tickMinutes * 60), {
   summary: "A transaction has been open in the database for more than a minute: all streams wait for it to end",
   section: "Streams are late",

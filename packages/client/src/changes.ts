@@ -34,7 +34,7 @@ interface ChangePage {
   has_more: boolean;
 }
 
-/** The two ways to read the feed, which the client provides. */
+/** The two ways to read the feed. The client provides them. */
 interface Feed {
   read(query: Record<string, unknown>): Promise<ChangePage>;
   follow(query: Record<string, unknown>, last_id: string): AsyncGenerator<StreamEvent<unknown>>;

@@ -19,7 +19,7 @@ import { SignInForm, SignInPage } from "./views/sign-in.tsx";
 import { Webhooks } from "./views/webhooks.tsx";
 
 const startError = signal<string | null>(null);
-/** The board that was shown last, for returning to it. */
+/** The board that was shown last. It opens again when the address names no board. */
 const lastBoard = signal<string | null>(sessionStorage.getItem("board.last"));
 
 async function start(): Promise<void> {

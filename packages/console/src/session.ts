@@ -20,7 +20,7 @@ export const isAdmin = computed(() => member.value !== null && member.value.role
 
 export function canWrite(board_id: string | null): boolean {
   const who = member.value;
-  // The rights are those of the active organization, and `boards` contains only its boards.
+  // The member's rights apply to the active organization, and `boards` contains only its boards.
   if (!who || !boards.value?.some((board) => board.id === board_id)) return false;
   return who.all_boards_write || who.board_access.some((access) => access.board_id === board_id && access.can_write);
 }

@@ -155,9 +155,9 @@ export interface Queue {
 }
 
 /**
- * Provisioning an agent may take 60 s per attempt, plus 30 s for the last call. A batch occupies its sandbox until its slowest
- * job ends, so batches are small: an organization with 16 running jobs, the default limit, occupies less than half of the
- * sandboxes.
+ * Provisioning an agent may take 90 s. A batch occupies its sandbox until its slowest job ends, so batches are small: an
+ * organization with 16 running jobs, the default limit, occupies less than half of the sandboxes. Smaller batches would cost more
+ * (docs/costs.md).
  */
 export const deliveries = {
   batch_size: 5,

@@ -9,7 +9,7 @@ const RETRY_AFTER = 5;
 /** Share of all slots that requests with a credential may occupy, and likewise those without one. */
 const KIND_SHARE = 0.75;
 
-/** On a single connection, more concurrent requests do no more work, and each statement would wait for those of all others. */
+/** On a single connection, further concurrent requests would do no more work, and would only wait for each other's statements. */
 const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 2 };
 
 /**

@@ -52,7 +52,7 @@ export interface ToolError {
   next: string;
 }
 
-/** Converts a thrown error to the API's answer in the same case, and adds the next step. */
+/** Converts a thrown error to the answer that the API gives for it, and adds the next step. */
 export async function toToolError(error: unknown, toAgent: boolean, log: Log): Promise<ToolError> {
   const response = toErrorResponse(error, toAgent, log);
   const { status } = response;

@@ -22,7 +22,7 @@ export interface Dialect {
   /** The setting that allows a control UI without a device exists. */
   control_ui_flag: boolean;
   control_ui_refusal: string;
-  /** An Origin that equals the Host header is accepted, whatever its name. */
+  /** An Origin that equals the Host header is accepted for every host name. */
   origin_may_equal_host: boolean;
 
   agents: "list" | "entries";

@@ -138,8 +138,8 @@ const writeConfig = (host: Host, method: string, params: object): Promise<unknow
   host.retry(method, () => host.withConfigLock(() => host.callOnce(method, params)));
 
 /**
- * Writes, and on hosts that lose writes verifies the result twice before it writes again. Three retries are nested: this one
- * around `retryUnknownAgent` around `host.retry`, each attempt of which acquires the config lock. The policy limits `host.retry`.
+ * Writes and, on hosts that lose writes, verifies the result twice before it writes again. It contains `retryUnknownAgent`, which
+ * contains `host.retry`. Each attempt of the innermost retry acquires the config lock; only that retry has a time limit.
  */
 async function writeAndVerify(
   host: Host,

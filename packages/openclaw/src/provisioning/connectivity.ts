@@ -80,7 +80,7 @@ export async function recordConnectivity(
   if (connected && gateway.connected) return;
   const connectivity = { connected, last_error: connected ? null : toGatewayMessage(error) };
   const is_down = !connected && error.is_transient;
-  // The deadlines of a person's request are shorter than those of jobs, so its failure opens no circuit.
+  // A person's request has a shorter deadline than a job, so its failure opens no circuit.
   if (is_down && ctx.actor.type !== "system") return storeConnectivity(ctx, gateway, connectivity);
   await transaction(ctx, async (ctx) => {
     await writeConnectivity(ctx, gateway, connectivity);

@@ -4,7 +4,7 @@ import type { RunAgentRow, RunRow } from "./run.ts";
 /** The fields of a run that its result shows, apart from its agents. */
 export type RunSummary = Pick<RunRow, "gateway_id" | "options" | "errors" | "warnings">;
 
-/** The result of a run so far: errors and warnings of single agents in their order, then those of the whole run. */
+/** Returns the result of a run so far. Errors and warnings of agents come first, in the order of the agents. */
 export function toResult(
   { gateway_id, options, errors, warnings }: RunSummary,
   rows: readonly RunAgentRow[],

@@ -43,7 +43,7 @@ export interface WorkProgress {
 
 /**
  * Processes the agents of a run over one socket until all have an outcome, the signal aborts or the host stays unreachable.
- * Before it waits for lanes that other jobs occupy, `record` frees the lanes it holds, since their workers may wait for these.
+ * Before it waits for a lane that another process occupies, it frees its own lanes by `record`, to avoid a deadlock.
  */
 export async function processTargets(
   ctx: Context,
