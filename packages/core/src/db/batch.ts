@@ -5,11 +5,11 @@ import { rowsOf } from "./database.ts";
 import { createStatement, createStatementCache } from "./prepared.ts";
 import type { PreparedWrite } from "./prepared-write.ts";
 
-/** A write whose rows the other writes of the batch may read by its name. */
+/** A write of a batch with a name. The other writes of the batch can read the rows that it returns under this name. */
 export interface NamedWrite {
   name: string;
   query: PreparedWrite;
-  /** Gets the values of the column `id` that the write returns. At most one write of a batch has it. */
+  /** Receives the column `id` of the rows that the write returns. At most one write of a batch has it. */
   onIds?: (ids: string[]) => void;
 }
 
@@ -22,8 +22,8 @@ const toPrepared = (write: Write): PreparedWrite | null => (isNamed(write) ? wri
 const statements = createStatementCache();
 
 /**
- * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. The writes
- * do not see each other's rows in tables. The text of a batch of prepared writes only is built once.
+ * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. A write does not
+ * see what the others write to tables, only what a named one returns. If all of them are prepared, the SQL is built only once.
  */
 export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<void> {
   const returning = writes.filter(isNamed).find(({ onIds }) => onIds);
@@ -34,7 +34,7 @@ export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<
   returning?.onIds?.(rowsOf<{ ids: string[] }>(result)[0]!.ids);
 }
 
-/** Names the text of a batch; null when it has a write with its own text. */
+/** The cache key of a batch's SQL, or null when a write is not prepared: then the SQL is built for each call. */
 export function toKey(writes: readonly Write[]): string | null {
   const keys = writes.map((write) => toPrepared(write)?.key);
   return keys.includes(undefined) ? null : keys.join();
@@ -50,13 +50,13 @@ function toStatement(db: Db, writes: readonly Write[], returning: NamedWrite | u
   return sql`with ${sql.join(parts, sql`, `)} select ${preparedActor}, ${ids} as ids`;
 }
 
-/** Placeholders of a write of a batch. Two writes may have values of the same name. */
+/** Prefixes the placeholders of a write with its index, because two writes of a batch may have values of the same name. */
 export const placeholdersOf =
   (index: number) =>
   (name: string): Placeholder =>
     sql.placeholder(`${index}.${name}`);
 
-/** The values of those placeholders. */
+/** The values of all writes, by the prefixed names of `placeholdersOf`. */
 export const toValues = (writes: readonly Write[]) =>
   Object.fromEntries(
     writes.flatMap((write, index) =>

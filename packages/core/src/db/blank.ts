@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
 /**
- * Whether a text has anything other than white space, as PostgreSQL defines it. The service stores no blank texts; this
- * leaves out imported ones. The comment feed is exact about Unicode spaces instead: see `isFeedComment`.
+ * Whether a text has a character that is not white space to PostgreSQL. The service stores no blank texts, but imported rows may
+ * have some. The comment feed treats Unicode spaces more strictly: see `isFeedComment`.
  */
 export const isNotBlank = (text: SQLWrapper): SQL => sql`${text} ~ '\\S'`;

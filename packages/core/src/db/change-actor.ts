@@ -9,29 +9,32 @@ interface Acting {
 }
 
 /**
- * Names the actor of the changes that follow in the transaction (docs/decisions/changes-by-trigger.md), and the budget of the
- * texts that they add (text-by-trigger.md). It is a value for RETURNING or a select list, so that it costs no statement.
+ * Tells the triggers of the transaction who makes the changes (docs/decisions/changes-by-trigger.md) and how much text the
+ * organization may store (text-by-trigger.md). It goes into RETURNING or a select list, so it costs no statement.
  */
 export const actingActor = (ctx: Acting): SQL<string> => setActor(toSetting(ctx));
 
-/** The same as a condition that is always met, for the statement that locks or changes rows. */
+/** `actingActor` as a condition that is always true, for the `where` of a statement that locks or changes rows. */
 export const actingAs = (ctx: Acting): SQL => sql`${actingActor(ctx)} is not null`;
 
-/** The same as the value of a column, for an INSERT whose rows are answered as they are. */
+/** `actingActor` as an id column, for an INSERT whose rows are answered as they are returned. */
 export const actingFor = (ctx: Acting, id: string): SQL<string> => sql<string>`(case when ${actingAs(ctx)} then ${id}::uuid end)`;
 
 const setActor = (actor: unknown) => sql<string>`set_config(${sql.raw(`'${ACTOR_SETTING}'`)}, ${actor}, true)`;
 
-/** Both for a prepared query, whose values then include `actingValue`. */
+/** `actingActor` and `actingAs` for a prepared query. Add `actingValue` to the values of the query. */
 export const preparedActor = setActor(sql.placeholder("acting"));
 export const preparedActingAs = sql`${preparedActor} is not null`;
 
 export const actingValue = (ctx: Acting) => ({ acting: toSetting(ctx) });
 
-/** Strangers who post to webhooks fill only this part of the budget, so that the organization itself can still write. */
+/** The share of the text budget that posts to webhooks may fill, so that strangers cannot keep the organization from writing. */
 const PUBLIC_SHARE = 0.5;
 
-/** Type, id and budget. What the service does by itself has none of them, and who posts to a webhook has no name. */
+/**
+ * The setting has the form `type:id:budget`. It is empty when the service itself acts; a post to a webhook has a budget but no
+ * actor.
+ */
 function toSetting({ actor, settings }: Acting): string {
   if (actor.type === "system") return "";
   const share = actor.type === "public" ? PUBLIC_SHARE : 1;

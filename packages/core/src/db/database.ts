@@ -6,7 +6,10 @@ import type { Db } from "../context/context.ts";
 /** An open database: the handle for the domain, and the operations for its owner. */
 export interface Database {
   db: Db;
-  /** Applies missing migrations from `folder`. Processes that start at the same time apply them only once. */
+  /**
+   * Applies the missing migrations of `folder`. When several processes start at the same time, one of them applies the
+   * migrations.
+   */
   migrate(folder?: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -16,8 +19,8 @@ export const migrationsFolder = () => fileURLToPath(new URL("../../../../migrati
 const LATEST_MIGRATION = Math.max(...journal.entries.map((entry) => entry.when));
 
 /**
- * The state of a database's schema relative to this code. `newer` is as usable as `current`: a deployment migrates before its
- * code goes live, a rollback keeps the schema, and migrations only add to it.
+ * How the schema of a database compares with this code. Code can use a `newer` schema as well as a `current` one: migrations only
+ * add to the schema, a deployment migrates before its code goes live, and a rollback keeps the schema.
  */
 export type SchemaState = "absent" | "older" | "current" | "newer";
 

@@ -2,12 +2,12 @@ import { statfs } from "node:fs/promises";
 import type { Log } from "../values/log.ts";
 import type { EmbeddedClient } from "./embedded-client.ts";
 
-/** The log is written in segments. PostgreSQL crashes when it cannot create one. */
+/** Size of a segment of the write-ahead log. PostgreSQL crashes when it cannot create the next segment. */
 const SEGMENT_BYTES = 16 * 2 ** 20;
-/** Below it, writes are refused. */
+/** With less free space than this, the database becomes read-only. */
 const MIN_FREE_BYTES = 4 * SEGMENT_BYTES;
 const DISK_CHECK_MS = 1_000;
-/** The log is removed by checkpoints, which the embedded database never starts by itself. */
+/** A longer log triggers a checkpoint, which removes old segments. The embedded database never starts a checkpoint by itself. */
 const MAX_LOG_BYTES = 4 * SEGMENT_BYTES;
 const LOG_CHECK_MS = 10_000;
 
@@ -26,7 +26,7 @@ export async function requireDiskSpace(folder: string): Promise<void> {
   if ((await readFreeBytes(folder)) < MIN_FREE_BYTES) throw new DiskFullError(folder);
 }
 
-/** A file system that does not tell counts as empty. */
+/** If the file system does not report its free space, the disk is assumed to have enough. */
 const readFreeBytes = (folder: string): Promise<number> =>
   statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -34,7 +34,7 @@ const readFreeBytes = (folder: string): Promise<number> =>
   );
 
 export interface DiskGuard {
-  /** Applies the state of the disk to a client that was just opened. */
+  /** Makes a newly opened client read-only if the disk is full. */
   adopt(client: EmbeddedClient): Promise<void>;
   stop(): void;
 }
@@ -50,7 +50,7 @@ export function guardDisk(folder: string, current: () => EmbeddedClient, log: Lo
     if (isFull) log.error("database.disk_full", `${new DiskFullError(folder).message} Until then nothing can be written.`);
     else log.info("database.disk_freed", "The disk of the database has enough space again");
     await adopt(current());
-    // May make room, but needs some itself.
+    // A checkpoint can free space, but it must first write a segment itself.
     if (isFull && free > SEGMENT_BYTES) await current().exec("checkpoint");
   }
 
@@ -71,7 +71,10 @@ async function setReadOnly(client: EmbeddedClient, on: boolean): Promise<void> {
   await client.exec(`set default_transaction_read_only = ${on ? "on" : "off"}`);
 }
 
-/** Runs `check` at an interval, never twice at the same time. A check that fails is repeated: the next request shows why. */
+/**
+ * Runs `check` at an interval, one run at a time. Errors are ignored: the next interval tries again, and requests report the
+ * cause.
+ */
 function every(ms: number, check: () => Promise<void>): NodeJS.Timeout {
   let running = false;
   return setInterval(() => {

@@ -2,18 +2,18 @@ import { setImmediate } from "node:timers/promises";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
 import { DatabaseConnectError } from "./pool.ts";
 
-/** What PGlite's WebAssembly module offers beyond its types. */
+/** Functions of PGlite's WebAssembly module that its types leave out. */
 interface Module {
   _PostgresMainLoopOnce: (this: void) => void;
   stackRestore: (this: void, pointer: number) => void;
 }
 
-/** The status with which PostgreSQL leaves a statement that failed, and goes on. */
+/** The exit status after a failed statement. PostgreSQL keeps running after it; any other status means that it has crashed. */
 const STATEMENT_FAILED = 100;
 
 /**
- * PGlite that fails instead of hanging. PostgreSQL crashes when it cannot write its log, for example on a full disk, and PGlite
- * then calls it again without end, which blocks the process. After a crash every call throws; the files stay valid.
+ * PGlite that fails instead of hanging. PostgreSQL crashes when it cannot write its log, for example on a full disk; PGlite would
+ * then call it in an endless loop and block the process. Here every call after a crash throws. The files stay valid.
  */
 export class EmbeddedClient extends PGlite {
   #hasCrashed = false;
@@ -34,7 +34,10 @@ export class EmbeddedClient extends PGlite {
     return this.#hasCrashed;
   }
 
-  /** PGlite's loop ignores exceptions of the statement but not of `stackRestore`, which it calls after each of them. */
+  /**
+   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`. It does not catch those of `stackRestore`, so
+   * an exception there ends the loop.
+   */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;
     const { _PostgresMainLoopOnce: runStatement, stackRestore } = module;
@@ -67,8 +70,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * Lets the event loop turn once before each statement. Statements block it and otherwise follow each other without a turn,
-   * of which each accepts one connection: with many at once, a new one waited for seconds.
+   * Lets the event loop run once before each statement. A statement blocks the loop, and a run of the loop accepts only one
+   * connection: without the pause, a new connection waited for seconds behind many statements.
    */
   override _runExclusiveQuery<T>(run: () => Promise<T>): Promise<T> {
     return super._runExclusiveQuery(async () => {
@@ -77,12 +80,12 @@ export class EmbeddedClient extends PGlite {
     });
   }
 
-  /** After a crash it only closes the files. */
+  /** After a crash, PostgreSQL cannot shut down, so only the files are closed. */
   override async close(): Promise<void> {
     await (this.#hasCrashed ? this.#closeFiles() : super.close());
   }
 
-  /** They may be closed already. */
+  /** Ignores errors, because the files may be closed already. */
   async #closeFiles(): Promise<void> {
     await this.fs?.closeFs().catch(() => {});
   }

@@ -13,14 +13,17 @@ interface LockingClient {
   release(destroy?: boolean): void;
 }
 
-/** How long a migration waits for a table. Every later statement on the table waits behind it, so the wait must be short. */
+/**
+ * How long a migration waits for the lock of a table. All later statements on the table queue behind it, so the wait must be
+ * short.
+ */
 const LOCK_TIMEOUT_MS = 3_000;
 const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_RETRY_MS = 1_000;
 
 /**
- * Migrates under an advisory lock, so that one process migrates at a time, without the timeouts of other sessions. When a
- * table is in use for too long, it rolls back and tries again. Closing the connection releases the lock.
+ * Migrates under an advisory lock, so that only one process migrates, and without the usual timeouts. If a table stays locked for
+ * too long, the attempt rolls back and is repeated. Closing the connection releases the advisory lock.
  */
 export async function migrateServer(client: LockingClient, db: Db, folder: string): Promise<void> {
   try {
@@ -28,7 +31,7 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
     await takeMigrationLock(client);
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await withLockRetry(() => applyMigrations(db, folder, { concurrently: true }));
-    // Building an index waits for open transactions, and nothing waits behind it.
+    // An index that is built concurrently waits for open transactions, but no statement waits for it.
     await client.query("set lock_timeout = 0");
     await withLockRetry(() => buildConcurrentIndexes(db, folder));
     await withLockRetry(() => dropReplacedIndexes(db, folder));
@@ -37,7 +40,10 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
   }
 }
 
-/** Asks repeatedly: a statement that waits for the lock would be waited for by an index that the owner builds. */
+/**
+ * Polls with `pg_try_advisory_lock`. A statement that blocks on the lock would deadlock with CREATE INDEX CONCURRENTLY in the
+ * process that holds it, which waits for all older statements.
+ */
 async function takeMigrationLock(client: LockingClient): Promise<void> {
   for (;;) {
     const { rows } = await client.query("select pg_try_advisory_lock($1) as taken", [MIGRATION_LOCK]);
@@ -59,14 +65,14 @@ async function withLockRetry(migrate: () => Promise<void>): Promise<void> {
 }
 
 const CONCURRENT_INDEX = /^\s*create (?:unique )?index concurrently "([^"]+)" on "([^"]+)"/i;
-/** An index that statements use until its replacement is built. */
+/** Drops an index that queries use until its replacement is built. */
 const CONCURRENT_DROP = /^\s*drop index concurrently (?:if exists )?"([^"]+)"/i;
 const CREATED_INDEX = /^\s*create (?:unique )?index (?:concurrently )?"([^"]+)"/i;
 const DROPPED = /^\s*drop (?:index|table) (?:concurrently )?(?:if exists )?"([^"]+)"/i;
 
 /**
- * Applies the missing migrations of a folder in one transaction and records them as Drizzle's own migrator does. An index that
- * is created concurrently cannot be in it: a server gets it by `buildConcurrentIndexes`, which blocks no writes.
+ * Applies the missing migrations of a folder in one transaction and records them as Drizzle's migrator does. An index cannot be
+ * created concurrently in a transaction: on a server `buildConcurrentIndexes` builds those, without blocking writes.
  */
 export async function applyMigrations(db: Db, folder: string, options: { concurrently: boolean }): Promise<void> {
   await db.execute(sql`create schema if not exists drizzle`);
@@ -87,15 +93,15 @@ async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: M
   await db.execute(sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`);
 }
 
-/** The form that a transaction accepts. An index to drop may not be built yet. */
+/** The statement without CONCURRENTLY, which a transaction refuses. A dropped index may not exist, because it was never built. */
 const toTransactional = (statement: string): string =>
   CONCURRENT_INDEX.test(statement)
     ? statement.replace(/ concurrently /i, " ")
     : statement.replace(/^(\s*drop index )(?:concurrently )?(?:if exists )?/i, "$1if exists ");
 
 /**
- * Builds the concurrent indexes of a folder that are missing. An attempt that was interrupted leaves an invalid index, which
- * is built again. One that an operator has built by hand is kept. The caller holds the migration lock, outside a transaction.
+ * Builds the missing concurrent indexes of a folder. An index is invalid after an interrupted attempt and is built again; one
+ * that an operator built by hand is kept. The caller holds the migration lock and is outside a transaction.
  */
 async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   for (const [name, statement] of listConcurrentIndexes(folder)) {
@@ -110,7 +116,7 @@ async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   }
 }
 
-/** Drops the indexes that are dropped concurrently, once those that replace them are built. */
+/** Drops the indexes that migrations drop concurrently. It runs last, so that their replacements are built already. */
 async function dropReplacedIndexes(db: Db, folder: string): Promise<void> {
   const replaced = new Set<string>();
   for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {
@@ -122,7 +128,7 @@ async function dropReplacedIndexes(db: Db, folder: string): Promise<void> {
   for (const name of replaced) await db.execute(sql`drop index concurrently if exists ${sql.identifier(name)}`);
 }
 
-/** The statements of the concurrent indexes by name, without those that a later migration drops. */
+/** The statements that create concurrent indexes, by index name. Indexes that a later migration drops are left out. */
 function listConcurrentIndexes(folder: string): Map<string, string> {
   const indexes = new Map<string, { table: string; statement: string }>();
   for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {

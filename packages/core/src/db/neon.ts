@@ -14,7 +14,7 @@ import {
 } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
-/** As long as a sandbox usually waits for its next request: to connect again takes longer than to check a connection. */
+/** About as long as a Lambda sandbox waits for its next request. Connecting again takes longer than checking a connection. */
 const IDLE_MS = 60_000;
 const CHECK_AFTER_IDLE_MS = 1_000;
 const PING_TIMEOUT_MS = 2_000;
@@ -23,11 +23,11 @@ type NeonClient = PoolClient;
 type ConnectCallback = (error: Error | undefined, client: NeonClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
- * A pool for processes that are frozen between requests, in which sockets die unnoticed and idle timers do not run. It pings
- * a connection that was idle before it is used, and replaces a dead one transparently.
+ * A pool for processes that are frozen between requests. While frozen, sockets close unnoticed and idle timers do not run. So the
+ * pool pings a connection that was idle before it hands it out, and replaces a closed one.
  */
 class FreezeSafePool extends Pool {
-  /** Of any connection. With at most two of them, one may count as fresh because the other was used; a ping is skipped then. */
+  /** When any connection was last used. A pool of two may skip the ping of one because the other was used a moment ago. */
   #lastUse = 0;
   readonly #onDropped: (reason: unknown) => void;
   constructor(config: PoolConfig, log: Log) {
@@ -40,8 +40,7 @@ class FreezeSafePool extends Pool {
   override connect(callback?: ConnectCallback): Promise<NeonClient> | void {
     const connected = this.#connectAlive();
     if (!callback) return connected;
-    // Pool.query() itself calls connect() with a callback.
-    // oxlint-disable promise/no-callback-in-promise
+    // `Pool.query` calls `connect` with a callback.
     connected.then(
       (client) => callback(undefined, keepAfterRefusal(client, this.#onDropped), (release) => client.release(release as boolean)),
       (error: Error) => callback(error, undefined, () => {}),
@@ -77,8 +76,8 @@ async function isAlive(client: NeonClient): Promise<boolean> {
 }
 
 /**
- * Neon over WebSocket, since Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in a Lambda, which serves one
- * request at a time. `proxy` (host:port/path) replaces Neon's edge in front of an ordinary server. `prepare` as in postgres.ts.
+ * Opens Neon over WebSocket, because Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in a Lambda, which
+ * serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy; `prepare` works as in postgres.ts.
  */
 export function openNeon(
   url: string,
@@ -101,7 +100,7 @@ export function openNeon(
     options.log,
   );
   guardConnections(pool, options.log);
-  // A failure ends the connection too, which is logged.
+  // The server closes the connection when this fails, and `guardConnections` logs that.
   pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));
   pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);

@@ -8,23 +8,23 @@ import { EmbeddedClient } from "./embedded-client.ts";
 import { applyMigrations } from "./migrations.ts";
 import { DatabaseConnectError } from "./pool.ts";
 
-/** A folder is only made for the same version of the database. */
+/** The version of PGlite. The prepared database is built again when it changes. */
 export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/pglite"];
 
 /**
- * Limits the segments of the log that are kept for reuse, which by default may fill a gigabyte, and the memory for pages, since
- * the system caches the same files.
+ * Limits the log segments that are kept for reuse, which could otherwise fill a gigabyte. Limits the page memory too, because the
+ * operating system caches the same files.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams,
   ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB"].flatMap((parameter) => ["-c", parameter]),
 ];
-/** An attempt to open the database blocks the process for about a second. */
+/** Pause between attempts to reopen the database: each attempt blocks the process for about a second. */
 const REOPEN_INTERVAL_MS = 3_000;
 
 /**
- * PostgreSQL inside this process, stored in a folder or in memory. It has a single connection, and only one process may use a
- * folder: the caller takes a lock file first. A stored database that has crashed is opened again by a later statement.
+ * Opens PostgreSQL inside this process, in memory or in a folder. It has one connection, and only one process may use a folder:
+ * the caller takes a lock file first. If a stored database has crashed, a later statement opens it again.
  */
 export async function openPglite(
   options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void; log?: Log } = {},
@@ -41,13 +41,13 @@ export async function openPglite(
     get client() {
       return clients.current();
     },
-    // With its single connection there is nobody whom a plain index would block.
+    // There is only one connection, so building an index blocks nobody else.
     migrate: (migrations = migrationsFolder()) => applyMigrations(db, migrations, { concurrently: false }),
     close: () => clients.close(),
   };
 }
 
-/** One client at a time. A client that has crashed is replaced. */
+/** Holds the one client and replaces it after a crash. */
 async function openClients(folder: string | undefined, dump: Blob | undefined, log: Log) {
   let client = await openClient(folder, dump);
   const guard = folder === undefined ? null : guardDisk(folder, () => client, log);

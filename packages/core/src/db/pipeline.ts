@@ -3,9 +3,9 @@ import type { Db } from "../context/context.ts";
 import { type NewQuery, type Statement, StatementGroup } from "./statement-group.ts";
 
 /*
- * Statements of a transaction share round trips: BEGIN is sent with the first statement, statements that the code starts at
- * the same time are sent together, and the last ones with COMMIT (`transactionEndingWith`). Outside transactions nothing
- * changes. The embedded database runs the same statements one after the other.
+ * Statements of a transaction share round trips. BEGIN waits for the first statement; statements that the code starts at the same
+ * time go in one message; `FinalWrites` go with the COMMIT. Outside transactions nothing changes
+ * (docs/decisions/query-runtime.md).
  */
 
 type Result = Pick<pg.QueryResult, "command" | "rowCount" | "rows" | "fields">;
@@ -19,7 +19,10 @@ interface Pool {
 
 const pipelinedClients = new WeakSet<object>();
 
-/** Whether statements that are started at the same time in this transaction are sent together. */
+/**
+ * Whether this transaction sends statements together that are started at the same time. The embedded database runs them one by
+ * one.
+ */
 export const isPipelined = (db: Db): boolean => {
   const { client } = db._.session as unknown as { client?: object };
   return client !== undefined && pipelinedClients.has(client);
@@ -35,12 +38,12 @@ export function pipelineTransactions(pool: Pool): void {
 }
 
 const isBegin = (text: string) => text.startsWith("begin");
-/** Several statements in one text, which the driver sends by another protocol. */
+/** A string of several statements without values. The driver sends it by the simple query protocol, which cannot join a group. */
 const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">) =>
   values.length === 0 && config.text.includes(";");
 
 function createPipeline(send: Query, DriverQuery: NewQuery): Query {
-  /** BEGIN, until the first statement of its transaction is sent. */
+  /** The BEGIN that has not been sent yet; it waits for the first statement of its transaction. */
   let begin: Statement | null = null;
   let waiting: Statement[] = [];
   let isOpen = false;
@@ -72,13 +75,13 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
       failure ??= error;
       reject(error);
     };
-    // The server answers the COMMIT of a failed transaction with success.
+    // The server answers the COMMIT of a failed transaction with ROLLBACK, which is no error to the driver.
     const end = (result: Result) => (result.command === "COMMIT" ? resolve(result) : reject(failure ?? rolledBack()));
     waiting.push({ config, values, resolve: config.text === "commit" ? end : resolve, reject: fail });
     return promise;
   }
 
-  /** Ends a transaction that has sent nothing. */
+  /** Ends a transaction that has sent nothing, without a round trip. */
   function endUnsent(command: string): Promise<Result> {
     begin = null;
     return Promise.resolve(toResult(command));
@@ -108,7 +111,7 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
     if (text.startsWith("rollback")) {
       isOpen = text !== "rollback";
       if (isUnsent && !isOpen) return endUnsent("ROLLBACK");
-      // Alone, because the server skips what follows a failed statement of a group.
+      // A rollback is sent alone: in a group, the server would skip it after a failed statement.
       flush();
       return send(...args);
     }
@@ -117,7 +120,7 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
   };
 }
 
-/** Calls with a callback, or with a query of another kind, pass. */
+/** Only calls that Drizzle makes are pipelined. Calls with a callback or a query object go to the driver unchanged. */
 function isQueryConfig([config, values, ...others]: unknown[]): boolean {
   const isConfig =
     typeof config === "object" && config !== null && "text" in config && "types" in config && !("submit" in config);

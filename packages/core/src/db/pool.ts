@@ -2,7 +2,7 @@ import { errorText, type Log } from "../values/log.ts";
 
 /** Milliseconds; 0 is no limit. */
 export interface DatabaseTimeouts {
-  /** How long a caller waits for a connection, whether it is opened or another caller returns it. */
+  /** How long a caller waits until a connection is opened or another caller returns one. */
   connect_ms: number;
   statement_ms: number;
   /** How long a transaction may stay open without a statement. */
@@ -32,15 +32,15 @@ interface Pool {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** A statement that the server refused, such as one that violates a constraint. Its connection goes on. */
+/** Whether the server refused a statement, for example because it violates a constraint. The connection stays usable. */
 function isRefusal(reason: unknown): boolean {
   if (!(reason instanceof Error) || !("severity" in reason)) return false;
   return reason.severity !== "FATAL" && reason.severity !== "PANIC";
 }
 
 /**
- * Keeps a connection whose statement was refused. The pools close it after any error of `pool.query`, and a new session plans
- * all statements again. Call it for each checkout, after the pool has set `release`.
+ * Keeps a connection after the server refused its statement. The pools would close it after any error of `pool.query`, and a new
+ * session must plan all statements again. Call this at each checkout, after the pool has set `release`.
  */
 export function keepAfterRefusal<C extends { release: (destroy?: boolean | Error) => void }>(
   client: C,
@@ -55,22 +55,25 @@ export function keepAfterRefusal<C extends { release: (destroy?: boolean | Error
   return client;
 }
 
-/** Counts the connections that a pool had to close, for the log. */
+/** Logs each connection that a pool had to close, with the number so far. */
 export function countDropped(log: Log): (reason: unknown) => void {
   let dropped = 0;
   return (reason) =>
     log.warn("database.connection_dropped", reason instanceof Error ? errorText(reason) : "", { dropped: ++dropped });
 }
 
-/** Gives a new session its timeouts. They are not parameters of the connection, because poolers refuse unknown ones. */
+/**
+ * Sets the timeouts of a new session. They are not connection parameters, because poolers refuse parameters that they do not
+ * know.
+ */
 export async function limitSession(client: Queryable, { statement_ms, idle_transaction_ms }: DatabaseTimeouts): Promise<void> {
   const limits = `set statement_timeout = ${statement_ms}; set idle_in_transaction_session_timeout = ${idle_transaction_ms}`;
   if (statement_ms > 0 || idle_transaction_ms > 0) await client.query(limits);
 }
 
 /**
- * Makes a pool survive the end of any connection. The drivers listen for errors of idle connections only, and the error
- * event of a connection in use would end the process.
+ * Keeps the process running when a connection ends. The drivers handle `error` events of idle connections only; such an event of
+ * a connection in use would end the process.
  */
 export function guardConnections(pool: Pool, log: Log): void {
   const inUse = new Set<Client>();
@@ -82,7 +85,8 @@ export function guardConnections(pool: Pool, log: Log): void {
     client.on("error", (error) => {
       if (!inUse.delete(client)) return;
       logLoss(error);
-      // Drizzle never returns a connection whose BEGIN fails, and the pool throws when one is returned twice.
+      // Drizzle does not release a connection whose BEGIN failed. After any other failure it does, and the pool throws on a
+      // second release, so the connection is released here and `release` then does nothing.
       client.release(true);
       client.release = () => {};
     });

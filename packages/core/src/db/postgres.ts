@@ -16,7 +16,7 @@ import { cacheStatements } from "./statement-cache.ts";
 
 type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
-/** Marks errors of connecting, which look like those of any other server. */
+/** A pool that marks its connection errors, which otherwise look like connection errors of any other server. */
 class MarkingPool extends pg.Pool {
   readonly #onDropped: (reason: unknown) => void;
   constructor(config: pg.PoolConfig, log: Log) {
@@ -26,7 +26,7 @@ class MarkingPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
-    // `Pool.query` itself calls this with a callback.
+    // `Pool.query` calls `connect` with a callback.
     if (callback)
       return super.connect((error, client, done) =>
         callback(error && new DatabaseConnectError(error), client && keepAfterRefusal(client, this.#onDropped), done),
@@ -38,8 +38,8 @@ class MarkingPool extends pg.Pool {
 }
 
 /**
- * A PostgreSQL server through node-postgres. `max` is the number of connections of this process; `prepare` must be false
- * with a pooler that does not support prepared statements.
+ * Opens a PostgreSQL server through node-postgres. `max` is the number of connections of this process. `prepare` must be false if
+ * a pooler in between does not support prepared statements.
  */
 export function openPostgres(
   url: string,

@@ -3,18 +3,17 @@ import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Context, Db } from "../context/context.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
-/** A write whose text is built once: alone by `runWrite`, or as a part of a batch by `runBatch`. */
+/** A write whose SQL is built once. `runWrite` runs it alone, `runBatch` together with others. */
 export interface PreparedWrite {
-  /** Names the text. */
+  /** Identifies the SQL in the cache; two writes with the same key must have the same SQL. */
   key: string;
-  /** `value` is the placeholder of a value. */
+  /** Builds the SQL. `value(name)` is the placeholder of a value. */
   build: (db: Db, value: (name: string) => Placeholder) => SQLWrapper;
   values: Values;
 }
 
 const statements = createStatementCache();
 
-/** Runs a write. */
 export async function runWrite({ db }: Pick<Context, "db">, { key, build, values }: PreparedWrite): Promise<void> {
   await statements.get(key, () => build(db, sql.placeholder).getSQL()).execute(db, values);
 }
@@ -23,16 +22,16 @@ type Row<T extends PgTable> = T["$inferInsert"];
 type ColumnName<T extends PgTable> = Extract<keyof Row<T>, string>;
 
 interface RowsInsert<Name extends string> {
-  /** What is inserted instead of the row's value, which is a column of `given`. */
+  /** SQL to insert instead of the row's value, which the SQL can read as `given.<column>`. */
   expressions?: Partial<Record<Name, SQL>>;
-  /** The types of values that are not sent as the type of their column. */
+  /** SQL types of values that are sent as another type than that of their column. */
   types?: Partial<Record<Name, string>>;
   onConflict?: SQL;
 }
 
 /**
- * The insert of any number of rows by one text: they are one parameter. Columns that a row leaves out are null, so that
- * columns with a default are not among `columns`.
+ * Builds an insert whose SQL is the same for any number of rows, because the rows are one JSON parameter. Columns that a row
+ * leaves out become null, so do not list columns with a default.
  */
 export function prepareRowsInsert<T extends PgTable, const Name extends ColumnName<T>>(
   key: string,
@@ -52,17 +51,17 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
   return (rows) => ({ key, build, values: { rows: toJson(rows) } });
 }
 
-/** Half of a surrogate pair, which remains where a text was cut. */
+/** Half of a surrogate pair, as it remains where a text was cut in the middle of a character. */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
-/** JSON that PostgreSQL takes. As a parameter of type text, half of a surrogate pair is replaced in the same way. */
+/** PostgreSQL refuses half of a surrogate pair in JSON. It is replaced by U+FFFD, as the driver does in a text parameter. */
 function toJson(rows: unknown): string {
   const json = JSON.stringify(rows);
   if (!LONE_SURROGATE.test(json)) return json;
   return JSON.stringify(rows, (_key, value: unknown) => (typeof value === "string" ? value.toWellFormed() : value));
 }
 
-/** The insert of one row. The columns that it leaves out have their defaults. */
+/** Builds the insert of one row. Columns that are not listed get their defaults. */
 export function prepareRowInsert<T extends PgTable, const Name extends ColumnName<T>>(
   key: string,
   table: T,

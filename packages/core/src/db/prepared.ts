@@ -4,23 +4,26 @@ import type { Db } from "../context/context.ts";
 import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
 
 /*
- * Queries whose SQL text Drizzle builds once per process. Building takes longer than the server needs for an indexed read, so
- * every query of a frequent request is one. They run on any handle, also in a transaction.
+ * Queries whose SQL Drizzle builds once per process. Building it takes longer than the server needs for an indexed read, so every
+ * frequent query is prepared. A prepared query runs on any handle, also in a transaction (docs/decisions/query-runtime.md).
  */
 
-/** Values of placeholders, by name. */
+/** The values of a query's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
-/** What a query can be: of the query builder, or raw. A raw one returns what the driver does; see `rowsOf`. */
+/** A query of the query builder, or raw SQL. Raw SQL returns the result of the driver; read its rows with `rowsOf`. */
 type Preparable = SQL | { prepare(name: string): unknown };
 type ResultOf<Q> = Q extends SQL ? unknown : Awaited<Q>;
-/** Selects one of the texts of a query, such as whether a condition is present. */
+/** Arguments that select a variant of the SQL, for example whether it has a condition. */
 type Shape = readonly (string | number | boolean)[];
 
 export interface Prepared<Result> {
   execute(values: Values): Promise<Result>;
 }
 
-/** Shapes come from the code and not from values of callers, so that only a mistake has more. */
+/**
+ * Maximum of variants of a query that are kept. Shapes must come from the code and not from callers' values, so only a bug
+ * exceeds it.
+ */
 const MAX_SHAPES = 500;
 
 /**
@@ -40,7 +43,7 @@ export function preparedQuery<const S extends Shape, Q extends Preparable>(
   });
 }
 
-/** Statements by the key of their text. */
+/** A cache of built statements by key. It is emptied when it is full. */
 export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
   const statements = new Map<string, Statement<Result>>();
   return {
@@ -72,7 +75,7 @@ export function createStatement<Result>(query: Preparable): Statement<Result> {
   return {
     execute(db, values) {
       const filled = { sql: text, params: readers.map((read) => read(values)) };
-      // The name stays empty: `cacheStatements` decides which statements the server prepares.
+      // Drizzle gets no statement name: `cacheStatements` decides which statements the server prepares.
       const mapper = mapRows as ((rows: unknown[][]) => Result) | undefined;
       return db._.session.prepareQuery<Returning<Result>>(filled, undefined, undefined, mapRows !== undefined, mapper).execute();
     },
@@ -112,6 +115,6 @@ function valueOf(values: Values, { name }: Placeholder): unknown {
   return value;
 }
 
-/** Placeholders as the values of columns. Drizzle takes them in every write, although the type of an update does not. */
+/** Placeholders as the values of columns. Drizzle accepts them in every write, but its types do not allow them in an update. */
 export const placeholders = <Name extends string>(names: readonly Name[]): Record<Name, never> =>
   Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as Record<Name, never>;

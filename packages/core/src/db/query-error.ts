@@ -10,16 +10,19 @@ const LOCK_FAILURES = ["55P03", "40P01"];
 const postgresErrorOf = (error: unknown) =>
   ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string; detail?: string };
 
-/** The unique index that a write violated; null for any other error. Nothing is read beforehand: the index decides uniqueness. */
+/**
+ * The name of the unique index that a write violated; null for any other error. The index decides uniqueness, so nothing is read
+ * before the write.
+ */
 export function violatedUniqueIndex(error: unknown): string | null {
   const { code, constraint } = postgresErrorOf(error);
   return code === UNIQUE_VIOLATION ? (constraint ?? "") : null;
 }
 
-/** Whether a write referenced a row that does not exist, because it was removed after it was read. */
+/** Whether a write referenced a row that no longer exists. */
 export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
 
-/** The error for the caller when a text is over the budget of its organization, which a trigger refuses; null for any other error. */
+/** The caller's error when a trigger refused a text that exceeds the budget of its organization; null for any other error. */
 export function toNoTextRoom(error: unknown): DomainError | null {
   const { constraint, detail = "" } = postgresErrorOf(error);
   if (constraint !== "organization_text_bytes") return null;
@@ -35,18 +38,18 @@ export function toNoTextRoom(error: unknown): DomainError | null {
 export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");
 
 /**
- * SQLSTATEs of a server that is unavailable, restarting, full or read-only after a failover: connection exceptions, shutdown and
- * start, ended idle transactions, lack of resources and system errors.
+ * SQLSTATEs of a server that cannot serve: connection exceptions, shutdown and start, read-only after a failover, ended idle
+ * transactions, lack of resources, and system errors.
  */
 const UNAVAILABLE_STATES = /^(08\w{3}|57P0[1-5]|25P0[34]|25006|53\w{3}|58\w{3})$/;
 const STATEMENT_TIMEOUT = "57014";
 const SYSTEM_CODES = new Set("ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH".split(" "));
-/** Texts of the drivers, whose errors of connections have no code. */
+/** Messages of the drivers' connection errors, which have no code. */
 const CONNECTION_LOST = /^connection (terminated|ended)|connection error and is not queryable|client was closed and is not/i;
-/** Seconds. A database that restarts is usually back by then. */
+/** Seconds. A restarting database usually answers again after this time. */
 const RETRY_AFTER = 5;
 
-/** Whether the database is unavailable, so that the same work may succeed later. Only errors of the database are recognized. */
+/** Whether the database is unavailable, so that a retry may succeed. Errors of other systems never count. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseConnectError) return true;
   if (!(error instanceof DrizzleQueryError)) return false;
@@ -54,18 +57,21 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (cause instanceof DatabaseConnectError) return true;
   const { code, message } = (cause ?? {}) as { code?: string; message?: string };
   if (code !== undefined) return UNAVAILABLE_STATES.test(code) || SYSTEM_CODES.has(code);
-  // Neon's driver rejects with the event of its socket.
+  // Neon's driver rejects with the `ErrorEvent` of its socket, which is no `Error`.
   return CONNECTION_LOST.test(message ?? "") || (cause !== undefined && !(cause instanceof Error));
 }
 
-/** The error for the caller when the database is unavailable, too slow or ended a deadlock; null for any other error. */
+/**
+ * The caller's error when the database is unavailable, a statement was too slow, or a lock was not acquired; null for any other
+ * error.
+ */
 export function toDatabaseUnavailable(error: unknown): DomainError | null {
   const isTooSlow = postgresErrorOf(error).code === STATEMENT_TIMEOUT;
   if (!isDatabaseUnavailable(error) && !isTooSlow && !isLockFailure(error)) return null;
   return new DomainError("database_unavailable", "Service Unavailable", { retry_after_seconds: RETRY_AFTER });
 }
 
-/** Runs a write and converts the violation of a unique index into the error for the caller, by index name. */
+/** Runs a write. If it violates a unique index of `errors`, throws the error that belongs to the index. */
 export async function mapUniqueViolation<T>(errors: Readonly<Record<string, () => Error>>, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

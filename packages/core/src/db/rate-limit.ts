@@ -12,13 +12,13 @@ const MINUTE_MS = 60_000;
 
 export const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
 
-/** Adds one to a counter of this clock minute, shared by all processes, and returns the new count. */
+/** Adds `by` to a counter of this clock minute, which all processes share, and returns the new count. */
 export async function incrementCounter(ctx: Context, scope: string, key: string, by = 1): Promise<number> {
   const [row] = await incrementCounters(ctx, scope, [key], by);
   return row?.count ?? by;
 }
 
-/** Counts a request toward a limit per clock minute, and throws when it is over it. A limit of 0 is none. */
+/** Counts a request toward a limit per clock minute; throws `limited` above it. A limit of 0 means no limit. */
 export async function countRequest(ctx: Context, name: BudgetName, scope: string, key: string): Promise<void> {
   const limit = ctx.settings.budgets[name];
   if (limit === 0) return;
@@ -30,8 +30,8 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
 const DAY_SECONDS = DAY_MS / 1000;
 
 /**
- * Counts toward a limit per day (UTC), and throws with the text when it is over it. The counter is kept under the end of its
- * day, so that the removal of old counters leaves it until then.
+ * Counts toward a limit per UTC day; above it, throws `limited` with the text of `toDetail`. The counter is stored under the end
+ * of its day, so that `removeOldCounters` does not remove it earlier.
  */
 export async function countOfDay(
   ctx: Context,
@@ -50,7 +50,7 @@ export async function countOfDay(
   if (row!.count > quota) throw new DomainError("limited", toDetail(quota), { retry_after_seconds: reset_seconds });
 }
 
-/** Shows the caller a limit per clock minute, of which `count` is used. */
+/** Notes a limit per clock minute, of which `count` is used, for the rate limit headers of the answer. */
 export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
   noteLimit(ctx.limits, {
     name,
@@ -60,7 +60,10 @@ export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count
     reset_seconds: secondsLeftOfMinute(ctx),
   });
 
-/** Adds one to several counters in one statement. Name them in the same order everywhere, or two statements can deadlock. */
+/**
+ * Adds `by` to several counters in one statement. Pass the keys in the same order everywhere; otherwise two statements can
+ * deadlock.
+ */
 export const incrementCounters = (ctx: Context, scope: string, keys: readonly string[], by = 1): Promise<{ count: number }[]> =>
   addToCounters(ctx, scope, keys, startOfMinute(ctx.now()), by);
 
@@ -75,12 +78,12 @@ function addToCounters(ctx: Context, scope: string, keys: readonly string[], min
     .returning({ count: rate_counters.count });
 }
 
-/** The count of a counter in a clock minute, as an expression for another query. */
+/** The value of a counter in a clock minute, as an expression for another query. */
 export const counterValue = (scope: string, key: SQLWrapper, minute: SQLWrapper) =>
   sql<number>`coalesce((select ${rate_counters.count} from ${rate_counters} where ${rate_counters.scope} = ${scope}
     and ${rate_counters.key} = ${key} and ${rate_counters.minute} = ${minute}::timestamptz), 0)`;
 
-/** Undoes `incrementCounter` for something that turned out not to count. */
+/** Takes back one `incrementCounter` of the same clock minute. */
 export async function decrementCounter(ctx: Context, scope: string, key: string): Promise<void> {
   await ctx.db
     .update(rate_counters)
@@ -88,7 +91,7 @@ export async function decrementCounter(ctx: Context, scope: string, key: string)
     .where(and(eq(rate_counters.scope, scope), eq(rate_counters.key, key), eq(rate_counters.minute, startOfMinute(ctx.now()))));
 }
 
-/** The 429 of a counter; Retry-After is the rest of the clock minute. */
+/** The 429 error of a limit per clock minute. Its Retry-After is the rest of the minute. */
 export function rateLimited(ctx: Context): DomainError {
   return new DomainError("limited", "Too Many Requests", { retry_after_seconds: secondsLeftOfMinute(ctx) });
 }
@@ -100,8 +103,8 @@ export async function removeOldCounters(ctx: Context): Promise<void> {
 }
 
 /**
- * The key under which a client's failures are counted: for IPv6 the /64 network, since one client commonly has all of its
- * addresses. The network `::/64` is not one network: it has the loopback address and all IPv4-mapped ones.
+ * The key under which a client address is counted. For IPv6 it is the /64 network, since one client commonly has all addresses of
+ * it. `::/64` is an exception, because it holds the loopback address and all IPv4-mapped addresses.
  */
 export function toCounterKey(address: string): string {
   if (isIP(address) !== 6) return address;

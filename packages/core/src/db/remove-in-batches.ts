@@ -1,16 +1,16 @@
-/** Time for one kind of row. The next run removes the rest. */
+/** Time limit of one call. The next scheduled run removes the rest. */
 const MAX_RUN_MS = 20_000;
 
-/** A batch of rows that was removed. */
+/** The result of removing one batch. */
 export interface RemovedBatch {
   count: number;
-  /** The time up to which rows were removed, from which the next batch starts. */
+  /** The time of the newest removed row, where the next batch starts. */
   last: string | null;
 }
 
 /**
- * Removes old rows in batches of `size`, oldest first. Each batch starts where the one before ended: an index still leads to
- * removed rows until they are vacuumed, so that starting over would read more of them each time.
+ * Removes old rows in batches of `size`, oldest first. Each batch starts where the previous one ended: until a vacuum, the index
+ * still leads to removed rows, and a batch that started at the beginning would read all of them again.
  */
 export async function removeInBatches(
   size: number,

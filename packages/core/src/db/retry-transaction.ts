@@ -4,14 +4,16 @@ import { type Context, type FinalWrites, transaction } from "../context/context.
 import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./change-actor.ts";
 
-/** Shorter than PostgreSQL's `deadlock_timeout` of one second, so that of two transactions in a deadlock this one yields. */
+/**
+ * Shorter than PostgreSQL's `deadlock_timeout` of one second, so that in a deadlock this transaction yields and not the other
+ * one.
+ */
 const LOCK_TIMEOUT_MS = 300;
 const MAX_LOCK_TIMEOUT_ATTEMPTS = 20;
 
 /**
- * A transaction that removes a whole tree of rows. It locks from the root down while ordinary changes lock from a leaf up
- * (a task, then by foreign key its board), so the two can deadlock. This one sets `lock_timeout`: it rolls back after a
- * short wait, lets the others finish, and retries.
+ * Runs a transaction that removes a whole tree of rows. It locks from the root down, while ordinary changes lock from a leaf up
+ * (a task, then its board by foreign key), so the two can deadlock. It therefore gives up a lock after a short wait and retries.
  */
 export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -30,17 +32,16 @@ export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (
 const MAX_ATTEMPTS = 5;
 
 /**
- * Thrown inside `withDeadlockRetry`, before anything is written, when the transaction has locked too few rows. The retry
- * must take locks that keep other transactions from adding such rows, or they may win the race every time.
+ * Thrown inside `withDeadlockRetry`, before anything is written, when the transaction locked too few rows. The retry must take
+ * locks that keep others from adding such rows; otherwise it may lose the same race each time.
  */
 export class RetryTransaction extends Error {
   override name = "RetryTransaction";
 }
 
 /**
- * A transaction that locks several rows which others occasionally lock in another order. PostgreSQL detects a deadlock
- * after a second and aborts one of the two transactions; it is rolled back and retried. `isRetry` is true from the second
- * attempt on.
+ * Runs a transaction that locks several rows, which other transactions may lock in another order. PostgreSQL ends a deadlock
+ * after a second by aborting one transaction; that one is repeated. `isRetry` is true from the second attempt on.
  */
 export async function withDeadlockRetry<C extends Context, T>(
   ctx: C,

@@ -2,12 +2,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDatabaseUnavailable, isLockFailure } from "./query-error.ts";
 
 const RETRY_INTERVAL_MS = 500;
-/** As long as the lease of a job: after it, another worker may have taken over what this one would write. */
+/** The length of a job's lease. After it, another worker may have taken over the job whose result this write stores. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Repeats a write while the database is unavailable, or has undone it to end a deadlock. The write must be idempotent: it may
- * have been committed already.
+ * Repeats a write while the database is unavailable or cannot give it a lock. The write must be idempotent, because an attempt
+ * that failed may have been committed.
  */
 export async function withDatabaseRetry<T>(write: () => Promise<T>, max_wait_ms = MAX_WAIT_MS): Promise<T> {
   const start = performance.now();
@@ -22,18 +22,18 @@ export async function withDatabaseRetry<T>(write: () => Promise<T>, max_wait_ms 
   }
 }
 
-/** The server may still be working on a statement whose connection is gone. */
+/** Time for the server to finish a statement whose connection was lost, so that the undo runs after it. */
 const LOST_STATEMENT_MS = 500;
 const MAX_UNDO_MS = 2_000;
 
-/** Runs a statement. If it may have been committed but its answer was lost, undoes it before the error is thrown. */
+/** Runs a statement. If its answer was lost, so that it may have been committed, runs `undo` before the error is thrown. */
 export async function undoIfLost<T>(statement: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
   try {
     return await statement();
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
     await pause(LOST_STATEMENT_MS);
-    // While the database stays unreachable, what was taken is free again once it counts as lost.
+    // If the undo fails too, the lease or wake-up expires after a while, and another worker takes the job.
     await withDatabaseRetry(undo, MAX_UNDO_MS).catch(() => {});
     throw error;
   }

@@ -4,7 +4,7 @@ import type { SelectedFieldsOrdered } from "drizzle-orm/pg-core";
 export type MapRows = (rows: unknown[][]) => Record<string, unknown>[];
 
 type Decode = (value: unknown) => unknown;
-/** For each table by name, whether a join never leaves it out. */
+/** By table name, whether a row always has this table; false if an outer join may leave it out. */
 export type Joins = Readonly<Record<string, boolean>> | undefined;
 
 interface Slot {
@@ -13,17 +13,17 @@ interface Slot {
   decode: Decode | undefined;
 }
 
-/** An object in the row, such as one of two joined tables. */
+/** A nested object of the row, such as the columns of one of two joined tables. */
 interface Nested {
   name: string;
   slots: Slot[];
-  /** Index of the column that is null when an outer join found no row; null when the object always exists. */
+  /** Index of the column that shows whether an outer join found a row; null when the object always exists. */
   presence: number | null;
 }
 
 /**
- * Makes the function that turns the rows of a query into the same objects that Drizzle makes. Drizzle looks up the class of
- * every column for every row, which for a page takes as long as the rest of the query in this process.
+ * Returns a function that turns rows into the same objects as Drizzle's own mapper. Drizzle looks up the class of every column
+ * for every row, which for a page takes as long as the rest of the query in this process.
  */
 export function createRowMapper(fields: SelectedFieldsOrdered, joins: Joins): MapRows {
   const parts = toParts(fields, joins);
@@ -63,7 +63,10 @@ function toParts(fields: SelectedFieldsOrdered, joins: Joins): (Slot | Nested)[]
   });
 }
 
-/** By Drizzle's rule: the first column, when all columns are of one table that a join may leave out. */
+/**
+ * Follows Drizzle's rule: an object may be null if all its columns belong to one table that a join may leave out. Its first
+ * column decides.
+ */
 function presenceOf(group: (SelectedFieldsOrdered[number] & { index: number })[], joins: Joins): number | null {
   const columns = group.flatMap(({ field, index }) => (is(field, Column) ? [{ index, table: getTableName(field.table) }] : []));
   const [first] = columns;
@@ -71,9 +74,9 @@ function presenceOf(group: (SelectedFieldsOrdered[number] & { index: number })[]
   return isOptional && columns.every(({ table }) => table === first.table) ? first.index : null;
 }
 
-/** Undefined for a column whose value is used as the driver returns it. */
+/** Returns undefined for a column whose value needs no conversion. */
 function toDecoder(field: SelectedFieldsOrdered[number]["field"]): Decode | undefined {
-  // Drizzle keeps the decoder of an expression to itself.
+  // The decoder of an SQL expression is private in Drizzle's types.
   const decoder = (is(field, Column) ? field : (is(field, SQL) ? field : (field as SQL.Aliased).sql)["decoder" as never]) as {
     mapFromDriverValue: Decode;
   };

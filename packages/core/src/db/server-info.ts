@@ -4,11 +4,11 @@ import { rowsOf } from "./database.ts";
 
 /** Facts about a database server, measured on one connection. */
 export interface ServerInfo {
-  /** As the server reports it, such as `18.4`. */
+  /** The version that the server reports, such as `18.4`. */
   version: string;
-  /** Round trip of the fastest of a few statements, in milliseconds. */
+  /** Milliseconds of the fastest of a few round trips. */
   latency_ms: number;
-  /** How far its clock is ahead of this machine's, in milliseconds, within plus or minus half of the latency. */
+  /** Milliseconds by which the server's clock is ahead of this machine's; accurate to half of the latency. */
   ahead_ms: number;
 }
 
@@ -16,7 +16,7 @@ const SAMPLES = 3;
 
 /** Throws when the server does not answer. */
 export async function readServerInfo(db: Db): Promise<ServerInfo> {
-  // The first statement includes connecting, so it is not measured.
+  // The first statement opens the connection, so its time does not count.
   const version = await db.execute(sql`select current_setting('server_version') as version`);
   const samples: Omit<ServerInfo, "version">[] = [];
   for (let round = 0; round < SAMPLES; round++) {

@@ -1,9 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 
 /**
- * Selects all values of a prepared query as one row, for `with given as materialized (…)`. The planner does not see the values
- * behind it and expects the same with any of them, so that the server keeps one plan. Planning a long statement again took as
- * long as running it.
+ * Selects all values of a prepared query as one row, for `with given as materialized (…)`. The planner cannot look into it, so
+ * the plan is equally good for all values and the server keeps it. Planning a long query takes as long as running it.
  */
 export const selectGiven = (types: Readonly<Record<string, string>>): SQL =>
   sql`select ${sql.join(
@@ -11,5 +10,5 @@ export const selectGiven = (types: Readonly<Record<string, string>>): SQL =>
     sql`, `,
   )}`;
 
-/** One of these values, where the row itself is not joined. */
+/** One value of `given`, for a query that does not join it. */
 export const given = (name: string): SQL => sql`(select ${sql.identifier(name)} from given)`;

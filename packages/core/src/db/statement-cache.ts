@@ -1,20 +1,19 @@
 import { sql } from "drizzle-orm";
 
 /*
- * The server plans a prepared statement once per connection (`cacheStatements`, switched off by PREPARED_STATEMENTS=off).
- * `inlineLimit` and `selectGiven` help it to keep one plan for all values. That Drizzle builds the SQL text of a hot query once
- * per process is another matter, and always on; see prepared.ts.
+ * The server plans a named statement once per connection; `cacheStatements` names frequent ones unless PREPARED_STATEMENTS=off.
+ * `inlineLimit` and `selectGiven` let it keep one plan for all values. What Drizzle builds only once is in prepared.ts.
  */
 
-/** A statement is named from this use on: one that runs only once is not worth caching, such as a list of unusual length. */
+/** Uses before a statement is named. Rare statements, such as a list of unusual length, are not worth a plan. */
 const MIN_USES = 5;
-/** Each named statement keeps a plan of tens of kilobytes in every connection's memory on the server. */
+/** Limit of named statements: the server keeps a plan of tens of kilobytes for each, in the memory of every connection. */
 const MAX_STATEMENTS = 300;
 const MAX_TRACKED_TEXTS = 3_000;
 
 /**
- * A limit that is written into the SQL text. A generic plan does not know the value of a parameter and overestimates its
- * cost, so PostgreSQL would plan the statement on every use; for a page of wide rows planning is a third of the time.
+ * Writes a limit into the SQL. A generic plan cannot know a limit that is a parameter and looks more expensive, so PostgreSQL
+ * would plan at every use; for a page of wide rows planning takes a third of the time.
  */
 export const inlineLimit = (limit: number): number => sql.raw(String(limit)) as unknown as number;
 
@@ -30,9 +29,9 @@ interface QueryConfig {
 }
 
 /**
- * Makes the connections of a pool prepare frequent statements, so that the server plans each one once per connection. The
- * drivers prepare named statements only and Drizzle names none, so `client.query` is wrapped to add a name. A pooler in
- * transaction mode must support prepared statements (PgBouncer from 1.21 with `max_prepared_statements`; Neon's does).
+ * Makes a pool prepare frequent statements. The drivers prepare only named statements and Drizzle names none, so `client.query`
+ * is wrapped to add a name. Poolers in transaction mode must support this (PgBouncer from 1.21 with `max_prepared_statements`;
+ * Neon's does).
  */
 export function cacheStatements(pool: Pool): void {
   const nameOf = createStatementNamer();

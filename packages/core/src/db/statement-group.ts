@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** A statement of a group, and how its caller gets the result. */
+/** A statement of a group, with the callbacks that return its result. */
 export interface Statement {
   config: pg.QueryConfig;
   values: unknown[] | undefined;
@@ -8,13 +8,13 @@ export interface Statement {
   reject: (error: unknown) => void;
 }
 
-/** The parts of the drivers' connection and query that their types leave out. Neon's driver is an older node-postgres. */
+/** Members of the drivers' connection and query that their types leave out. Neon's driver contains an older node-postgres. */
 interface Connection {
-  /** The socket. That of Neon's driver sends what is written in one turn of the event loop as one message. */
+  /** The socket. Neon's has no `cork`: it joins all writes of one run of the event loop in one message. */
   stream: { cork?(): void; uncork?(): void };
-  /** Named statements that the server has parsed. */
+  /** SQL by name of the statements that the server has parsed. */
   parsedStatements: Record<string, string>;
-  /** Those that were sent as well. Neon's driver has none. */
+  /** SQL by name of the statements that were sent but not answered. Neon's driver does not have it. */
   submittedNamedStatements?: Record<string, string>;
   sync(): void;
   sendCopyFail(reason: string): void;
@@ -29,7 +29,7 @@ interface DriverQuery {
   handleError(error: unknown, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;
 }
-/** The class of a driver's queries. */
+/** The driver's own query class. */
 export type NewQuery = new (
   config: pg.QueryConfig,
   values: unknown[],
@@ -37,13 +37,13 @@ export type NewQuery = new (
 ) => DriverQuery;
 
 /**
- * Several statements that the driver sends as one query, before the first is answered. One synchronization point ends them,
- * so that the server skips all that follow one that fails: also a COMMIT, or what a BEGIN should have protected.
+ * Several statements that the driver treats as one query and sends before the first is answered. They end with one Sync message,
+ * so when a statement fails, the server skips all that follow, including a COMMIT.
  */
 export class StatementGroup {
   readonly #queries: DriverQuery[];
   #current = 0;
-  /** A value that the driver cannot send. */
+  /** The error of a value that the driver could not encode. */
   #unsendable: unknown;
 
   constructor(Query: NewQuery, statements: readonly Statement[]) {
@@ -57,7 +57,7 @@ export class StatementGroup {
     return this.#queries.map(({ text }) => text);
   }
 
-  /** The driver keeps the names of parsed statements. */
+  /** The driver reads `name` and `text` to remember which statements are parsed. */
   get name(): string | undefined {
     return this.#queries[this.#current]?.name;
   }
@@ -105,7 +105,7 @@ export class StatementGroup {
 
   handleCopyData(): void {}
 
-  /** Statements after the failed one were not run, and fail with its error. */
+  /** The server did not run the statements after the failed one, so they fail with the same error. */
   handleError(error: unknown, connection: Connection): void {
     for (const [index, query] of this.#queries.entries())
       if (index < this.#current) query.handleReadyForQuery(connection);
@@ -118,7 +118,10 @@ export class StatementGroup {
   }
 }
 
-/** The connection without synchronization points. A name that it sends is known to the rest of the group alone. */
+/**
+ * The connection without Sync messages. It remembers the names sent in this group, but the real connection learns them only when
+ * the server has parsed them.
+ */
 function toUnsynchronized(connection: Connection): Connection {
   const { parsedStatements, submittedNamedStatements = {} } = connection;
   return Object.create(connection, {

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 
-/** A time as a parameter. The cast gives PostgreSQL the type where it cannot infer one. */
+/** A time as a parameter. The cast names the type where PostgreSQL cannot infer it. */
 export const toTimestamp = (time: Date) => sql`${time.toISOString()}::timestamptz`;
 
 /** Times as an array parameter, for example for `width_bucket`. */

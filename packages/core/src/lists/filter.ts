@@ -2,8 +2,8 @@ import { and, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Values } from "../db/prepared.ts";
 
 /**
- * One condition of a list. Its text follows from its name alone, because it sees placeholders instead of the values: so the name
- * is the key under which a prepared statement with it is kept.
+ * A condition of a list. Its SQL depends on its name alone, because `condition` gets placeholders instead of the values. So the
+ * name is the filter's part of the key under which a prepared statement is kept.
  */
 export interface Filter {
   name: string;
@@ -11,7 +11,7 @@ export interface Filter {
   condition: (of: (name: string) => unknown) => SQL;
 }
 
-/** A filter with one value; none when the value is undefined, such as a parameter that was not sent. */
+/** A filter with one value; null when the value is undefined, because the parameter was not sent. */
 export const filterBy = <Value>(
   name: string,
   value: Value,
@@ -21,27 +21,27 @@ export const filterBy = <Value>(
     ? null
     : { name, values: { value }, condition: (of) => condition(of("value") as NonNullable<Value> | Placeholder) }) as Filter;
 
-/** A filter without a value; none when `applies` is not true. */
+/** A filter without a value; null unless `applies` is true. */
 export const filterIf = (name: string, applies: boolean | undefined, condition: () => SQL): Filter | null =>
   applies ? { name, values: {}, condition } : null;
 
-/** Rows to which one of two filters applies. */
+/** A filter for the rows that meet at least one of two filters. */
 export const orFilter = (a: Filter, b: Filter): Filter => ({
   name: `(${a.name} or ${b.name})`,
   values: valuesOf([a, b]),
   condition: (of) => or(...conditionsOf([a, b], of))!,
 });
 
-/** The filters of a request, without those of parameters that were not sent. */
+/** The filters of a request that apply, without the nulls. */
 export const presentOf = (filters: readonly (Filter | null)[]): Filter[] => filters.filter((filter) => filter !== null);
 
-/** The placeholders of each filter have its number, so that two filters with a value of the same name do not share it. */
+/** Numbers the placeholders by filter, so that two filters may have a value of the same name. */
 const placeholderName = (index: number, name: string) => `${index}_${name}`;
 
 const conditionsOf = (filters: readonly Filter[], of: (name: string) => unknown): SQL[] =>
   filters.map(({ condition }, index) => condition((name) => of(placeholderName(index, name))));
 
-/** The condition of a statement that is prepared; its text follows from `keyOf`. */
+/** The condition of a prepared statement. Filters with the same `keyOf` give the same SQL. */
 export const preparedWhere = (filters: readonly Filter[]): SQL => and(...conditionsOf(filters, (name) => sql.placeholder(name)))!;
 
 export const keyOf = (filters: readonly Filter[]): string => filters.map(({ name }) => name).join();
@@ -53,6 +53,6 @@ export const valuesOf = (filters: readonly Filter[]): Values =>
     ),
   );
 
-/** The condition of a statement that is built for these values. */
+/** The condition of a statement that is built for one call, with the values in it. */
 export const conditionOf = (...filters: readonly Filter[]): SQL =>
   and(...filters.map(({ condition, values }) => condition((name) => values[name])))!;

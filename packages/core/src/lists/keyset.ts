@@ -1,14 +1,14 @@
 import { and, asc, desc, or, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
 /**
- * One key of the order of a list, which is never null. The last key is an id, so that no two rows are at the same place and a
+ * A sort key of a list, which must never be null. The last key of an order is an id, so that every row has its own position and a
  * page can start after any row.
  */
 export interface SortKey<Row> {
   by: SQLWrapper;
-  /** The row's value, which a cursor holds as text. */
+  /** The key's value of a row. A cursor holds it as a string. */
   of: (row: Row) => Date | string | bigint | boolean;
-  /** The text of a cursor, or its placeholder, as a value to compare `by` with. */
+  /** The SQL value to compare `by` with, from a cursor's string or its placeholder. */
   toValue: (text: string | Placeholder) => SQL;
   descending?: boolean;
 }
@@ -29,7 +29,7 @@ export const integerKey = key("bigint");
 export const textKey = key("text");
 export const booleanKey = key("boolean");
 
-/** Text in any case. `of` returns it as it is stored. */
+/** Orders text without regard to case. `of` returns the text as it is stored. */
 export const lowerCaseKey = <Row>(column: SQLWrapper, of: (row: Row) => string): SortKey<Row> => ({
   by: sql`lower(${column})`,
   of,
@@ -38,7 +38,7 @@ export const lowerCaseKey = <Row>(column: SQLWrapper, of: (row: Row) => string):
 
 export const descending = <Row>(...keys: SortKey<Row>[]): SortOrder<Row> => keys.map((key) => ({ ...key, descending: true }));
 
-/** The usual order of a list: by time of creation, the newest first. */
+/** The usual order of a list: by creation time, newest first. */
 export const newestFirst = (columns: {
   created_at: SQLWrapper;
   id: SQLWrapper;
@@ -50,7 +50,7 @@ export const newestFirst = (columns: {
 
 export const toOrderBy = (order: SortOrder<never>): SQL[] => order.map(({ by, descending }) => (descending ? desc(by) : asc(by)));
 
-/** The place of a row in an order. */
+/** The position of a row in an order, as a cursor holds it. */
 export const positionOf = <Row>(order: SortOrder<Row>, row: Row): string[] =>
   order.map(({ of }) => {
     const value = of(row);
@@ -58,8 +58,8 @@ export const positionOf = <Row>(order: SortOrder<Row>, row: Row): string[] =>
   });
 
 /**
- * Condition for the rows after a position. Keys of one direction are compared as one row, which an index on them answers
- * without reading the rows before.
+ * The condition for the rows after a position. Keys of the same direction are compared as one row value, so that an index on them
+ * can start right at the position.
  */
 export function isAfterPosition(order: SortOrder<never>, position: readonly (string | Placeholder)[]): SQL {
   const isDescending = order[0]!.descending ?? false;
@@ -76,7 +76,7 @@ export function isAfterPosition(order: SortOrder<never>, position: readonly (str
   const compare = (operator: string) => sql`(${keys}) ${sql.raw(operator)} (${values})`;
   const beyond = compare(isDescending ? "<" : ">");
   if (end === order.length) return beyond;
-  // The first comparison is for the index, the others are exact.
+  // The first comparison lets an index skip most rows; the other two are exact.
   const tail = and(compare("="), isAfterPosition(order.slice(end), position.slice(end)));
   return and(compare(isDescending ? "<=" : ">="), or(beyond, tail))!;
 }

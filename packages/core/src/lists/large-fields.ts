@@ -5,7 +5,7 @@ import type { Subquery } from "drizzle-orm/subquery";
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
 
-/** The sign of an object that is not shown whole (docs/reference/conventions.md#size-of-answers). */
+/** The schema field that marks a shortened object (docs/reference/conventions.md#size-of-answers). */
 export const truncatable = {
   truncated_fields: z
     .array(z.string())
@@ -13,17 +13,17 @@ export const truncatable = {
     .describe("Present when the answer would be too large: the fields of this object that are shortened."),
 };
 
-/** An object with the names of its shortened fields, which are left out when there are none. */
+/** Adds the names of the shortened fields to an object, if there are any. */
 export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | false | null): T =>
   truncated_fields && truncated_fields.length > 0 ? { ...value, truncated_fields } : value;
 
-/** How a field of a list can be large, and how the database measures and shortens it. */
+/** How the database measures and shortens a field that may be large. */
 export interface LargeField {
   bytes: (column: SQL) => SQL;
   shorten: (column: SQL, chars: SQL) => SQL;
-  /** For a value that the query computes and that is never null: the same, but null when it has more than `max` bytes. */
+  /** For a value that the query computes and that is never null: the value, or null if it has more than `max` bytes. */
   within?: (max: SQL) => SQL;
-  /** The fields of the item that show it; by default the one with the same name. */
+  /** The fields of the answer that show the value; by default the field of the same name. */
   shown_as?: readonly string[];
 }
 
@@ -31,25 +31,28 @@ const SHOWN_ITEMS = 5;
 /** A character of UTF-8 has at most four bytes. */
 const BYTES_PER_CHAR = 4;
 
-/** Text. The length in bytes is read without reading the text itself. */
+/** A text. PostgreSQL knows its length in bytes without reading the text itself. */
 export const largeText: LargeField = {
   bytes: (column) => sql`octet_length(${column})`,
   shorten: (column, chars) => sql`left(${column}, ${chars})`,
 };
 
-/** A stored JSON object, which is emptied. */
+/** A stored JSON object. Shortened, it is empty. */
 export const largeObject: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
   shorten: () => sql`'{}'`,
 };
 
-/** Any stored JSON. The beginning of its text is shown, because JSON that is cut cannot be parsed. */
+/** Any stored JSON. Shortened, it is a string with the beginning of the JSON, because cut JSON cannot be parsed. */
 export const largeJson: LargeField = {
   bytes: largeObject.bytes,
   shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
 };
 
-/** A JSON value that a subquery aggregates, as a column and as a large field. The database computes equal aggregates once. */
+/**
+ * A JSON value that a subquery aggregates, as a column and as a large field. PostgreSQL computes an aggregate once even if a
+ * query contains it twice.
+ */
 function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
   const otherwise = sql.raw(`'${empty}'`);
   const bytes = (column: SQL) => sql`pg_column_size(${column})`;
@@ -61,31 +64,31 @@ function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
   };
 }
 
-/** An aggregated JSON array, as json, which is cheaper to make and to send than jsonb. Its first items are shown. */
+/** An aggregated array as `json`, which is cheaper to make and to send than `jsonb`. Shortened, it has its first items. */
 export const aggregatedList = <T>(value: SQL, from: SQL) => ({
   ...aggregate<T[]>(value, from, "[]"),
   shorten: (column: SQL) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})::json`,
 });
 
-/** An aggregated JSON object, which is emptied. */
+/** An aggregated JSON object. Shortened, it is empty. */
 export const aggregatedObject = (value: SQL, from: SQL) => ({
   ...aggregate<Record<string, unknown>>(value, from, "{}"),
   shorten: largeObject.shorten,
 });
 
-/** An array of texts. Its first items are shown. */
+/** An array of texts. Shortened, it has its first items. */
 export const largeTexts: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
   shorten: (column) => sql`${column}[1:${sql.raw(String(SHOWN_ITEMS))}]`,
 };
 
-/** The large fields of a kind of row, by name. */
+/** The large fields of a row, by column name. */
 export type LargeFields<Name extends string = string> = Readonly<Partial<Record<Name, LargeField>>>;
 
 type Fields = Record<string, PgColumn | SQL>;
-/** What the query of a page selects: every field by its own name. */
+/** The columns that the query of a page selects, each under its own name. */
 export type PageColumns = Record<string, PgColumn | SQL | SQL.Aliased>;
-/** The query of a page. */
+/** A query of a page, built but not run. */
 export interface PageSelect extends PromiseLike<Record<string, unknown>[]> {
   as(alias: string): Subquery;
   prepare(name: string): unknown;
@@ -97,16 +100,17 @@ interface LargeRows<F extends Fields> {
   run?: RunSelect;
 }
 
-/** Runs a query. `key` names its text among the texts of one page; null for one that is seldom needed. */
+/**
+ * Runs a query. `key` identifies its SQL among the variants of one page; null means that the query is rare and not worth caching.
+ */
 export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
 
-/** A row may always have this much in each field, also in a list of thousands of rows. */
+/** Every field may have this many bytes, even in a list of thousands of rows. */
 const MIN_FIELD_BYTES = 4_096;
 
 /**
- * Reads at most `max_rows` rows, of which the database shortens large fields when all of them together exceed the budget of
- * an answer, so that they are not read. A page without large fields takes one statement. Otherwise a second one reads the
- * whole page and measures it.
+ * Reads at most `max_rows` rows. The first statement leaves out large values; if there are none, it is the only one. Otherwise a
+ * second statement measures the whole page and shortens the large fields if they exceed the budget of an answer.
  */
 export async function readShortened<F extends Fields>(
   ctx: Context,
@@ -114,7 +118,7 @@ export async function readShortened<F extends Fields>(
   select: (columns: PageColumns) => PageSelect,
 ): Promise<ShortenedRow<SelectResultFields<F>>[]> {
   const field_bytes = Math.max(MIN_FIELD_BYTES, Math.floor(ctx.settings.budgets.answer_max_bytes / max_rows));
-  // In few sizes, so that there are few texts.
+  // Rounded down to a power of two, because each size needs its own prepared statement.
   const max_bytes = 2 ** Math.floor(Math.log2(field_bytes));
   const rows = await run(`${max_bytes}`, () => select({ ...fields, ...withoutLargeValues(fields, large, max_bytes) }));
   const computed = Object.keys(large).filter((name) => (large as LargeFields)[name]!.within);
@@ -124,10 +128,10 @@ export async function readShortened<F extends Fields>(
   >[];
 }
 
-/** The large fields of a row as null when they have more than `max_bytes`, and whether a stored one has. */
+/** Selects large fields as null if they have more than `max_bytes`, and adds whether a stored field of the row has. */
 function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: number): Fields {
   const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
-  // A literal, because a plan for a parameter is not kept.
+  // A literal: with a parameter, PostgreSQL would not keep the plan.
   const max = sql.raw(String(max_bytes));
   const values = measured.map(({ name, column, bytes, within }) => {
     const value = within ? within(max) : sql`case when ${bytes(column)} <= ${max} then ${column} end`;
@@ -138,7 +142,7 @@ function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: numbe
   return { ...Object.fromEntries(values), truncated_fields: isAnyLarge };
 }
 
-/** The query of a page with a measure of all its rows. When it is too large, every large field of every row has an equal part. */
+/** Measures all rows of a page. If the page exceeds the budget, each large field of each row gets an equal share of it. */
 function selectMeasured(
   ctx: Context,
   fields: Fields,
@@ -155,7 +159,7 @@ function selectMeasured(
   }));
   const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
   const sizes = measured.map(({ bytes }) => bytes);
-  // A window over all rows keeps their order.
+  // The sum is a window function, because that keeps the order of the rows.
   const sum = sql`sum(${sql.join(sizes, sql` + `)}) over ()`;
   const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
   const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;
@@ -173,10 +177,13 @@ function selectMeasured(
     .from(page);
 }
 
-/** A row of `readShortened`, with the names of its shortened fields, or false when the page has no large field. */
+/**
+ * A row of `readShortened` with the names of its shortened fields. They are false when the page was read by the first statement
+ * alone.
+ */
 export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
 
-/** The item of a row that `readShortened` returned. */
+/** Converts a row of `readShortened` to an item that names its shortened fields. */
 export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {
   const { truncated_fields, ...rest } = row;
   return withTruncatedFields(toItem(rest as unknown as Row), truncated_fields);
@@ -185,7 +192,7 @@ export function toShortened<Row extends object, T extends object>(row: Shortened
 const mapFields = <To>(fields: Fields, to: (field: PgColumn | SQL, name: string) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, to(field, name)]));
 
-/** Columns of two tables may have the same name, so that a column whose field has another one is renamed. */
+/** Gives a column the name of its field if they differ, because columns of two tables may have the same name. */
 const toNamedColumn = (field: PgColumn | SQL, name: string): PgColumn | SQL.Aliased =>
   is(field, Column) && field.name === name ? field : sql`${field}`.mapWith(decoderOf(field)).as(name);
 

@@ -15,40 +15,40 @@ type Columns = Record<string, PgColumn | SQL>;
 interface Join {
   table: PgTable;
   on: SQL;
-  /** Whether rows without a match stay. */
+  /** True keeps rows without a match (a left join). */
   optional?: boolean;
 }
 
-/** What is the same for every request of a list. */
+/** The parts of a list that are the same for every request. */
 interface ListOptions<F extends Columns> {
-  /** Names the list in its cursors. */
+  /** Identifies the list in its cursors. */
   name: string;
   table: PgTable & { id: PgColumn };
   joins?: readonly Join[];
   columns: F;
-  /** The columns that a page shortens when they would be too large together. */
+  /** The columns that are shortened when a page would be too large. */
   large?: LargeFields<Extract<keyof F, string>>;
   order: SortOrder<SelectResultFields<F>>;
-  /** The words of a row that the parameter `q` searches, as the index has them. */
+  /** The expression of the words that the parameter `q` searches; it must equal the expression of the index. */
   words?: SQL;
-  /** An index has all keys of the order, so that an offset skips its entries instead of whole rows. */
+  /** Set it if an index has all keys of the order: an offset then skips index entries instead of whole rows. */
   skips_in_index?: boolean;
 }
 
 interface ListRequest<Row, Item> {
-  /** Id of the resource whose list it is. A cursor of another owner is refused. */
+  /** Id of the resource that the list belongs to. A cursor of another owner is refused. */
   owner: string;
-  /** Which rows the list has. The caller's access is one of them; null for a parameter that was not sent. */
+  /** The conditions of the rows, including the caller's access; null for a parameter that was not sent. */
   filters: readonly (Filter | null)[];
-  /** Another order than the usual one. */
+  /** Replaces the usual order of the list. */
   order?: SortOrder<Row>;
-  /** The owners of searched rows, when they are not `owner`. */
+  /** The owners whose rows are searched; by default only `owner`. */
   search_owners?: readonly string[];
-  /** Placeholders of the columns. */
+  /** Values of placeholders in the columns. */
   values?: Values;
-  /** Selects the ids of a page where one index of `filters` does not serve all of them. */
+  /** Selects the ids of a page, for filters that no single index can serve. */
   selectIds?: (window: PageWindow) => SQLWrapper;
-  /** The total, where counting the rows would cost too much. */
+  /** Returns the total from elsewhere, for lists whose rows take too long to count. */
   count?: () => Promise<number>;
   toItems: (rows: Row[]) => Item[] | Promise<Item[]>;
 }
@@ -56,7 +56,7 @@ interface ListRequest<Row, Item> {
 type ItemRequest<Row, Item> = Omit<ListRequest<Row, Item>, "toItems"> & { toItem: (row: Row) => Item };
 
 export interface List<Row> {
-  /** A page by offset with the total, or by cursor without it. */
+  /** Reads a page. A page by offset has the total; a page by cursor does not. */
   read<Item extends object>(
     ctx: Context,
     query: Query,
@@ -67,8 +67,8 @@ export interface List<Row> {
 type Query = PageQuery & { q?: string | undefined };
 
 /**
- * Declares a list. Its statements follow from the filters that a request has: each is built once, and the server prepares it.
- * Cursors, the total, the search and the shortening of large columns follow too.
+ * Declares a list. It derives the statements from the filters of a request, and also cursors, the total, the search and the
+ * shortening of large columns. Each statement is built once and prepared by the server.
  */
 export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectResultFields<F>> {
   type Row = SelectResultFields<F>;
@@ -94,22 +94,25 @@ export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectR
 
 type AnyRequest = Omit<ListRequest<never, never>, "toItems" | "order"> & { order: SortOrder<never> };
 
-/** The usual limits. PostgreSQL plans a page better with the limit in its text, but a caller must not make as many texts. */
+/**
+ * Common limits, which are written into the SQL because PostgreSQL then plans a page better. Other limits are parameters, so that
+ * callers cannot create a statement for each number.
+ */
 const INLINED_LIMITS = [10, 20, 50, 100, 200];
-/** No list is longer, and the indexes of PostgreSQL's arrays end a little later. */
+/** Largest index into the array of found ids. PostgreSQL's array indexes end a little later, and no list is longer. */
 const MAX_INDEX = 2 ** 30;
 
 const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
 
-/** What the text of a page's statement depends on besides its filters and its order. */
+/** What the SQL of a page depends on besides filters and order. */
 interface Shape {
   is_by_cursor: boolean;
   has_position: boolean;
   has_offset: boolean;
   is_search: boolean;
-  /** A page by cursor does not count, which would cost as much as reading the whole list. */
+  /** False for a page by cursor, because counting costs as much as reading the whole list. */
   is_counted: boolean;
-  /** The limit when it is part of the text. */
+  /** The limit if it is written into the SQL, otherwise null. */
   limit: number | null;
 }
 
@@ -119,7 +122,7 @@ interface PageStatement {
   cache: ReturnType<typeof createStatementCache<Record<string, unknown>[]>>;
 }
 
-/** The statements of one list, by what their texts depend on. */
+/** Builds and keeps the statements of one list, by order, filters and shape. */
 function createPageStatements(list: ListOptions<Columns>) {
   const built = new WeakMap<SortOrder<never>, Map<string, PageStatement>>();
 
@@ -175,7 +178,7 @@ function createPageStatements(list: ListOptions<Columns>) {
       );
     },
 
-    /** The total of a list of which a page has no row. */
+    /** Counts the list in a statement of its own, because a page without rows cannot carry the total. */
     async count(ctx: Context, query: Query, request: AnyRequest): Promise<number> {
       const source = query.q === undefined ? sql`${list.table}` : foundRows(list);
       const total = countOf(list, source, preparedWhere(presentOf(request.filters)));
@@ -191,7 +194,7 @@ function valuesFor({ q }: Query, { owner, search_owners = [owner], filters, valu
 
 const afterName = (index: number) => `after_${index}`;
 
-/** The rows that a search finds have the name of their table, so that all conditions and keys apply to them. */
+/** The rows that a search finds, under the name of their table, so that all conditions and sort keys apply to them unchanged. */
 const foundRows = ({ table, words }: ListOptions<Columns>): SQL =>
   sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;
 
@@ -251,8 +254,8 @@ interface SearchParts {
 }
 
 /**
- * A statement that reads the rows of a search only once: their ids become an array in the order of the list, its length is the
- * total, and a part of it is the page.
+ * Builds a search that finds its rows only once. It collects their ids into an array in the order of the list: the length of the
+ * array is the total, and a slice of it is the page.
  */
 function buildSearch(
   db: Db,
@@ -279,7 +282,10 @@ function buildSearch(
   };
 }
 
-/** The offset is applied to an index-only query, and the other columns are then read for the page alone. */
+/**
+ * Skips `offset` entries in an index-only query, and returns the condition for the rows from there on. The other columns are then
+ * read only for the rows of the page.
+ */
 function startsAtOffset(list: ListOptions<Columns>, order: SortOrder<never>, where: SQL): SQL {
   const keys = sql.join(
     order.map(({ by }) => sql`${by}`),

@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { DomainError } from "../values/errors.ts";
 
-/** The list that a cursor belongs to. All of it is signed, so that a cursor of another list is refused. */
+/** The list that a cursor belongs to. The signature covers all of it, so that a cursor of another list is refused. */
 export interface CursorScope {
   list: string;
   owner: string;
@@ -9,7 +9,7 @@ export interface CursorScope {
 }
 
 const MAC_BYTES = 16;
-/** More than any position needs: the longest has an e-mail address and a name. */
+/** Maximum characters of a cursor. The longest position has an e-mail address and a name, and needs less. */
 export const MAX_CURSOR = 4_000;
 
 const foreignCursor = () =>
@@ -18,13 +18,13 @@ const foreignCursor = () =>
     "cursor is not from this list with these filters and this order: start again with an empty cursor, or follow the Link header of the last answer.",
   );
 
-/** A signed position in a list, as clients see it. */
+/** Formats a position in a list as the signed cursor that clients see. */
 export function formatPageCursor(key: KeyObject, scope: CursorScope, position: readonly string[]): string {
   const text = JSON.stringify(position);
   return Buffer.concat([macOf(key, scope, text), Buffer.from(text)]).toString("base64url");
 }
 
-/** The position of a cursor that `formatPageCursor` made for the same list. */
+/** Returns the position of a cursor. Throws `invalid` unless `formatPageCursor` made the cursor for the same list. */
 export function parsePageCursor(key: KeyObject, scope: CursorScope, cursor: string): string[] {
   const bytes = Buffer.from(cursor, "base64url");
   const text = bytes.subarray(MAC_BYTES).toString("utf8");

@@ -8,7 +8,7 @@ import { lazyObject, MAX_INTEGER, QueryInteger } from "../values/wire.ts";
 export interface PageQuery {
   limit: number;
   offset: number;
-  /** Where the page starts instead of an offset: empty for the first page. */
+  /** Start of the page instead of an offset; the empty string is the first page. */
   cursor?: string | undefined;
 }
 
@@ -27,21 +27,24 @@ export const pageQuery = (defaultLimit = 50, maxLimit = MAX_LIMIT) =>
       ),
   }));
 
-/** The query of a list that is a plain array: all items, or a part of them. */
+/** The query parameters of a list that answers with a plain array: all items, or a part of them. */
 export const arrayQuery = lazyObject(() => ({
   limit: QueryInteger(1, 200).optional().describe("Maximum number of items to return; when omitted, all."),
   offset: QueryInteger(0, MAX_INTEGER).default(0).describe("Number of items to skip."),
 }));
 export type ArrayQuery = z.infer<typeof arrayQuery>;
 
-/** As many items as an answer can hold, so that no more are read; `item_bytes` is less than the bytes of any item. */
+/**
+ * The requested limit, or else the number of items that fit into an answer, so that no more are read. Pass a lower bound of the
+ * bytes of an item.
+ */
 export const arrayLimit = (ctx: Context, item_bytes: number, query?: ArrayQuery): number =>
   query?.limit ?? Math.ceil(ctx.settings.budgets.answer_max_bytes / item_bytes);
 
-/** For lists whose clients send no limit and show the page as the whole list. */
+/** For lists whose clients send no limit and treat the page as the whole list. */
 export const longPageQuery = () => pageQuery(MAX_LIMIT);
 
-/** The key of a page's next cursor. A symbol, because the answer has it in the Link header and not in its body. */
+/** The property of a page's next cursor. It is a symbol, because the cursor goes into the Link header and not into the body. */
 export const NEXT_CURSOR = Symbol("next cursor");
 
 export interface Page<T> {
@@ -64,12 +67,12 @@ const createPageSchema = <T extends z.ZodType>(item: T) =>
 const pageSchemas = new WeakMap<z.ZodType, unknown>();
 const allPageSchemas = new WeakSet<z.ZodType>();
 
-/** Whether an answer of this schema is a page, whose Link header has the address of the next one. */
+/** Whether this is the schema of a page, so that its answer gets a Link header to the next page. */
 export const isPageSchema = (schema: z.ZodType): boolean => allPageSchemas.has(schema);
 
 /**
- * The schema of a page. Pages of the same item share one schema, because a schema is registered under a unique id. The total
- * is exact for every page, also past the end of the list.
+ * The schema of a page. Pages of the same item share one schema, because a schema is registered under a unique id. In a page by
+ * offset, `total` is exact even past the end of the list.
  */
 export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPageSchema<T>> {
   const page = (pageSchemas.get(item) as ReturnType<typeof createPageSchema<T>> | undefined) ?? createPageSchema(item);
@@ -78,14 +81,17 @@ export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPa
   return page;
 }
 
-/** What a cursor belongs to: a list by its name, of an owner, in an order. */
+/** The list that a cursor belongs to: its name, its owner and its order. */
 interface Listing<Row> {
   name: string;
   owner: string;
   order: SortOrder<Row>;
 }
 
-/** The rows of a page. By cursor it is one more than is shown, which tells whether there are more. */
+/**
+ * The rows to read for a page. By cursor, `limit` is one more than the page shows; the extra row tells whether a next page
+ * exists.
+ */
 export interface PageWindow {
   after: SQL | undefined;
   limit: number;
@@ -98,12 +104,12 @@ const scopeOf = ({ name, owner }: Listing<never>, { limit, offset, cursor, ...fi
   filters,
 });
 
-/** The position of a page's cursor; null for a page that starts at the beginning or at an offset. */
+/** The position of the query's cursor; null for a page that starts at the beginning or at an offset. */
 export function toPosition(ctx: Context, query: PageQuery, list: Listing<never>): string[] | null {
   return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
 }
 
-/** The page of `rows`, of which a cursor's page has one more than is shown. `count` runs only for a page by offset. */
+/** Makes a page of the rows that were read; by cursor, one of them is the extra row. `count` runs only for a page by offset. */
 export async function toPage<Row>(
   ctx: Context,
   query: PageQuery,
@@ -124,7 +130,7 @@ export async function toPage<Row>(
   return { items: shown, total, limit, offset, [NEXT_CURSOR]: next };
 }
 
-/** The total that the last page of a list determines; `count` runs for other pages. */
+/** The total of a list. A last page determines it; `count` runs for other pages only. */
 export function countUnlessLast({ limit, offset }: PageQuery, page: readonly unknown[], count: () => Promise<number>) {
   const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
   return isLastPage ? offset + page.length : count();

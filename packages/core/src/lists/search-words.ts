@@ -1,10 +1,10 @@
 import { MAX_SEARCHED_CHARS, MAX_WORD, SEPARATORS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
-/** PostgreSQL stores no NUL. */
+/** NUL separates words too, because PostgreSQL cannot store it. */
 const SEPARATOR = new RegExp(`[\\u0000${SEPARATORS}]+`, "u");
 
-/** The words of a text, of which long ones are cut as in the index. Their case is as in the text. */
+/** Splits a text into words. Words that are too long are cut in the same way as in the index; upper and lower case stay. */
 export const splitWords = (text: string): string[] =>
   text
     .split(SEPARATOR)
@@ -12,8 +12,8 @@ export const splitWords = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * The column `words` of a row, from texts that may be null: each word once, between spaces. PostgreSQL needs ten times as
- * long to split a text by a regular expression as to split this.
+ * The value of the column `words`: each word of the texts once, separated by spaces. PostgreSQL splits this ten times faster than
+ * it splits a text by a regular expression.
  */
 export function toSearchWords(...texts: (string | null)[]): string {
   const words = texts.flatMap((text) => (text === null ? [] : splitWords(truncate(text, MAX_SEARCHED_CHARS))));

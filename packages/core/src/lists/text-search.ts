@@ -5,10 +5,10 @@ import { wordPrefix } from "../schema/search-vector.ts";
 import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
-/** Further words are ignored. */
+/** Words of a search after these are ignored. */
 const MAX_WORDS = 10;
 
-/** The text of a search. */
+/** The query parameter `q` of a search. */
 export const SearchText = z
   .string()
   .min(1, { abort: true })
@@ -17,8 +17,8 @@ export const SearchText = z
   .describe("Only items in which each of these words begins a word, in any case.");
 
 /**
- * What `rowsWithWords` searches for: rows of the owners that have a word that begins with each word of `text`. It may find rows
- * of an owner with a similar id too, so the query that reads them names the owner. Null finds nothing.
+ * The tsquery for `rowsWithWords`: rows of the owners in which each word of `text` begins a word. It can also match an owner with
+ * a similar id, so the query must filter by owner itself. Null matches nothing.
  */
 export function toWordQuery(owners: readonly string[], text: string): string | null {
   const words = toWords(text);
@@ -28,11 +28,11 @@ export function toWordQuery(owners: readonly string[], text: string): string | n
 }
 
 /**
- * A subquery of the rows that a search finds. It is planned by itself (`offset 0`) and without knowledge of the words, which
- * are a subquery: for common words PostgreSQL would read the whole table, and compute the words of each row again.
+ * A subquery of the rows that a search finds. `offset 0` keeps it from being merged into the query, and the inner select hides
+ * the words: otherwise, for common words, PostgreSQL reads the whole table and computes the words of each row.
  */
 export const rowsWithWords = (table: PgTable, vector: SQL, query: Placeholder): SQL =>
   sql`(select * from ${table} where ${vector} @@ (select lower(${query}::text)::tsquery) offset 0)`;
 
-/** The words contain nothing that a tsquery gives a meaning to. */
+/** Words contain no character that has a meaning in a tsquery. */
 const toWords = (text: string): string[] => [...new Set(splitWords(text))].slice(0, MAX_WORDS);
