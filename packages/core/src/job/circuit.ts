@@ -6,23 +6,23 @@ import { jobs } from "../schema/job.sql.ts";
 
 export type CircuitRow = typeof gateway_circuits.$inferSelect;
 
-/** The wait after the first failure; it doubles with each further one. A host that only restarts is back by then. */
+/** The wait after the first failure, in which a host can restart. It doubles with each further failure. */
 const FIRST_WAIT_MS = 2_000;
 const MAX_WAIT_MS = 60_000;
-/** After this time another job may try the host: the first one may hang, or its process may have been killed. */
+/** After this time another job may try the host, because the trial may hang or its process may have been killed. */
 const TRIAL_MS = 30_000;
 
 const after = (ctx: Context, ms: number) => new Date(ctx.now().getTime() + ms);
 
-/** The gateway's circuit while no job may try its host; null when it is closed or due for a try. */
+/** Finds the gateway's circuit while no job may try its host. Null when the circuit is closed, or when a job may try now. */
 export async function findOpenCircuit(ctx: Context, gateway_id: string): Promise<CircuitRow | null> {
   const [circuit] = await ctx.db.select().from(gateway_circuits).where(eq(gateway_circuits.gateway_id, gateway_id));
   return circuit && circuit.retry_at > ctx.now() ? circuit : null;
 }
 
 /**
- * Opens the circuit of a gateway whose host a job did not reach, or doubles the wait after a failed try. Of attempts that
- * ran at the same time, one counts. The caller has locked the gateway.
+ * Opens the circuit of a gateway whose host a job could not reach, or doubles the wait after a failed trial. Attempts that ran at
+ * the same time count as one failure. The caller has locked the gateway.
  */
 export async function openCircuit(
   ctx: Context,
@@ -41,7 +41,7 @@ export async function openCircuit(
         failures: sql`${gateway_circuits.failures} + 1`,
         retry_at: sql`${ctx.now().toISOString()}::timestamptz + make_interval(secs => ${wait} / 1000)`,
       },
-      // Of attempts that ran at the same time, only the first one lengthens the wait.
+      // The failures of attempts that began before the last change of the circuit do not lengthen the wait.
       setWhere: and(
         lte(gateway_circuits.changed_at, started_at),
         or(gateway_circuits.half_open, lte(gateway_circuits.retry_at, ctx.now())),
@@ -53,7 +53,9 @@ export async function openCircuit(
   ctx.log.warn("gateway.circuit_opened", "Host is down; jobs of its gateway wait for it", { gateway_id, error: last_error });
 }
 
-/** Closes the circuit of a gateway whose host answered, and releases the jobs that wait for it. The caller has locked the gateway. */
+/**
+ * Closes the circuit of a gateway whose host answered, and queues the jobs that wait for it. The caller has locked the gateway.
+ */
 export async function closeCircuit(ctx: Context, gateway_id: string): Promise<void> {
   const [closed] = await ctx.db.delete(gateway_circuits).where(eq(gateway_circuits.gateway_id, gateway_id)).returning();
   if (!closed) return;
@@ -77,7 +79,10 @@ export async function closeCircuit(ctx: Context, gateway_id: string): Promise<vo
   });
 }
 
-/** Lets one job try the host of a gateway whose wait is over. Returns the end of its trial, or null when another job tries. */
+/**
+ * Makes the caller's job the trial of a circuit whose wait is over. Returns the end of the trial, or null when another job is the
+ * trial.
+ */
 export async function startTrial(ctx: Context, gateway_id: string): Promise<Date | null> {
   const trial_until = after(ctx, TRIAL_MS);
   const started = await ctx.db
@@ -88,7 +93,7 @@ export async function startTrial(ctx: Context, gateway_id: string): Promise<Date
   return started.length > 0 ? trial_until : null;
 }
 
-/** Lets the next job try when a trial ended without a call to the host. */
+/** Ends a trial that made no call to the host, so that the next job can try at once. */
 export async function endTrial(ctx: Context, gateway_id: string, trial_until: Date): Promise<void> {
   await ctx.db
     .update(gateway_circuits)

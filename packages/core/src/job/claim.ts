@@ -9,7 +9,7 @@ import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus } from "./lane.ts";
 import { freedSlots } from "./slots.ts";
 
-/** A job whose id the caller chooses, so that the caller can claim it later and run it itself. */
+/** A job whose id the caller chooses, so that it can later claim the job and run it itself. */
 export interface ClaimableJob<K extends JobKind> {
   id: string;
   lane: string;
@@ -18,12 +18,12 @@ export interface ClaimableJob<K extends JobKind> {
   secret: string | null;
 }
 
-/** Rows of one insert: well below the limit for bind parameters. */
+/** Rows per insert, which stays well below the limit of bind parameters. */
 const INSERT_BATCH = 1_000;
 
 /**
- * Stores jobs in the caller's transaction. With `queued`, the relay sends their wake-ups; a caller that claims them itself
- * sends none.
+ * Stores jobs in the caller's transaction. With `queued` the relay sends their wake-ups; without it the caller claims the jobs
+ * itself.
  */
 export async function createJobs<K extends JobKind>(
   ctx: Context,
@@ -48,15 +48,16 @@ export async function createJobs<K extends JobKind>(
 }
 
 /**
- * Claims jobs to run them in this process without the queue: in each lane without a running job, the first due one of the
- * given ids, even when older jobs wait there. Returns the claimed ids: none of several while others of the same gateway are
- * being claimed. A lease is not renewed, because it outlives any request; after a crash, consumers take the jobs over.
+ * Claims jobs to run them here without the queue: per lane without a running job, the first due one of the given ids, even if
+ * older jobs wait. Returns the claimed ids; none of several ids if the same gateway's jobs are being claimed. Leases are not
+ * renewed; they outlive any request.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const now = ctx.now();
   const isFree = sql`not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')`;
-  // Two claims that each hold a lane and wait for the other's would deadlock. Lanes are shared within one gateway at most.
+  // Two claims that hold one lane each and wait for the lane of the other would deadlock. Only jobs of one gateway can share a
+  // lane, so one lock per gateway suffices.
   const owner = sql`(select coalesce(gateway_id, organization_id)::text from ${jobs} where ${eq(jobs.id, ids[0]!)})`;
   const isOnlyClaim = sql`(select pg_try_advisory_xact_lock(hashtextextended('claims of ' || coalesce(${owner}, ''), 0)))`;
   const first_of_each_lane = ctx.db
@@ -78,7 +79,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
       .returning({ id: jobs.id });
     return claimed.map(({ id }) => id);
   } catch (error) {
-    // A consumer leased another job of one of these lanes at the same time.
+    // A consumer has just leased another job of one of these lanes.
     if (violatedUniqueIndex(error) === "jobs_running") return [];
     throw error;
   }
@@ -86,7 +87,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
 
 const isQueued = eq(jobs.status, "queued");
 
-/** Marks jobs that this process ran itself as done, in the transaction that writes their results. */
+/** Marks jobs that this process ran as done, in the transaction that writes their results. */
 export async function endJobs(ctx: Context, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await ctx.db
@@ -96,8 +97,8 @@ export async function endJobs(ctx: Context, ids: readonly string[]): Promise<voi
 }
 
 /**
- * Adds the lanes that have waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes: wake-ups
- * that arrived earlier found them occupied and were used up.
+ * Adds the lanes with waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes, because wake-ups that
+ * came earlier found the lanes occupied and are used up.
  */
 export async function addWaitingLanes(ctx: Context, lanes: readonly string[]): Promise<void> {
   const waiting = await ctx.db
@@ -107,7 +108,7 @@ export async function addWaitingLanes(ctx: Context, lanes: readonly string[]): P
   for (const { lane } of waiting) addPendingWakeup(ctx.pendingWakeups, { id: "", lane });
 }
 
-/** Hands claimed jobs over to the queue, due at `run_at`. The claim does not count as an attempt. */
+/** Returns claimed jobs to the queue, due at `run_at`. The claim does not count as an attempt. */
 export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: Date = ctx.now()): Promise<void> {
   await updateLiveJobs(ctx, ids, {
     status: "queued",
@@ -118,8 +119,8 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 }
 
 /**
- * Hands jobs over to the queue while their calls may still arrive at the host. Consumers can take them over after
- * `lease_until`; until then no other job of their lanes runs.
+ * Returns jobs to the queue while their calls may still reach the host. No other job of their lanes runs before `lease_until`;
+ * after it, consumers can take them over.
  */
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });
@@ -139,7 +140,7 @@ async function updateLiveJobs(
   for (const job of updated) addPendingWakeup(ctx.pendingWakeups, job);
 }
 
-/** Replaces the secret of the waiting jobs of a kind in a lane. Jobs without a secret do not get one. */
+/** Replaces the secret of the queued jobs of a kind in a lane. Jobs without a secret do not get one. */
 export async function replaceSecretsInLane(ctx: Context, kind: JobKind, lane: string, secret: string): Promise<void> {
   const waiting = and(eq(jobs.lane, lane), eq(jobs.kind, kind), isQueued, sql`${jobs.secret_sealed} is not null`);
   await ctx.db

@@ -3,21 +3,21 @@ import type { Context } from "../context/context.ts";
 import type { JobResult } from "../schema/job.sql.ts";
 import type { JobKind, JobPayloads } from "./kinds.ts";
 
-/** What a handler gets to know about its job, in addition to the payload. */
+/** What a handler learns about its job besides the payload. */
 export interface JobInfo {
-  /** The same at every attempt, so handlers derive idempotency keys from it. */
+  /** The id is the same at every attempt, so handlers derive idempotency keys from it. */
   id: string;
   lane: string | null;
   /** The decrypted secret of the job. */
   secret: string | null;
-  /** No attempt follows when this one fails. */
+  /** Whether the job ends if this attempt fails. */
   is_last_attempt: boolean;
 }
 
 /** Writes the handler's result, in the transaction that marks the job as done. */
 export type CompletionWrite = (ctx: Context<System>) => Promise<void>;
 
-/** What a job leaves behind: its result, and what is written in the transaction that marks it as done. */
+/** The outcome of a successful attempt: a result, and a write for the transaction that marks the job as done. */
 export interface Completion {
   result: JobResult;
   write?: CompletionWrite;
@@ -26,8 +26,8 @@ export interface Completion {
 /** The code that runs one kind of job. */
 export interface JobHandler<K extends JobKind> {
   /**
-   * Does the work, outside any transaction. It runs at least once, so it must be idempotent. A result is stored with the
-   * job, in the statement that marks it as done.
+   * Does the work, outside any transaction. It may run more than once, so it must be idempotent. A returned result is stored in
+   * the statement that marks the job as done.
    */
   run(ctx: Context<System>, payload: JobPayloads[K], job: JobInfo): Promise<CompletionWrite | Completion | void>;
   /** Records a failed attempt, in the transaction that schedules the next one. */

@@ -17,15 +17,20 @@ export type JobRow = typeof jobs.$inferSelect;
 /** How long a worker holds a job without renewing its lease. */
 export const LEASE_MS = 60_000;
 
-/** SQS delays a message by at most 15 minutes. For jobs due later, the scheduled relay sends a wake-up when it is time. */
+/**
+ * SQS delays a message by at most 15 minutes. If a job is due later, the scheduled relay sends its wake-up when the time comes.
+ */
 const MAX_DELAY_MS = 15 * 60_000;
-/** A wake-up that had no effect for this long counts as lost, and the relay sends another one. */
+/** If a wake-up has had no effect for this long, it counts as lost and the relay sends another one. */
 const WAKE_UP_LOST_MS = 30 * 60_000;
-/** The same for queues in memory, whose processes renew what they hold: after it, the process is gone. */
+/**
+ * `WAKE_UP_LOST_MS` for queues in memory. Their processes renew the wake-ups that they hold, so after this time the process has
+ * ended.
+ */
 export const HELD_WAKE_UP_LOST_MS = 60_000;
 
 export interface EnqueueOptions {
-  /** Chosen by a caller that stores it next to what the job is about. */
+  /** Set by a caller that stores the id with the thing that the job is about. */
   id?: string;
   organization_id: string;
   gateway_id?: string | null;
@@ -40,8 +45,8 @@ export interface EnqueueOptions {
 }
 
 /**
- * Stores a job in the caller's transaction, so that the job and the change it belongs to are committed together. Throws
- * outside a transaction: a crash between a commit and a later enqueue would lose the job.
+ * Stores a job in the caller's transaction, so that the job is committed together with the change that causes it. Throws outside
+ * a transaction: a crash between a commit and a later enqueue would lose the job.
  */
 export async function enqueue<K extends JobKind>(
   ctx: Context,
@@ -66,12 +71,12 @@ export interface NewJob<K extends JobKind = JobKind> {
   options: EnqueueOptions;
 }
 
-/** Builds the insert of one job; see `insertJobs`. */
+/** Builds the insert of one job, as `insertJobs` does. */
 export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) =>
   insertJobs(ctx, [{ kind, payload, options }]);
 
 /**
- * The insert of several jobs, for `runWrite` or `runBatch`. Within a lane they run in this order. Building it already adds
+ * Builds the insert of several jobs, for `runWrite` or `runBatch`. Within a lane they run in this order. Building it already adds
  * their wake-ups to `ctx.pendingWakeups`.
  */
 export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
@@ -122,7 +127,7 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
-/** Sets the secret of a gateway's queued and running jobs of a kind, because the gateway's row is about to be deleted. */
+/** Sets the secret of a gateway's queued and running jobs of a kind, because they need it after the gateway's row is deleted. */
 export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -131,8 +136,8 @@ export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id
 }
 
 /**
- * Removes the jobs of an organization that is being deleted. Queued clean-ups stay, because they still have work on hosts,
- * and running jobs end by themselves.
+ * Removes the jobs of an organization that is being deleted. Queued clean-ups stay, because they still have work on hosts.
+ * Running jobs stay until they end.
  */
 export async function removeOrganizationJobs(ctx: Context, organization_id: string): Promise<void> {
   const waiting = and(eq(jobs.status, "queued"), ne(jobs.kind, "agent.cleanup" satisfies JobKind));
@@ -141,27 +146,26 @@ export async function removeOrganizationJobs(ctx: Context, organization_id: stri
     .where(and(eq(jobs.organization_id, organization_id), or(waiting, inArray(jobs.status, ["done", "dead"]))));
 }
 
-/** A queue message that makes a consumer try a job. It carries the job's id and none of its content. */
+/** A queue message that makes a consumer try a job. It has the job's id but nothing of its payload. */
 export interface WakeUp {
   id: string;
-  /** The queue's fairness group; null when the organization is deleted. */
+  /** The fairness group of the queue; null when the organization is deleted. */
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
-  /** Where the queue is in memory: the subscription of a delivery, whose deliveries are a fairness group, and the lane. */
+  /** Only queues in memory use it: the deliveries of a subscription are a fairness group. */
   subscription_id?: string;
   lane?: string;
 }
 
-/** When the job can be leased next: a running job when its lease expires. */
-/** Null for a job that has ended. */
+/** When the job can be leased next: a running job when its lease expires, an ended job never. */
 const dueAt = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} when 'running' then ${jobs.lease_until} end`;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 
 /**
- * Relays until the scope has nothing left, the queue refuses wake-ups, or `max_batches` were sent. The scheduled relay
- * sends the rest.
+ * Relays until no job of the scope needs a wake-up, the queue refuses one, or `max_batches` were sent. The scheduled relay sends
+ * the rest.
  */
 export async function relayAll(
   ctx: Context,
@@ -174,9 +178,8 @@ export async function relayAll(
 }
 
 /**
- * Sends wake-ups for due jobs without one; returns how many the queue accepted. `sent_at` is committed before sending, so
- * that no transaction waits for the queue. A refusal clears it again; after a crash, the scheduled relay sends another
- * wake-up once this one counts as lost. Concurrent relays share the work.
+ * Sends wake-ups to due jobs without one; returns how many the queue accepted. `sent_at` is committed before sending, so that no
+ * transaction waits for the queue. If sending fails, `sent_at` is cleared; after a crash, the wake-up counts as lost in time.
  */
 export async function relay(
   ctx: Context,
@@ -197,7 +200,8 @@ export async function relay(
     ...fewValues(scope),
   };
   const take = takeUnsent(ctx.db, toRelayScope(scope));
-  // An answer that is lost with its connection would leave the jobs without a wake-up until it counts as lost.
+  // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. Undoing the mark avoids the long
+  // wait until it counts as lost.
   const result = await undoIfLost(
     () => take.execute(values),
     () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
@@ -242,14 +246,16 @@ const takeUnsent = preparedQuery(
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 
-/** One parameter for all ids, since a process may hold more wake-ups than a statement has parameters. */
+/** All ids are one parameter, because a process may hold more wake-ups than a statement can have parameters. */
 const isOneOf = (ids: readonly string[]) =>
   and(sql`${jobs.id} = any(${sql.param([...ids])}::uuid[])`, hasStatus("queued", "running"))!;
 
 /** Clears `sent_at` of queued and running jobs, so that the next relay sends them a new wake-up. */
 export const markUnsent = (ctx: Context, ids: readonly string[]): Promise<void> => clearSent(ctx, isOneOf(ids));
 
-/** Sets `sent_at` of jobs whose wake-ups a process still holds. One that was cleared meanwhile stays so. */
+/**
+ * Renews `sent_at` of jobs whose wake-ups this process still holds. If somebody has cleared it in the meantime, it stays cleared.
+ */
 export async function renewSent(ctx: Context, ids: readonly string[]): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -263,8 +269,8 @@ async function clearSent(ctx: Context, which: SQL): Promise<void> {
 }
 
 /**
- * Clears `sent_at` of all live jobs at the start of a process with an in-memory queue, whose earlier messages are lost.
- * `alone` means that no other process uses the database, so leases of the previous run expire at once.
+ * Clears `sent_at` of all queued and running jobs when a process with a queue in memory starts, because the messages of the
+ * previous process are lost. `alone` says that no other process uses the database, so its leases expire at once.
  */
 export async function recoverJobs(ctx: Context, options: { alone: boolean }): Promise<void> {
   await ctx.db
@@ -273,13 +279,13 @@ export async function recoverJobs(ctx: Context, options: { alone: boolean }): Pr
     .where(inArray(jobs.status, ["queued", "running"]));
 }
 
-/** Number of jobs by status, without the statuses that no job has. */
+/** Counts the jobs by status. A status without jobs is left out. */
 export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db.select({ status: jobs.status, total: count() }).from(jobs).groupBy(jobs.status);
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
-/** Jobs with a status, newest first, for operators. */
+/** Lists the jobs with a status for operators, newest first. */
 export function listJobs(ctx: Pick<Context, "db">, status: JobRow["status"], limit = 100): Promise<JobRow[]> {
   return ctx.db.select().from(jobs).where(eq(jobs.status, status)).orderBy(desc(jobs.seq)).limit(limit);
 }

@@ -12,13 +12,13 @@ import { CIRCUIT_FREE_KINDS, QUEUE_BY_KIND } from "./kinds.ts";
 import { hasStatus, isLaneHead, laneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, type SlotLimits, slotLimits, takenSlots } from "./slots.ts";
 
-/** Attempts to lease a job while other workers take the same slots. */
+/** How often a lease is tried when another worker takes the same slot at the same time. */
 const MAX_COLLISIONS = 5;
 
-/** Names of kinds are literals, so that the server can plan the statement once. */
+/** Kinds are literals in the SQL, so that the server can keep one plan. */
 const namesOf = (kinds: readonly string[]) => sql.raw(kinds.map((kind) => `'${kind}'`).join(", "));
 
-/** A worker that took over a job finds out about its host by itself. */
+/** A job that is taken over is not held back: its worker finds out whether the host is up. */
 const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${namesOf(CIRCUIT_FREE_KINDS)})
   or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
 
@@ -26,7 +26,7 @@ const isOfDeliveries = sql`${jobs}.kind not in (${namesOf(Object.keys(QUEUE_BY_K
 
 const now = sql`${sql.placeholder("now")}::timestamptz`;
 
-/** A `case`, as in `hasStatus`. */
+/** A `case` for the same reason as in `hasStatus`. */
 const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now}
   when 'running' then ${jobs.lease_until} <= ${now} else false end`;
 
@@ -34,7 +34,7 @@ const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now
 const leaseValues = (limits: SlotLimits) => ({
   status: "running" as const,
   attempts: sql`${jobs.attempts} + 1`,
-  // The lease of a running job has expired, so its worker has exited.
+  // If a running job can be leased, its lease has expired because its worker exited.
   crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
   lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
   lease_token: sql`${sql.placeholder("token")}::uuid`,
@@ -43,7 +43,7 @@ const leaseValues = (limits: SlotLimits) => ({
   ...takenSlots(limits),
 });
 
-/** Prepared, because every job runs it and its text is long. */
+/** Every job runs this statement and its SQL is long, so it is prepared. */
 const prepareLease = (mayTryHost: SQL) =>
   preparedQuery((db, ...limits: SlotLimits) =>
     db
@@ -55,7 +55,10 @@ const prepareLease = (mayTryHost: SQL) =>
 const leaseInTurn = prepareLease(isCircuitClosed);
 const leaseForTrial = prepareLease(sql`true`);
 
-/** Takes a head without a wake-up. It stays unsent, so that a relay sends one for the end of a lease whose worker is gone. */
+/**
+ * Leases the head of a lane that got no wake-up. `sent_at` stays null: if this worker crashes, the relay sends a wake-up for the
+ * end of the lease.
+ */
 const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
   db
     .update(jobs)
@@ -73,8 +76,8 @@ const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
 );
 
 /**
- * Leases a job that is due, the head of its lane, and within the budgets of its organization and gateway. A job whose
- * gateway has an open circuit is leased only for a trial.
+ * Leases a job that is due, is the head of its lane, and is within the budgets of its organization and gateway. While the circuit
+ * of its gateway is open, a job is leased only as its trial.
  */
 export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
   const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db, ...slotLimits(ctx));
@@ -82,8 +85,8 @@ export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): P
 }
 
 /**
- * Leases the head of a lane that `leaseJob` would lease in its turn, if it is of the queue `deliveries` and has no wake-up
- * yet: a process with an in-memory queue needs none.
+ * Leases the head of a lane for a process with a queue in memory, which needs no wake-up for it. The job must be one that
+ * `leaseJob` would lease, belong to the queue `deliveries` and have no wake-up yet.
  */
 export function leaseHead(ctx: Context, lane: string): Promise<JobRow | undefined> {
   return runLease(ctx, leaseHeadInTurn(ctx.db, ...slotLimits(ctx)), { lane }, eq(jobs.lane, lane));
@@ -102,7 +105,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);
-      // Another worker leased another job of the lane at the same time.
+      // Another worker has just leased another job of the lane.
       if (index === "jobs_running") return undefined;
       if (!isSlotCollision(index)) throw error;
     }
@@ -110,7 +113,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
   return undefined;
 }
 
-/** Undoes a lease whose answer was lost with its connection; otherwise its lane would wait until the lease expires. */
+/** Undoes a lease whose answer was lost with the connection. Otherwise the lane would wait until the lease expires. */
 async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -118,7 +121,7 @@ async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<
     .where(and(isLeased, hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
-/** The fence of this attempt: a worker that leased the job later has raised `attempts`. */
+/** The condition that this attempt still holds its lease: a worker that took over the job has raised `attempts`. */
 export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
   and(eq(jobs.id, job.id), hasStatus("running"), eq(jobs.attempts, job.attempts));
 

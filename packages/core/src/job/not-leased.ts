@@ -11,18 +11,24 @@ import { hasStatus, isLaneHead } from "./lane.ts";
 import { leaseJob } from "./lease.ts";
 import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./slots.ts";
 
-/** A job that waits for a slot is woken when one is free. It also tries by itself, because that wake-up may get lost. */
+/**
+ * First wait of a job for a slot. A free slot wakes the job at once; the job also tries again by itself, because that wake-up may
+ * get lost.
+ */
 const FIRST_POLL_MS = 2_000;
-/** A silent receiver takes its slot for so long. Thousands of deliveries that try earlier would occupy the database. */
+/**
+ * First wait of a delivery: a receiver that does not answer holds its slot this long. If thousands of deliveries tried earlier,
+ * they would keep the database busy.
+ */
 const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;
-/** Spreads the jobs that wait for one host, as a fraction of the wait. */
+/** Spreads jobs that wait for the same host, as a fraction of their wait. */
 const JITTER = 0.25;
 
-/** What follows from a wake-up that could not lease its job. */
+/** What happens to a job that its wake-up could not lease. */
 export type Unleased =
   | { outcome: "leased"; job: JobRow; trial_until: Date | null }
-  /** The job has waited for its host for as long as its retries take. */
+  /** The job has waited for its host as long as all its retries would have taken. */
   | { outcome: "expired"; job: JobRow; reason: string }
   | { outcome: "waiting" };
 
@@ -44,21 +50,21 @@ const findDue = preparedQuery((db, ...limits: SlotLimits) =>
 );
 
 /**
- * Finds out why a job could not be leased. A job that only waits for its host or for a slot is held back, which uses up no
- * attempt. When its gateway's circuit is due for a try, the job becomes the trial.
+ * Finds out why a job could not be leased. If only its host or a slot is missing, the job is held back, which does not count as
+ * an attempt. If its gateway's circuit is due for a trial, this job becomes the trial.
  */
 export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
   const [found] = await findDue(ctx.db, ...slotLimits(ctx)).execute({ id, now: ctx.now().toISOString() });
   if (!found) {
-    // This wake-up is used up: the job is not due, not the head of its lane, or leased, perhaps by a dead worker. The relay
-    // sends another one for the time when the job can be leased.
+    // The job is not due, is not the head of its lane, or is leased, perhaps by a worker that has crashed. This wake-up is used
+    // up; the relay sends another one when the job can be leased.
     await markUnsent(ctx, [id]);
     return WAITING;
   }
   const { job, organization_free, gateway_free, subscription_free } = found;
   const circuit = CIRCUIT_FREE_KINDS.includes(job.kind as JobKind) ? null : found.circuit;
   if (circuit && circuit.retry_at > ctx.now()) {
-    // A try that runs now may still succeed, so no job is given up before its end.
+    // A trial that runs now may succeed, so no job is given up before it ends.
     if (!circuit.half_open && job.give_up_at && job.give_up_at <= ctx.now())
       return { outcome: "expired", job, reason: toReason(ctx, circuit) };
     return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
@@ -68,7 +74,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
   return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
 }
 
-/** The slot or the lane was freed meanwhile, or another worker took it. */
+/** Tries once more, because the slot or the lane may have become free since. Another worker may take the job first. */
 async function leaseAgain(ctx: Context, { id }: JobRow): Promise<Unleased> {
   const job = await leaseJob(ctx, id);
   if (job) return { outcome: "leased", job, trial_until: null };
@@ -90,13 +96,13 @@ function toReason(ctx: Context, { created_at, last_error }: CircuitRow): string 
   return `Gateway unreachable for ${down_seconds} s. Last error: ${last_error}`;
 }
 
-/** The time of the last attempt, if all attempts that are left were made and failed at once. */
+/** The time of the last attempt if all remaining attempts were made now and failed at once. */
 function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date | null {
   const policy = RETRY_POLICIES[kind as JobKind] as JobRetryPolicy | undefined;
   return policy ? new Date(ctx.now().getTime() + remainingRetryMs({ ...policy, attempts: max_attempts }, attempts)) : null;
 }
 
-/** Doubles with the time that the job has waited. */
+/** Waits as long as the job has waited already, so that the wait doubles each time. */
 const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   Math.min(
     MAX_POLL_MS,
@@ -106,7 +112,10 @@ const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
     ),
   );
 
-/** The job that held the slot may have ended before this one was held, and then has woken nobody. */
+/**
+ * Holds the job, then checks the slots again: the job that had the slot may have ended before this one was marked as held, and so
+ * has woken nobody.
+ */
 async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
   const held = await holdJob(ctx, job, held_by, pollMs(ctx, job));
   await wakeIfFree(ctx.db, ...slotLimits(ctx)).execute({ id: job.id, attempts: job.attempts, now: ctx.now() });
@@ -144,5 +153,5 @@ async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: numb
   return WAITING;
 }
 
-/** The job has not been leased, claimed or ended since it was read. */
+/** The condition that nobody has leased, claimed or ended the job since it was read. */
 export const isStillQueued = (job: JobRow) => and(eq(jobs.id, job.id), hasStatus("queued"), eq(jobs.attempts, job.attempts));

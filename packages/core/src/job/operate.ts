@@ -72,10 +72,10 @@ export const JobsRedriven = lazyObject(() => ({
 })).meta({ id: "JobsRedriven", description: "Dead jobs that are queued again." });
 export type JobsRedriven = z.infer<typeof JobsRedriven>;
 
-/** An id of the job's payload. Payloads hold texts too, which are not shown. */
+/** An id in the job's payload. The payload also holds texts, which must not be shown. */
 const payloadId = (name: string) => sql<string | null>`${jobs.payload} ->> ${sql.raw(`'${name}'`)}`;
 
-/** The event that a notice records names its board and agent. */
+/** A notice has its board and agent only in the event that it records. */
 const noticeId = (name: string) => {
   const key = sql.raw(`'${name}'`);
   return sql`coalesce(${jobs.payload} -> 'sent' ->> ${key}, ${jobs.payload} -> 'failed' ->> ${key})`;
@@ -142,7 +142,7 @@ export async function getOwnJob(ctx: Context<Admin>, job_id: string): Promise<Jo
   return toJob(row);
 }
 
-/** Queues a dead job again. Of requests at the same time, one does. */
+/** Queues a dead job again. When several requests do it at the same time, one succeeds. */
 export async function redriveJob(ctx: Context<Admin>, job_id: string): Promise<Job> {
   const redriven = await redriveOwn(ctx, and(eq(jobs.id, job_id), ofOrganization(ctx))!);
   const job = await getOwnJob(ctx, job_id);
@@ -155,7 +155,7 @@ export async function redriveJob(ctx: Context<Admin>, job_id: string): Promise<J
   );
 }
 
-/** Queues the dead jobs again that match, oldest first. */
+/** Queues matching dead jobs again, oldest first, at most `MAX_REDRIVEN`. */
 export async function redriveOwnJobs(ctx: Context<Admin>, filter: RedriveJobs): Promise<JobsRedriven> {
   const oldest = ctx.db
     .select({ id: jobs.id })
@@ -177,7 +177,7 @@ async function redriveOwn(ctx: Context<Admin>, which: SQL): Promise<string[]> {
   }
 }
 
-/** Deletes a dead job. A webhook payload keeps showing that its delivery failed. */
+/** Deletes a dead job. If it notified an agent of a webhook payload, the payload keeps showing that the delivery failed. */
 export async function removeJob(ctx: Context<Admin>, job_id: string): Promise<void> {
   const condition = and(eq(jobs.id, job_id), eq(jobs.status, "dead"), ofOrganization(ctx))!;
   const { count } = await removeJobs<{ count: number }>(ctx, condition, sql`count(*)::int as count`);

@@ -4,15 +4,15 @@ import { rowsOf } from "../db/database.ts";
 import { laneHead } from "./lane.ts";
 import { jobs } from "../schema/job.sql.ts";
 
-/** The relay runs every five minutes. A due job that has waited for more than three runs is a sign of a fault. */
+/** The relay runs every five minutes. If a due job has waited for three runs, something is broken. */
 export const OVERDUE_SECONDS = 15 * 60;
 
 const isLive = sql`status in ('queued', 'running')`;
 
 /**
- * Seconds for which the oldest runnable job has been waiting, or 0. A job behind another one of its lane, or one whose
- * retry is not due yet, is not runnable. The recursive query is a loose index scan: it jumps from lane to lane, so its
- * cost grows with the number of lanes that have work, not with the backlog.
+ * Seconds that the oldest runnable job has waited, or 0. Jobs behind others of their lane or before their due time are not
+ * runnable. The recursive query (a loose index scan) jumps from lane to lane, so that its cost grows with the lanes that have
+ * work, not with the backlog.
  */
 export async function readJobAge(ctx: Pick<Context, "db" | "now">): Promise<number> {
   const now = sql`${ctx.now().toISOString()}::timestamptz`;

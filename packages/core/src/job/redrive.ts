@@ -6,17 +6,17 @@ import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
 
-/** Jobs that one call queues again at most. */
+/** Maximum of jobs that one call queues again. */
 export const MAX_REDRIVEN = 10_000;
 
-/** A dedupe key may belong to one live job only. Of several dead jobs with the same key, the latest is queued again. */
+/** Only one queued or running job may have a dedupe key. Of several dead jobs with the same key, the latest is queued again. */
 const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
   select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
     and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
 
 type RedriveContext = Pick<Context, "db" | "now" | "pendingWakeups">;
 
-/** Queues the matching dead jobs again with all their attempts. */
+/** Queues matching dead jobs again; their attempts start from zero. */
 function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revived_at?: Date } = {}) {
   return ctx.db
     .update(jobs)
@@ -36,12 +36,12 @@ function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revive
     .returning({ id: jobs.id, lane: jobs.lane, gateway_id: jobs.gateway_id });
 }
 
-/** Queues dead jobs again with all their attempts; returns their ids. Without a condition it takes every dead job. */
+/** Queues dead jobs again with new attempts; returns their ids. Without a condition it takes all dead jobs. */
 export async function redriveWhere(ctx: RedriveContext, which?: SQL): Promise<string[]> {
   const redriven = await queueAgain(ctx, which);
   if (redriven.length === 0) return [];
   const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
-  // The operator has repaired the cause, so the hosts are tried at once.
+  // The operator has fixed the cause, so the hosts are tried at once.
   await ctx.db
     .update(gateway_circuits)
     .set({ failures: 0, retry_at: ctx.now() })
@@ -53,12 +53,15 @@ export async function redriveWhere(ctx: RedriveContext, which?: SQL): Promise<st
 export const redriveJobs = (ctx: RedriveContext, ids?: string[]): Promise<string[]> =>
   redriveWhere(ctx, ids && inArray(jobs.id, ids));
 
-/** A failed sync is reported by its run, and the user starts another one. Probes and wake checks say nothing new later. */
+/**
+ * Not revived: syncs, because their run reports the failure and the user starts another one, and probes and wake checks, because
+ * their result is worth nothing later.
+ */
 const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
 
 /**
- * Queues the jobs again that died in the last 24 hours because the gateway's host was unreachable; the host is back. A job
- * is revived once. Jobs that somebody else redrives or deletes now are theirs. Work that the host is owed comes first.
+ * Queues the jobs that died in the last 24 hours because the gateway's host was unreachable. A job is revived only once. Jobs
+ * that somebody else is redriving or deleting are skipped. The caller first queues the `OWED_KINDS`.
  */
 export async function reviveJobs(ctx: Context, gateway_id: string): Promise<void> {
   const revivable = ctx.db

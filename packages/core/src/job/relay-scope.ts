@@ -4,10 +4,10 @@ import type { PendingWakeups } from "../context/pending-wakeups.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { isLaneHead, laneHead } from "./lane.ts";
 
-/** Wake-ups of one relay batch: the maximum of an SQS batch. */
+/** Wake-ups per relay batch, the maximum of an SQS batch. */
 export const RELAY_BATCH = 10;
 
-/** Which jobs a relay looks at; each has its own statement. */
+/** Which jobs a relay looks at. Each scope has its own prepared statement. */
 export type RelayScope = "everything" | "one job" | "one lane" | "few" | "listed";
 
 export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayScope {
@@ -18,13 +18,13 @@ export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayS
 }
 
 /**
- * Up to this many ids and lanes are single parameters, of which the unused ones are null. PostgreSQL cannot estimate the
- * length of an array and would plan the statement on every use, which takes longer than to run it.
+ * Up to this many ids and lanes are separate parameters, and unused ones are null. PostgreSQL cannot estimate the length of an
+ * array, so it would plan the statement at every use, which takes longer than running it.
  */
 const FEW = 10;
 const numbers = Array.from({ length: FEW }, (_, index) => index);
 
-/** The values of `few`. */
+/** The values of the scope `few`. */
 export const fewValues = ({ ids, lanes }: PendingWakeups) => {
   const [few_ids, few_lanes] = [[...ids], [...lanes]];
   return Object.fromEntries(
@@ -33,8 +33,8 @@ export const fewValues = ({ ids, lanes }: PendingWakeups) => {
 };
 
 /**
- * Selects those of the wanted jobs that are due. Each is looked up by its id: a plan from a time without open jobs would read
- * the whole backlog instead, as it would if these statements named the statuses that the index of open jobs has.
+ * Selects the wanted jobs that are due. The lateral join looks up each job by its id. A plain join, or naming the statuses of the
+ * index of open jobs, could get a plan that reads the whole backlog.
  */
 const oneOf =
   (ids: SQL, lanes: SQL) =>
@@ -56,12 +56,12 @@ const few = (name: string, type: SQL) =>
     sql`, `,
   )})`;
 
-/** The ids of the jobs to relay, which meet `isDue` and are locked. */
+/** Selects and locks the jobs of a scope that meet `isDue`. */
 export const dueInScope: Record<RelayScope, (isDue: SQL) => SQL> = {
   everything: allOf(sql`status in ('queued', 'running') and ${isLaneHead}`),
   "one job": allOf(sql`id = ${sql.placeholder("id")}`),
   "one lane": allOf(sql`id = (${laneHead(sql`${sql.placeholder("lane")}::text`)})`),
-  /** The jobs with the given ids, and the head of each lane. */
+  /** The given ids, and the head of each given lane. */
   few: oneOf(sql`select id from ${few("id", sql`uuid`)} as wanted(id)`, few("lane", sql`text`)),
   listed: oneOf(sql`select unnest(${sql.placeholder("ids")}::uuid[])`, sql`unnest(${sql.placeholder("lanes")}::text[])`),
 };

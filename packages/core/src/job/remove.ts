@@ -5,8 +5,8 @@ import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 
 /**
- * Removes finished jobs. What the payload of a webhook shows about its delivery outlives the job: it is stored with the
- * payload in the same statement, unless a newer job notifies the agent of it. `returning` are columns from the rows `removed`.
+ * Removes finished jobs. A webhook payload must still show how its delivery ended, so the same statement stores the outcome with
+ * the payload, unless a newer job notifies the agent. `returning` selects from the rows `removed`.
  */
 export async function removeJobs<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
   const result = await ctx.db.execute(sql`

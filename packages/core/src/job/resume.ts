@@ -7,8 +7,8 @@ import { redriveJobs, reviveJobs } from "./redrive.ts";
 import { MAX_CRASHES } from "./runner.ts";
 
 /**
- * Resumes the jobs of a gateway whose host accepts the service again: those that it is owed, those that wait for their next
- * attempt, and those that died of its absence. A job that a bug ended stays dead. The caller has locked the gateway.
+ * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `OWED_KINDS`, jobs that wait for a retry, and
+ * jobs that died because the host was unreachable. Jobs that crashed stay dead. The caller has locked the gateway.
  */
 export async function resumeOwedJobs(ctx: Context, gateway_id: string): Promise<void> {
   const isOwn = eq(jobs.gateway_id, gateway_id);
@@ -31,7 +31,7 @@ export async function resumeOwedJobs(ctx: Context, gateway_id: string): Promise<
   await reviveJobs(ctx, gateway_id);
 }
 
-/** Deletes the dead jobs of a kind about these agents, which a new job replaces. */
+/** Deletes the dead jobs of a kind about these agents, because a new job replaces them. */
 export async function removeDeadJobs(ctx: Context, kind: JobKind, agent_ids: readonly string[]): Promise<void> {
   const isOfAgent = inArray(sql`${jobs.payload} ->> 'agent_id'`, [...agent_ids]);
   await ctx.db.delete(jobs).where(and(eq(jobs.status, "dead"), eq(jobs.kind, kind), isOfAgent));

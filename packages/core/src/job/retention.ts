@@ -6,11 +6,11 @@ import { addMs, DAY_MS } from "../values/time.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { removeJobs } from "./remove.ts";
 
-/** Days for which a job is kept after its end. */
+/** Days that a job is kept after its end. */
 const RETENTION_DAYS = { done: 7, dead: 30 } as const;
 const BATCH_SIZE = 5_000;
 
-/** Removes done and dead jobs after their retention. */
+/** Removes done and dead jobs whose retention is over. */
 export async function removeOldJobs(ctx: Context): Promise<void> {
   for (const status of ["done", "dead"] as const)
     await removeInBatches(BATCH_SIZE, (size, from) => removeBatch(ctx, status, size, from));

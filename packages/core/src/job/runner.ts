@@ -19,10 +19,13 @@ import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
 /** How often a running attempt renews its lease. */
 export const RENEW_INTERVAL_MS = 20_000;
-/** Equal to the queue's receive limit: the message of a job that keeps crashing ends in the dead-letter queue. */
+/** Equal to the queue's receive limit, so that the message of a job that keeps crashing ends in the dead-letter queue. */
 export const MAX_CRASHES = 5;
 
-/** A job failed by a bug of this service. The failure is recorded and logged already; the caller must return the message. */
+/**
+ * A bug of this service made a job fail. The failure is stored and logged already. The caller must let the queue deliver the
+ * message again.
+ */
 export class JobCrashed extends Error {
   constructor(cause: unknown) {
     super(errorText(cause), { cause });
@@ -30,7 +33,7 @@ export class JobCrashed extends Error {
   }
 }
 
-/** The database was away during an attempt. */
+/** The database was unavailable during an attempt. */
 class DatabaseUnavailable extends ExpectedFailure {
   override readonly name = "DatabaseUnavailable";
   override get is_transient(): boolean {
@@ -38,20 +41,21 @@ class DatabaseUnavailable extends ExpectedFailure {
   }
 }
 
-/** Attempts beyond the policy for a job that lost its database. Bounded, because the job itself may be what brings it down. */
+/**
+ * Extra attempts for a job whose attempt lost the database. They are limited, because the job itself may bring the database down.
+ */
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;
-/** Delay of a job that waits for others, which need about as long for one write to a host. Jitter spreads those that wait. */
+/** Delay of a job that waits for others to write to its host; a write takes about as long. Jitter spreads the jobs that wait. */
 const WAITING_BACKOFF_MS = 1_000;
 
-/** How an attempt ended. An attempt that lost its lease has no outcome: the worker that took over reports one. */
+/** How an attempt ended. An attempt that lost its lease reports nothing; the worker that took over reports the outcome. */
 type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
 
 /**
- * Runs one attempt of a job. Does nothing when the job is done, leased, not due, not the head of its lane, or held back
- * because its host is down or too many jobs of its organization or gateway run. After an
- * ExpectedFailure the next attempt is scheduled and the wake-up is used up. Any other error is recorded and rethrown as
- * JobCrashed, so that the queue delivers the wake-up again and finally moves it to the dead-letter queue.
+ * Runs one attempt of a job, unless it is done, leased, not due, behind others of its lane, or held back. An ExpectedFailure uses
+ * up the wake-up; a retry gets another one. Any other error is rethrown as JobCrashed, so that the queue delivers the wake-up
+ * again.
  */
 export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
   const job = await withDatabaseRetry(() => leaseJob(ctx, id));
@@ -69,18 +73,18 @@ export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: st
   }
 }
 
-/** Runs one attempt of a job that the caller has leased; throws as `runJob` does. */
+/** Runs one attempt of a job that the caller has leased. Throws as `runJob` does. */
 export const runLeased = (ctx: Context<System>, handlers: JobHandlers, job: JobRow): Promise<void> =>
   runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
 
-/** Ends a job whose host was down for all the time in which its attempts would have been made. */
+/** Ends a job whose host was down for as long as all its attempts would have taken. */
 async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {
   if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, unreachable: true, condition: isStillQueued(job) })))
     ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
   addPendingWakeup(ctx.pendingWakeups, job);
 }
 
-/** Jobs keep the trace of the request that enqueued them, and pass it on to the jobs that they enqueue. */
+/** A job keeps the trace id of the request that enqueued it and passes it on to the jobs that it enqueues. */
 function toJobContext(ctx: Context<System>, job: JobRow): Context<System> {
   const { id: job_id, kind, trace_id, organization_id, gateway_id, attempts } = job;
   return {
@@ -116,7 +120,7 @@ async function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler
     if (!expected) throw new JobCrashed(error);
   } finally {
     clearInterval(renewal);
-    // The lane has a new head, or this job has a next attempt: the relay sends its wake-up.
+    // The lane has a new head, or this job has a next attempt; the relay sends the wake-up.
     addPendingWakeup(ctx.pendingWakeups, job);
   }
 }
@@ -137,7 +141,7 @@ async function completeJob(
 
 type AnyHandler = JobHandler<JobKind>;
 
-/** Undefined for an unknown kind: a newer version of the service stored the job. */
+/** Undefined if a newer version of the service stored the job and this version does not know its kind. */
 const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as JobKind] as AnyHandler | undefined;
 
 const clearedByEnd = { ...freedSlots, secret_sealed: null, held_by: null, held_since: null };
@@ -155,7 +159,7 @@ const updateDone = preparedQuery((db, organization: boolean) =>
     .returning({ has_held: hasHeldJobs({ organization_id: organization ? sql.placeholder("organization_id") : null }) }),
 );
 
-/** Ends a job that succeeded. False when another worker has taken it over. */
+/** Ends a job that succeeded. Returns false when another worker has taken it over. */
 async function markDone(ctx: Context, job: JobRow, result: JobResult | null): Promise<boolean> {
   const { id, attempts, organization_id } = job;
   const values = { id, attempts, organization_id, result, finished_at: ctx.now() };
@@ -179,7 +183,7 @@ async function endJob(
   return ended !== undefined;
 }
 
-/** Ends a job as dead and lets the handler record it. False when another worker has taken the job over. */
+/** Ends a job as dead and lets the handler record it. Returns false when another worker has taken it over. */
 async function giveUp(
   ctx: Context<System>,
   job: JobRow,
@@ -195,7 +199,10 @@ async function giveUp(
   return isDead;
 }
 
-/** Schedules the next attempt, or ends the job after its last one. Null when another worker has taken the job over. */
+/**
+ * Schedules the next attempt, or ends the job after its last one. Returns null when the attempt only waited, or when another
+ * worker has taken the job over.
+ */
 async function recordFailure(
   ctx: Context<System>,
   job: JobRow,
@@ -204,7 +211,7 @@ async function recordFailure(
 ): Promise<AttemptOutcome | null> {
   const expected = error instanceof ExpectedFailure;
   const reason = errorText(error);
-  // A newer version of the service may have stored a kind that this one does not know.
+  // A newer version of the service may have stored a kind that this version does not know.
   const { retry_permanent, retry_refusal } = (RETRY_POLICIES[job.kind as JobKind] ?? {}) as Partial<JobRetryPolicy>;
   const isRetriable =
     expected &&
@@ -224,7 +231,10 @@ async function recordFailure(
   return (await giveUp(ctx, job, handler, { reason, unreachable })) ? "dead" : null;
 }
 
-/** Reschedules the job, and lets the handler record a failure of a host. Handlers do not record our own failures. */
+/**
+ * Reschedules the job and lets the handler record the failure of a host. Failures of the service or its database are not
+ * recorded.
+ */
 function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, error: unknown): Promise<boolean> {
   if (!handler?.onRetry || !(error instanceof ExpectedFailure) || error instanceof DatabaseUnavailable)
     return reschedule(ctx, job, error);
@@ -235,14 +245,14 @@ function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | 
   });
 }
 
-/** Upper limit for the wait that a host asks for. */
+/** The longest wait that a host may ask for. */
 const MAX_RETRY_AFTER_SECONDS = 600;
 const maxRetryAfterMs = ({ kind }: JobRow) =>
   (RETRY_POLICIES[kind as JobKind].max_retry_after_seconds ?? MAX_RETRY_AFTER_SECONDS) * 1000;
 
 /**
- * Returns the job to `queued`; an attempt that only waited is not counted. After an expected failure, the relay sends a new
- * wake-up after the backoff. After a crash, the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
+ * Sets the job to `queued`. An attempt that only waited does not count. After an expected failure the relay sends a wake-up when
+ * the backoff is over. After a crash the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
  */
 async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
   const is_waiting = error instanceof ExpectedFailure && error.is_waiting;

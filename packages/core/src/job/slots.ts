@@ -7,18 +7,18 @@ import type { JobRow } from "./job.ts";
 import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
 
 /*
- * A running job holds a numbered slot of its organization and one of its gateway. Unique indexes keep two jobs from holding
- * the same slot, so the budgets hold across processes, and a slot is free as soon as its job no longer runs.
+ * A running job holds a numbered slot of its organization and one of its gateway. Unique indexes keep two jobs from holding the
+ * same slot, so the budgets hold across processes. A slot is free as soon as its job stops running.
  */
 
-/** Names of kinds are literals, so that the server can plan the statement once. */
+/** Kinds are literals in the SQL, so that the server can keep one plan. */
 const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kinds.map((kind) => `'${kind}'`).join(", "))})`;
 
 const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
 
 /**
- * Budgets of running jobs: of an organization, of a gateway, and of an organization's deliveries; 0 is no limit. They are
- * written into the texts, because with limits as parameters the server plans the statement for every job.
+ * Limits of running jobs of an organization, of a gateway, and of an organization's deliveries; 0 means no limit. They are
+ * literals in the SQL, because with limits as parameters the server plans the statement for every job.
  */
 export type SlotLimits = readonly [organization: number, gateway: number, deliveries: number];
 
@@ -29,11 +29,11 @@ export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">)
 ];
 
 interface Budget {
-  /** A number, or an expression where the limit is stored. */
+  /** A number, or an expression if the limit is stored in a row. */
   limit: number | SQL;
   isOwn: SQL;
   slot: SQL;
-  /** Whose budget it is. */
+  /** The id that the budget belongs to. */
   owner: SQL;
 }
 
@@ -59,8 +59,8 @@ function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
 }
 
 /**
- * The first free one that no other worker is choosing at the moment: the lock of a number ends with the statement that takes
- * it. Without such a one it is any free one, which collides in its index. Null without a limit.
+ * The first free slot that no other worker is choosing: a worker locks the number until its statement ends. If all free slots are
+ * locked, a random one, which may collide in the unique index. Null if there is no limit.
  */
 function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
   const free = (order: SQL) => sql`select number from generate_series(1, ${inText(limit)}) as number
@@ -73,12 +73,15 @@ function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
 
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
-/** Jobs of deleted organizations share one budget. Their slots are not unique, so it may be exceeded for a moment. */
+/** Jobs of deleted organizations share one budget. The index does not cover them, so the budget can be exceeded for a moment. */
 const organizationHasFreeSlot = (budget: Budget) => sql`case when ${jobs}.organization_id is null
   then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
   else ${hasFreeSlot(budget)} end`;
 
-/** Deliveries to one destination at a time. One that failed or is slow gets them singly, so that it occupies little. */
+/**
+ * Running deliveries of a subscription. A throttled subscription, whose receiver failed or was slow, gets one at a time so that
+ * it occupies few workers.
+ */
 const SUBSCRIPTION_SLOTS = 20;
 const subscriptionBudget: Budget = {
   limit: sql`(select case when throttled then 1 else ${sql.raw(String(SUBSCRIPTION_SLOTS))} end from ${subscriptions}
@@ -87,21 +90,24 @@ const subscriptionBudget: Budget = {
   slot: sql`other.subscription_slot`,
   owner: sql`${jobs}.subscription_id`,
 };
-/** All deliveries of an organization. Workers that lease at the same time may exceed it for a moment. */
+/**
+ * Whether the organization has fewer running deliveries than its limit. Workers that lease at the same time may exceed it for a
+ * moment.
+ */
 const deliveriesAreFree = (limit: number) =>
   limit === 0
     ? sql`true`
     : sql`(select count(*) from ${jobs} as other where other.status = 'running'
   and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null) < ${inText(limit)}`;
 
-/** Running deliveries of an organization to receivers that failed or were slow at their last attempt, all together. */
+/** Limit for an organization's running deliveries to all throttled subscriptions together. */
 const SLOW_DELIVERIES = 8;
 const ownSubscription = (which: string) => sql`from ${subscriptions} as own where own.id = ${sql.raw(which)}.subscription_id`;
 const slowDeliveriesAreFree = sql`(not (select own.throttled ${ownSubscription('"jobs"')})
   or (select count(*) from ${jobs} as other where other.status = 'running' and other.organization_id = ${jobs}.organization_id
     and other.subscription_id is not null and (select own.throttled ${ownSubscription("other")})) < ${sql.raw(String(SLOW_DELIVERIES))})`;
 
-/** Whether the organization, the gateway and the subscription of a queued job have a free slot each. */
+/** Whether a queued job finds a free slot of its organization, its gateway and its subscription. */
 export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits) => ({
   organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organizationBudget(organization))})`,
   gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget(gateway))})`,
@@ -109,7 +115,7 @@ export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits)
     or (${deliveriesAreFree(deliveries)} and ${slowDeliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`,
 });
 
-/** A job that is taken over from a dead worker keeps its slots. */
+/** Whether a job can get its slots. A job that is taken over from a crashed worker keeps the slots it has. */
 export function hasFreeSlots(limits: SlotLimits): SQL {
   const { organization_free, gateway_free, subscription_free } = freeSlotsWithin(limits);
   return sql`(${jobs}.status = 'running' or (${organization_free} and ${gateway_free} and ${subscription_free}))`;
@@ -118,7 +124,7 @@ export function hasFreeSlots(limits: SlotLimits): SQL {
 const keepOr = (own: SQL, free: SQL) =>
   sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
 
-/** The values with which a lease takes its slots. */
+/** The column values with which a lease takes its slots. */
 export const takenSlots = ([organization, gateway]: SlotLimits) => ({
   organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget(organization))),
   gateway_slot: keepOr(
@@ -129,17 +135,17 @@ export const takenSlots = ([organization, gateway]: SlotLimits) => ({
     when ${jobs}.subscription_id is not null then ${freeSlot(subscriptionBudget)} end`,
 });
 
-/** Two workers took the same slot at the same time. */
+/** Whether a lease failed because another worker took the same slot at the same time. */
 export const isSlotCollision = (violated_index: string | null): boolean =>
   ["jobs_organization_slot", "jobs_gateway_slot", "jobs_subscription_slot"].includes(violated_index ?? "");
 
-/** The values with which a job stops running. */
+/** The column values that free the slots of a job that stops running. */
 export const freedSlots = { lease_until: null, organization_slot: null, gateway_slot: null, subscription_slot: null } as const;
 
 const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
-/** Whether jobs of the organization wait for slots, as a column of the statement that ends a job. */
+/** Whether jobs of the organization wait for slots, as a column that the statement that ends a job returns. */
 export const hasHeldJobs = ({
   organization_id,
 }: {
@@ -148,7 +154,10 @@ export const hasHeldJobs = ({
   where held.held_by in ('organization', 'gateway', 'subscription')
     and held.organization_id ${organization_id === null ? sql`is null` : sql`= ${organization_id}`})`;
 
-/** Wakes the oldest job that waits for a slot of the ended job's organization, of its gateway, and of its subscription. */
+/**
+ * Wakes the oldest jobs that wait for a slot that the ended job has freed: one of its organization, one of its gateway, one
+ * delivery of its organization, and one of its subscription.
+ */
 export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
   const isSameQueue = (queueOf(ended.kind) === "syncs" ? inArray : notInArray)(jobs.kind, SYNC_KINDS);
   const oldest = (condition: SQL | undefined) =>

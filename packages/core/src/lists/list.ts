@@ -110,7 +110,9 @@ interface Shape {
   has_position: boolean;
   has_offset: boolean;
   is_search: boolean;
-  /** False for a page by cursor, because counting costs as much as reading the whole list. */
+  /**
+   * False for a page by cursor, because counting costs as much as reading the whole list, and for a list with its own `count`.
+   */
   is_counted: boolean;
   /** The limit if it is written into the SQL, otherwise null. */
   limit: number | null;
@@ -178,7 +180,7 @@ function createPageStatements(list: ListOptions<Columns>) {
       );
     },
 
-    /** Counts the list in a statement of its own, because a page without rows cannot carry the total. */
+    /** Counts the list in a separate statement, because a page without rows cannot carry the total. */
     async count(ctx: Context, query: Query, request: AnyRequest): Promise<number> {
       const source = query.q === undefined ? sql`${list.table}` : foundRows(list);
       const total = countOf(list, source, preparedWhere(presentOf(request.filters)));

@@ -109,7 +109,7 @@ export function toPosition(ctx: Context, query: PageQuery, list: Listing<never>)
   return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
 }
 
-/** Makes a page of the rows that were read; by cursor, one of them is the extra row. `count` runs only for a page by offset. */
+/** Makes a page of the rows that were read; by cursor, there may be one extra row. `count` runs only for a page by offset. */
 export async function toPage<Row>(
   ctx: Context,
   query: PageQuery,
