@@ -11477,7 +11477,7 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -11516,7 +11516,7 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -11554,7 +11554,7 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
@@ -12121,7 +12121,7 @@ export interface operations {
             query?: {
                 /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
             };
             header?: {
@@ -12318,7 +12318,7 @@ export interface operations {
             query?: {
                 /** @description Sends changes after this time; the default is now. A Last-Event-ID header wins. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
             };
             header?: {
@@ -13984,7 +13984,7 @@ export interface operations {
             query?: {
                 /** @description Send changes after this time; defaults to now. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only agents of this board, without main agents. */
                 board_id?: string;
@@ -15429,7 +15429,7 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
@@ -15464,7 +15464,7 @@ export interface operations {
             query?: {
                 /** @description Start with rows written from this time on; now when absent. A Last-Event-ID header takes precedence. */
                 since?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
                 /** @description Only comments on this board. */
                 board_id?: string;
@@ -15540,7 +15540,7 @@ export interface operations {
                 board_id?: string;
                 /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board. All when absent. */
                 types?: string;
-                /** @description Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed. */
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
             };
             header?: {

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { httpUrl, wholeNumber } from "./setting-types.ts";
 
-/** Where bodies are kept: in a folder, or in a bucket under a prefix that is empty or ends with a slash. */
+/** Where bodies are kept: a folder, or a bucket with a prefix. The prefix is empty or ends with a slash. */
 export type BodyPlace =
   | { kind: "folder"; folder: string }
   | { kind: "bucket"; bucket: string; prefix: string; endpoint: string | null };
 
 export interface BodyStorageSettings {
   place: BodyPlace;
-  /** Age at which a body moves; 0 moves none. */
+  /** Days after which a body moves to the storage; 0 moves none. */
   days: number;
   /** Smaller bodies stay in the database. */
   min_bytes: number;

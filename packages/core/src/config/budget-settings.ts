@@ -9,7 +9,7 @@ function schemaOf(name: BudgetName) {
   return wholeNumber(budget.default, budget.max, min).describe(budget.describe);
 }
 
-/** The settings of budgets. Reading the environment makes only those that are set, which are few. */
+/** The schemas of the given budgets. To start faster, a process creates only the schemas of budgets that are set. */
 export const budgetSettings = (names: readonly BudgetName[]) =>
   Object.fromEntries(names.map((name) => [name.toUpperCase(), schemaOf(name)])) as BudgetSchemas;
 

@@ -1,6 +1,7 @@
 /**
- * How much of the service one tenant, caller, host or answer may use. Each is a setting with its name in upper case; code
- * reads it from `ctx.settings.budgets`. What is over a budget gets 429 or an error that names it. No imports, for infra.
+ * How much of the service one tenant, caller, host or answer may use. Each budget is a setting with its name in upper case; code
+ * reads it from `ctx.settings.budgets`. Above a budget, callers get 429 or an error that names it. No imports, because infra
+ * reads this file.
  */
 export const BUDGETS = {
   webhook_max_payload_bytes: {
@@ -11,7 +12,7 @@ export const BUDGETS = {
   webhook_rate_per_minute: {
     default: 600,
     max: 1_000_000_000,
-    describe: "Posts per webhook and clock minute, with a secret only rightly signed ones, 0 = no limit.",
+    describe: "Posts per webhook and clock minute, 0 = no limit. If the webhook has a secret, only correctly signed posts count.",
   },
   webhook_refusals_per_minute: {
     default: 60,
@@ -199,13 +200,13 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 
 interface Budget {
-  /** 0 when it is left out. */
+  /** The smallest value, by default 0. */
   min?: number;
   default: number;
-  /** Where it differs: the default of a Lambda function, which serves one request at a time. */
+  /** The default of a Lambda function, which serves one request at a time, if it differs. */
   default_in_functions?: number;
   max: number;
-  /** The text in the reference of settings. */
+  /** The description in docs/settings.md. */
   describe: string;
 }
 

@@ -8,7 +8,7 @@ import { lazyObject } from "../values/wire.ts";
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
-/** The variables of the environment with those of the given budgets: a process makes only the schemas of budgets that are set. */
+/** All environment variables, but of the budgets only the given ones: a process creates the schemas of budgets that are set. */
 export const toVariables = (budgets: readonly BudgetName[]) => ({
   PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),

@@ -4,7 +4,7 @@ import { Environment } from "./environment.ts";
 const MIN_LENGTH = 6;
 const MAX_EDITS = 2;
 
-/** Variables that are no settings, but almost have the name of a setting that is not set. */
+/** Finds variables that are no settings but whose name is nearly the name of a setting that is not set. */
 export function findMisspelt(environment: Readonly<Record<string, string | undefined>>): { name: string; meant: string }[] {
   const isSet = (name: string) => Boolean(environment[name]?.trim());
   const names = Object.keys(Environment.shape).filter((name) => name.length >= MIN_LENGTH);
@@ -19,7 +19,7 @@ export function findMisspelt(environment: Readonly<Record<string, string | undef
 /** Whether at most two letters were added, left out, replaced, or exchanged with their neighbour. */
 function isSimilar(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > MAX_EDITS) return false;
-  // Optimal string alignment distance, of which the last two rows are kept.
+  // Optimal string alignment distance. Only the last two rows of the matrix are kept.
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let i = 1; i <= one.length; i++) {

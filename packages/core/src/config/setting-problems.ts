@@ -2,7 +2,7 @@ import type * as z from "zod";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The settings that other settings require. */
+/** Lists the missing settings that other settings require. */
 export function listMissing({ AUTH_MODE, DATABASE_DRIVER, ...env }: Record<string, string>, edge: "local" | "lambda"): string[] {
   const problems: string[] = [];
   if (edge === "lambda" && !env["DATABASE_URL"]) problems.push("DATABASE_URL is required");
@@ -19,7 +19,7 @@ export function listMissing({ AUTH_MODE, DATABASE_DRIVER, ...env }: Record<strin
 export const withoutBlanks = (environment: Variables) =>
   Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])));
 
-/** One line with the name of a setting and its rule, never its value. */
+/** One line with the name and the rule of a setting, but never its value. */
 export function toProblem(issue: z.core.$ZodIssue, variables: Record<string, string>): string {
   const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in variables);
   const allowed = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { toKey } from "../values/seal.ts";
 import { trimEndOf } from "../values/text.ts";
 
-/** The kinds of values that settings have. `rule` describes them in the reference. */
+/** The types of settings. `rule` describes a type in docs/settings.md. */
 
 export const commaSeparated = z
   .string()
@@ -15,7 +15,7 @@ export const commaSeparated = z
       .filter(Boolean),
   )
   .meta({ rule: "list, comma-separated" });
-/** Origins that go into a header, so the text may contain nothing else. */
+/** Origins that go into a header, so the value must contain nothing else. */
 export const origins = commaSeparated
   .refine((list) => list.every((text) => URL.canParse(text) && new URL(text).origin === text), {
     error: "must be origins such as https://login.example.com, comma-separated",

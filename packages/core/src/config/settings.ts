@@ -8,7 +8,9 @@ import { Environment, toVariables } from "./environment.ts";
 import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
 import { trimEndOf } from "../values/text.ts";
 
-/** For schemas of settings. Zod otherwise compiles them first, which takes longer than to read the settings of a process. */
+/**
+ * Parse option for settings, which are parsed once. Without it Zod first compiles the schemas, which takes longer than parsing.
+ */
 export const PARSED_ONCE = { jitless: true };
 
 export interface Settings {
@@ -18,9 +20,9 @@ export interface Settings {
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   readonly prepared_statements: boolean;
   readonly database_timeouts: DatabaseTimeouts;
-  /** Null when BASE_URL is unset; the `endpoint_url` of webhooks is then null too. */
+  /** Null if BASE_URL is unset. The `endpoint_url` of webhooks is then null too. */
   readonly base_url: string | null;
-  /** URL of the streams in the OpenAPI document; null when it does not differ from the service's. */
+  /** URL of the streams in the OpenAPI document; null if it is the URL of the service. */
   readonly stream_url: string | null;
   /** URL in files and messages: BASE_URL, or the address of the local listener. */
   readonly service_url: string;
@@ -28,7 +30,7 @@ export interface Settings {
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
-  /** Blank, not the default, when it was set to blank (docs/reference/gateways.md#minimum-version). */
+  /** Blank if it was set to blank, which is not the default (docs/reference/gateways.md#minimum-version). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
@@ -46,7 +48,7 @@ export interface Settings {
   readonly webhook_payload_retention_days: number;
   /** Null keeps bodies of webhook payloads in the database. */
   readonly body_storage: BodyStorageSettings | null;
-  /** 0 leaves tasks with silent agents. */
+  /** 0 never takes a task away from a silent agent. */
   readonly task_idle_hours: number;
   readonly board_events: boolean;
   readonly events_endpoint: string | null;
@@ -64,25 +66,25 @@ export interface OidcAuth {
   jwks_url: string;
   audience: string | null;
   authorized_parties: readonly string[];
-  /** Whether an e-mail address is believed only when the token says that it is verified. */
+  /** Whether an e-mail address counts only if the token says that it is verified. */
   require_verified_email: boolean;
-  /** How the console signs people in. `client_id` is null when it cannot. */
+  /** How people sign in to the console. Without a `client_id` they cannot. */
   console: { client_id: string | null; scope: string; origins: readonly string[] };
 }
 
-/** Whether a token that the issuer made for another service signs in here. */
+/** Whether a token that the issuer made for another service is accepted here. */
 export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): boolean =>
   audience === null && authorized_parties.length === 0;
 
 /** The settings for commands that only use the database. */
 export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
 
-/** Settings are missing or invalid. The message has a line with the name and the rule of each, never its value. */
+/** Settings are missing or invalid. The message has one line for each, with its name and its rule but never its value. */
 export class SettingsError extends Error {}
 
 /**
- * Parses the environment. `edge` is where the process runs. A local server in local mode belongs to one person, so it may
- * connect to gateways at any private address and post to receivers on loopback; elsewhere the operator names the hosts.
+ * Parses the environment. `edge` is where the process runs. A local server in local mode belongs to one person, so it may connect
+ * to gateways at any private address and post to loopback. Elsewhere the operator names the allowed hosts.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
   const budgets = budgetNames.filter((name) => environment[name.toUpperCase()]?.trim());
@@ -116,7 +118,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
     body_storage: toBodyStorage(env),
     task_idle_hours: env.TASK_IDLE_HOURS,
-    // Each event costs a job, so a service that nobody listens to makes none.
+    // Each event costs a job, so they are off by default where nothing receives them.
     board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",
     events_endpoint: env.EVENTS_ENDPOINT ?? null,
     security_headers: withoutNulls({
@@ -159,7 +161,9 @@ export function listProblems(environment: Variables, edge: "local" | "lambda"): 
   }
 }
 
-/** `listMore` finds problems between settings. Those of a setting that is itself invalid are left out. */
+/**
+ * Parses the environment. `listMore` finds problems between settings; problems of a setting that is itself invalid are left out.
+ */
 function parseEnvironment<S extends z.ZodObject>(
   schema: S,
   environment: Variables,

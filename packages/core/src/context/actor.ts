@@ -12,7 +12,7 @@ export interface Membership {
   all_boards_write: boolean;
 }
 
-/** A person. `active` is null on requests that need no organization. */
+/** A person. `active` is null in requests that need no organization. */
 export interface User {
   type: "user";
   user_id: string;
@@ -34,7 +34,7 @@ export interface Agent {
   board_id: string | null;
   is_board_lead: boolean;
   openclaw_session_id: string | null;
-  /** Null for no limit. */
+  /** Null means no limit. */
   requests_per_minute: number | null;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
@@ -67,8 +67,8 @@ export type RoleName =
   | "READER";
 
 /**
- * Who may call an operation: which credentials are accepted, whether an active organization is needed (created on first
- * use), and the check that narrows the actor's type. Path and input do not matter (docs/reference/conventions.md#roles).
+ * Who may call an operation: the accepted credentials, whether it needs an active organization (created on first use), and the
+ * check that narrows the actor's type. It does not look at path or input (docs/reference/conventions.md#roles).
  */
 export interface Role<A extends Actor = Actor> {
   readonly name: RoleName;
@@ -186,11 +186,11 @@ export const reader: Role<Member | Agent> = {
 /** The session key of a gateway's main agent. An agent without a board is the main agent if it has exactly this key. */
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
-/** The column of a row that names who did something. */
+/** The column that stores who did something; none for the service. */
 export const actorColumns = (actor: User | Agent | System): { agent_id?: string; user_id?: string } =>
   actor.type === "agent" ? { agent_id: actor.agent_id } : actor.type === "user" ? { user_id: actor.user_id } : {};
 
-/** Null for a person and for the service. */
+/** The id of an agent; null for a person or the service. */
 export const agentIdOf = (actor: User | Agent | System): string | null => (actor.type === "agent" ? actor.agent_id : null);
 
 /** The name that others read in messages and chats. */

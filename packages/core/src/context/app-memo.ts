@@ -1,8 +1,8 @@
 import type { Context } from "./context.ts";
 
 /**
- * State that an app keeps in memory across requests, created on first use. It is found by `ctx.http`, of which every app has
- * exactly one, so that apps in the same process (as in tests) do not share it. A transaction sees the state of its app.
+ * State that an app keeps in memory across requests, created at first use. `ctx.http` is its key, because every app has exactly
+ * one; so apps in the same process, as in tests, do not share state. A transaction sees the state of its app.
  */
 export function memoPerApp<T>(create: () => T): (ctx: Pick<Context, "http">) => T {
   const memos = new WeakMap<Context["http"], { value: T }>();

@@ -1,9 +1,9 @@
 import type { Agent, System, User } from "./actor.ts";
 
-/** Who wrote a text, as the credential or the database says it. No text, name or source can claim it. */
+/** Who wrote a text, as shown by a credential or the database and never by the text itself. */
 export interface Author {
   type: (User | Agent | System)["type"];
-  /** Null for the service. */
+  /** Null if the service wrote the text. */
   id: string | null;
 }
 
@@ -14,7 +14,7 @@ export const authorOf = (actor: User | Agent | System): Author =>
 
 const WORDS = { user: "person", agent: "agent" } as const;
 
-/** The author in words, such as `person <id>`. */
+/** The author in words, for example `person <id>`. */
 export function authorText(author: Author | null): string {
   if (author === null) return "an unknown author";
   return author.type === "system" ? "the service" : `${WORDS[author.type]} ${author.id}`;

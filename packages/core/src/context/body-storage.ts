@@ -1,15 +1,15 @@
 import { ExpectedFailure } from "../values/errors.ts";
 
 /**
- * Where bodies of old payloads are kept outside of the database. Every method throws a `BodyStorageError` when the storage
- * fails. A key is made of ids only, so that no text of a sender becomes a path.
+ * Storage for bodies of old webhook payloads outside the database. Every method throws a `BodyStorageError` when the storage
+ * fails. A key consists of ids only, so that no text of a sender becomes a path.
  */
 export interface BodyStorage {
-  /** Stores an object as a whole or not at all, and replaces one of the same key. */
+  /** Stores an object completely or not at all. Replaces an object with the same key. */
   put(key: string, body: Uint8Array): Promise<void>;
-  /** Returns an object, or its first `max_bytes`; null when there is none. */
+  /** Returns an object, or its first `max_bytes`; null if it does not exist. */
   get(key: string, max_bytes?: number): Promise<Uint8Array | null>;
-  /** Deletes an object. It is no error when there is none. */
+  /** Deletes an object. Does nothing if it does not exist. */
   delete(key: string): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function toBodyKey({ organization_id, payload_id }: { organization_id: st
   return key;
 }
 
-/** A storage that opens at the first call, because loading its client takes time. */
+/** A storage that opens at the first call, because loading its client library takes time. */
 export function createLazyBodyStorage(open: () => Promise<BodyStorage>): BodyStorage {
   let opened: Promise<BodyStorage> | undefined;
   const opening = () => (opened ??= open());

@@ -26,40 +26,46 @@ export interface Context<A extends Actor = Actor> {
   readonly gateways: Gateways;
   readonly http: HttpClient;
   readonly bus: EventBus;
-  /** Null while no storage is set, so that bodies stay in the database. */
+  /** Null if no storage is configured; bodies then stay in the database. */
   readonly bodies: BodyStorage | null;
   readonly settings: Settings;
   readonly now: () => Date;
-  /** The log of this unit of work; `createContext` of an edge makes a new one for each. */
+  /** The log of this unit of work, such as a request or a job. */
   readonly log: ScopedLog;
   readonly meter: Meter;
-  /** Identifies a request and all jobs that follow from it; null for work that no request or schedule started. */
+  /** Identifies a request and all jobs that follow from it; null if neither a request nor a schedule started the work. */
   readonly trace_id: string | null;
-  /** Jobs stored by `enqueue`, relayed by the owner of the request after the commit. All copies of a context share the object. */
+  /**
+   * The jobs that `enqueue` stored. The owner of the request relays them after the commit. All copies of a context share this
+   * object.
+   */
   readonly pendingWakeups: PendingWakeups;
-  /** The transaction of a whole request that may be repeated. Transactions of the domain are then savepoints in it. */
+  /** The transaction around a whole request that has an idempotency key. Transactions of the domain are then savepoints in it. */
   readonly request_transaction?: Db;
-  /** Runs at the start of each transaction of a conditional request and throws when the condition does not hold. */
+  /** Runs at the start of each transaction of a request with If-Match, and throws if the condition is not met. */
   readonly precondition?: (ctx: Context) => Promise<void>;
-  /** Stores the answer to a request that may be repeated, in the transaction of its change; see `claimKey`. */
+  /** Stores the answer to a request with an idempotency key, in the transaction of its change; see `claimKey`. */
   readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
   /** The board that the path of the request names. */
   readonly path_board?: PathBoard;
-  /** Gives up the turn of the request, for a wait that takes long: for a host, or for events. Other work has none. */
+  /**
+   * Frees the request's slot in the queue of requests during a long wait for a host or for events. Undefined for work without a
+   * slot.
+   */
   readonly endTurn?: () => void;
-  /** The limits that this request counts toward, for its answer. */
+  /** The rate limits that this request counts toward, for the headers of its answer. */
   readonly limits: NotedLimits;
 }
 
 /** The context of a call by a person or an agent. */
 export type CallerContext = Context<User | Agent>;
 
-/** What a transaction needs of a context; commands on the database have no more. */
+/** The part of a context that a transaction needs; commands on the database have only this part. */
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
- * The last writes of a transaction, which are sent together with its COMMIT where the driver can. `run` starts all of them at
- * once, before it awaits anything. When one fails, nothing is committed.
+ * The last writes of a transaction, which are sent together with its COMMIT if the driver can do so. `run` must start all of them
+ * before it awaits anything. If one fails, nothing is committed.
  */
 export class FinalWrites<T> {
   readonly run: () => Promise<T>;
@@ -69,8 +75,8 @@ export class FinalWrites<T> {
 }
 
 /**
- * Runs `work` in a transaction, joining the caller's when there is one. Name its parameter `ctx` too, so that it shadows the
- * outer context: a query on the outer connection would block itself on PGlite and escape the transaction on a pool.
+ * Runs `work` in a transaction, or in the caller's if there is one. Name its parameter `ctx` too, so that it shadows the outer
+ * context: on the outer connection a query would block itself on PGlite, and on a pool run outside the transaction.
  */
 export async function transaction<C extends TransactionContext, T>(
   ctx: C,
@@ -84,34 +90,37 @@ export async function transaction<C extends TransactionContext, T>(
   try {
     const result = await ctx.db.transaction(async (db) => {
       const inside = { ...ctx, db };
-      // Only the whole context of a request has a precondition.
+      // Only a full request context has a precondition.
       await ctx.precondition?.(inside as unknown as Context);
       const result = await work(inside);
       if (!(result instanceof FinalWrites)) return result;
       if (!isPipelined(db)) return result.run();
       writes = start(result);
-      // A failure fails the COMMIT too.
+      // If a write fails, the COMMIT fails too and its error is handled below.
       writes.catch(() => {});
-      // A query of the query builder starts one turn after it is awaited, and must precede the COMMIT.
+      // A query of the query builder is sent one microtask after its await. Wait for it, so that the COMMIT follows the writes.
       await Promise.resolve();
       return undefined;
     });
     return writes === undefined ? (result as T) : await writes;
   } catch (error) {
-    // The error of a write says more than that of the COMMIT.
+    // Throws the error of the failed write if there is one, because it says more than the error of the COMMIT.
     await writes;
     throw error;
   }
 }
 
-/** An async function, because a query of the query builder runs again whenever it is awaited. */
+/** An async function returns one promise. A query of the query builder would run again at each await. */
 const start = async <T>({ run }: FinalWrites<T>): Promise<T> => run();
 
-/** The transaction of a request does not count: in it, as without it, the domain opens its own where it needs one. */
+/**
+ * Whether the caller is in a transaction of the domain. The transaction around a request does not count, because the domain opens
+ * its own inside it.
+ */
 export const isInTransaction = (ctx: TransactionContext): boolean =>
   is(ctx.db, PgTransaction) && ctx.db !== ctx.request_transaction;
 
-/** Runs reads at the same time, or in a transaction, which has one connection, one after the other. */
+/** Runs reads at the same time. In a transaction, which has only one connection, they run one after the other. */
 export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
   if (!is(ctx.db, PgTransaction)) return Promise.all(reads.map((read) => read())) as Promise<T>;
   const results: unknown[] = [];

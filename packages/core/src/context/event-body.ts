@@ -4,7 +4,7 @@ import { APPROVAL_STATUSES } from "../schema/approval.sql.ts";
 import { TASK_STATUSES } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 
-/** The cause of an event. Jobs and schedules act as `system`. */
+/** Who caused an event. Jobs and schedules act as `system`. */
 const EventActor = lazyObject(() => ({
   type: z.enum(["user", "agent", "system"]).describe("A person, an agent, or the service itself."),
   id: Id.nullable().describe("Id of the person or agent; null for the service itself."),
@@ -39,8 +39,8 @@ const AgentFields = lazyObject(() => ({
 }));
 
 /**
- * Something that happened on a board, as subscribers outside the service receive it. It holds ids, statuses and field names,
- * but no secrets and no text that people or agents wrote, because customers may route it anywhere.
+ * An event of a board, as subscribers outside the service receive it. It has ids, statuses and field names, but no secrets and no
+ * text that people or agents wrote, because customers may send it anywhere.
  */
 export const BoardEvent = z.discriminatedUnion("type", [
   lazyObject(() => ({
@@ -60,7 +60,7 @@ export const BoardEvent = z.discriminatedUnion("type", [
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 
-/** The names of all board events, to which receivers outside the service can subscribe. */
+/** The types of all board events that receivers outside the service can subscribe to. */
 export const BOARD_EVENT_TYPES = [
   "task.created",
   "task.updated",
@@ -74,8 +74,8 @@ export const BOARD_EVENT_TYPES = [
 
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;
 
-/** A board event as its cause provides it; `subscription/board-event.ts` adds the other fields. */
+/** A board event as domain code creates it; `subscription/board-event.ts` adds the other fields. */
 export type NewBoardEvent = DistributiveOmit<BoardEvent, "version" | "id" | "occurred_at" | "actor">;
 
-/** Payload of the job that publishes a board event. It has no id, because the event takes the id of the job. */
+/** The payload of the job that publishes a board event. The event takes its id from the job. */
 export type BoardEventPayload = DistributiveOmit<BoardEvent, "id">;

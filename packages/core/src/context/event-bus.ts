@@ -1,7 +1,7 @@
 import type { BoardEvent } from "./event-body.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 
-/** Publishes board events. `publish` throws a `BusError` for an event that the bus did not accept. */
+/** Publishes board events. `publish` throws a `BusError` if the bus did not accept the event. */
 export interface EventBus {
   publish(event: BoardEvent): Promise<void>;
 }
@@ -11,7 +11,7 @@ export class BusError extends ExpectedFailure {
   override name = "BusError";
 }
 
-/** A bus that opens at the first event, because loading its client takes time. */
+/** A bus that opens at the first event, because loading its client library takes time. */
 export function createLazyBus(open: () => Promise<EventBus>): EventBus {
   let opened: Promise<EventBus> | undefined;
   return { publish: async (event) => (await (opened ??= open())).publish(event) };

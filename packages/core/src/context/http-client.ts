@@ -1,4 +1,4 @@
-/** Time and size limits of a fetch. */
+/** Limits of a fetch, in milliseconds and bytes. */
 export interface FetchLimits {
   /** Until the connection is established, including name resolution. */
   connect_ms: number;
@@ -10,13 +10,13 @@ export interface FetchLimits {
 export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Must be read to its end or closed with `return()`. Throws a FetchError when a limit is exceeded. */
+  /** Read it to its end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
   body: AsyncGenerator<Uint8Array, void>;
 }
 
 export type FetchProblem = "refused_address" | "unreachable" | "timeout" | "too_large";
 
-/** Why a fetch failed. The message may be shown to callers: it names the host and nothing about the network behind it. */
+/** Why a fetch failed. Callers may see the message: it names the host, but nothing about the network behind it. */
 export class FetchError extends Error {
   readonly problem: FetchProblem;
   constructor(problem: FetchProblem, message: string, options?: ErrorOptions) {
@@ -28,24 +28,24 @@ export class FetchError extends Error {
 export interface PostRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** The organization that chose the URL; its budget of look-ups counts this one. */
+  /** The organization that chose the URL. The name look-up counts toward its budget. */
   organization_id: string;
 }
 
-/** Fetches URLs that users supplied, so implementations must protect against server-side request forgery (SSRF). */
+/** Fetches URLs that users chose, so implementations must protect against server-side request forgery (SSRF). */
 export interface HttpClient {
   /** GET over https, without credentials. Redirects are returned, not followed. Throws a FetchError. */
   get(url: string, limits: FetchLimits): Promise<HttpResponse>;
   /** POST to a receiver, under the rules of `checkReceiver`. Redirects are returned, not followed. Throws a FetchError. */
   post(url: string, request: PostRequest, limits: FetchLimits): Promise<HttpResponse>;
   /**
-   * Throws a FetchError with `refused_address` unless the URL is https to a public host at port 443, or its host is one whose
-   * private addresses are allowed. A name that does not resolve is accepted, since each `post` checks again.
+   * Throws a FetchError with `refused_address` unless the URL is https to port 443 of a public host, or to a host whose private
+   * addresses are allowed. A name that does not resolve is accepted, because each `post` checks again.
    */
   checkReceiver(url: string, organization_id: string): Promise<void>;
 }
 
-/** Reads the whole body into memory; `max_bytes` of the fetch limits its size. */
+/** Reads the whole body into memory. The `max_bytes` of the fetch limit its size. */
 export async function readBody({ body }: HttpResponse): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);

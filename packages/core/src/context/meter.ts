@@ -4,15 +4,15 @@ import type { Log } from "../values/log.ts";
 export const METRICS = {
   /** Rejected credentials. */
   AuthFailures: "Count",
-  /** Circuits of gateways that were opened or closed, by `state`. */
+  /** Circuits of gateways that opened or closed, by `state`. */
   CircuitChanges: "Count",
   /** Attempts to run a job, by `kind` and `outcome`. */
   DeliveryAttempts: "Count",
-  /** Time from accepting a webhook payload until its agent was notified. */
+  /** Time from the acceptance of a webhook payload until its agent was notified. */
   IngestLag: "Milliseconds",
-  /** Waiting time of the oldest job that is due. */
+  /** How long the oldest due job has waited. */
   JobAge: "Seconds",
-  /** Age of the oldest open transaction of the database, behind which all streams wait. */
+  /** Age of the oldest open transaction of the database. All streams wait for it. */
   StreamHorizonAge: "Seconds",
   /** Duration of a template sync. */
   SyncDuration: "Milliseconds",
@@ -22,7 +22,7 @@ export type MetricName = keyof typeof METRICS;
 /** A dimension must have few values: CloudWatch bills every combination of values as a separate metric. */
 export type Dimensions = Readonly<Record<string, string>>;
 
-/** Receives measurements. It never makes the measured work fail. */
+/** Receives measurements. `record` never throws. */
 export interface Meter {
   record(name: MetricName, value: number, dimensions?: Dimensions): void;
 }

@@ -5,21 +5,21 @@ import type { Context } from "./context.ts";
 
 export interface ChatFields {
   session_key: string;
-  /** True if the host may deliver the agent's reply to the agent's own channel. */
+  /** Whether the host may deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
-  /** Derived from the cause of the message, so that a retry does not create a second message. */
+  /** Derived from the cause of the message, so that a retry creates no second message. */
   idempotency_key: string;
 }
 
-/** What is sent to an existing session. */
+/** A message to an existing session. */
 export type SessionChat = ChatFields & ChatContent;
 
-/** What is sent to a session that may have to be created. The label is the name in the host's list; usually the agent's. */
+/** A message to a session that may have to be created. The label is its name in the host's list, usually the agent's name. */
 export type SessionMessage = SessionChat & { label: string | null };
 
 /**
- * The port through which jobs send a message to a session on the host of a gateway, which the package of that kind of host
- * implements. It rejects with an error of the host when the message was not taken.
+ * The port through which jobs send a message to a session on the host of a gateway. The package of each kind of host implements
+ * it. It rejects with the host's error if the host did not accept the message.
  */
 export type SendToSession = (
   ctx: Context<System>,

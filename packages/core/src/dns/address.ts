@@ -6,16 +6,16 @@ export interface Address {
 }
 
 export interface LookupOptions {
-  /** The organization whose budget of look-ups counts this one; without it, the look-up is the service's own. */
+  /** The organization whose budget the look-up counts toward. Without it, the look-up is one of the service itself. */
   organization_id?: string | undefined;
-  /** Whether the operating system may be asked for a name that the name servers do not know, which takes a thread. */
+  /** Whether to ask the operating system for a name that the name servers do not know. That blocks a thread. */
   asks_system?: boolean;
 }
 
-/** Name resolution (`dns/resolver.ts`). Tests replace it to resolve names to chosen addresses. */
+/** Resolves a host name (`dns/resolver.ts`). Tests replace it to choose the addresses. */
 export type ResolveName = (hostname: string, options?: LookupOptions) => Promise<readonly { address: string; family: number }[]>;
 
-/** The look-up was not started in time, because its organization has too many others in progress. */
+/** The look-up could not start in time, because too many others of its organization are in progress. */
 export class LookupLimitError extends Error {
   readonly code = "EAI_AGAIN";
   constructor() {
@@ -44,7 +44,7 @@ const NON_PUBLIC_RANGES = [
   "2002::/16", // 6to4 embeds an IPv4 address.
   "3fff::/20",
 ];
-/** Publicly routed IPv6. Loopback, unique-local, link-local, multicast and translation addresses are outside of it. */
+/** Publicly routed IPv6. It excludes loopback, unique-local, link-local, multicast and translation addresses. */
 const PUBLIC_IPV6_RANGE = "2000::/3";
 const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
 
@@ -62,10 +62,10 @@ let ranges: ReturnType<typeof createRanges> | undefined;
 
 /** Whether an IP address, in any notation, is publicly routed. */
 export function isPublicAddress(address: string): boolean {
-  // A BlockList matches IPv4-mapped IPv6 addresses as IPv4, but it matches no address with a zone (`%eth0`).
+  // A BlockList treats IPv4-mapped IPv6 addresses as IPv4, but it never matches an address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
   const family = isIP(withoutZone);
-  // Made on first use: Node's first look at an IPv6 address takes 3 ms, and few functions dial one.
+  // Made at first use: the first IPv6 address takes Node 3 ms, and few functions connect to one.
   const { nonPublic, publicIpv6, ipv4Mapped } = (ranges ??= createRanges());
   if (family === 4) return !nonPublic.check(withoutZone, "ipv4");
   return (
@@ -75,7 +75,7 @@ export function isPublicAddress(address: string): boolean {
   );
 }
 
-/** Adds an address or CIDR range to a list. Returns false when the text is neither. */
+/** Adds an address or CIDR range to a list. Returns false if the text is neither. */
 export function addRange(list: BlockList, text: string): boolean {
   const [network = "", prefix] = text.split("/");
   const family = isIP(network);
@@ -93,20 +93,22 @@ export function normalizeHost(text: string): string {
     .replace(/\.$/, "");
 }
 
-/** Which addresses may be dialled (docs/reference/conventions.md#gateway-addresses). Public addresses are always allowed. */
+/**
+ * Which addresses the service may connect to (docs/reference/conventions.md#gateway-addresses). Public ones are always allowed.
+ */
 export interface AddressRules {
-  /** Host names, addresses or CIDR ranges that may be dialled although they are not public. */
+  /** Host names, addresses or CIDR ranges that are allowed although they are not public. */
   allowed_hosts: readonly string[];
   private_addresses_allowed: boolean;
 }
 
 const isName = (entry: string, hostname: string): boolean => normalizeHost(entry.trim()) === hostname;
 
-/** Whether the operator vouches for this name. */
+/** Whether the operator allows this name. */
 export const isNamedIn = (hostname: string, rules: AddressRules): boolean =>
   rules.private_addresses_allowed || rules.allowed_hosts.some((entry) => isName(entry, hostname));
 
-/** Whether this address of a host may be dialled although it may not be public. */
+/** Whether the service may connect to this address of a host even if it is not public. */
 export function isAllowedPrivately(hostname: string, address: string, rules: AddressRules): boolean {
   if (isNamedIn(hostname, rules)) return true;
   const bare = address.split("%", 1)[0] ?? "";

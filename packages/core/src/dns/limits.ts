@@ -2,7 +2,10 @@ import { createLimiter, type Limiter } from "../values/concurrency.ts";
 
 export type OrganizationLimiter = <T>(organization_id: string | undefined, work: () => Promise<T>) => Promise<T>;
 
-/** Runs at most so much work at a time for each organization, 0 = no limit; work without an organization is not limited. */
+/**
+ * Runs at most `maxConcurrent` pieces of work at a time for each organization; 0 means no limit. Work without an organization is
+ * not limited.
+ */
 export function createOrganizationLimiter(maxConcurrent: number): OrganizationLimiter {
   const limiters = new Map<string, { run: Limiter; pending: number }>();
   return async (organization_id, work) => {
@@ -24,7 +27,7 @@ export interface ExpiringSet {
   has(text: string): boolean;
 }
 
-/** Remembers texts for a time. Of more than `max_size`, those that were added first are forgotten. */
+/** Remembers texts for `lifetime_ms`. If there are more than `max_size`, it forgets the oldest. */
 export function createExpiringSet(lifetime_ms: number, max_size: number): ExpiringSet {
   const expiries = new Map<string, number>();
   return {

@@ -1,25 +1,25 @@
 import { Resolver } from "node:dns/promises";
 import type { Address } from "./address.ts";
 
-/** Longest time for a look-up. A host whose name servers are slower is reached by a later attempt, from a cache. */
+/** Time limit of a look-up. If the name servers of a host are slower, a later attempt finds the answer in their cache. */
 export const LOOKUP_TIMEOUT_MS = 3_000;
-/** A query without an answer is sent again after this time, because UDP may lose it. */
+/** Time after which an unanswered query is sent again, because UDP may lose it. */
 const RESEND_MS = 1_000;
 const TRIES = 3;
-/** Once the addresses of one family are known, those of the other are waited for no longer than this. */
+/** How long to wait for the addresses of one family once those of the other family are known. */
 const OTHER_FAMILY_MS = 250;
-/** A name may have thousands of addresses, and a connection tries one after the other. */
+/** Addresses of a name that are used. A name may have thousands, and a connection tries them one after the other. */
 const MAX_ADDRESSES = 16;
 
 export type Answer =
   | { kind: "found"; addresses: Address[] }
-  /** The name servers know none of the names (ENOTFOUND), or failed (EAI_AGAIN). */
+  /** ENOTFOUND: the name servers know none of the names. EAI_AGAIN: they failed. */
   | { kind: "unknown"; code: "ENOTFOUND" | "EAI_AGAIN" }
   | { kind: "silent" };
 
 /**
- * Asks name servers for the addresses of the first of the names that has any. Unlike `dns.lookup`, this takes no thread.
- * Every call has a separate socket, so that it can be cancelled and other names do not affect it.
+ * Asks name servers for the addresses of the first name that has any. Unlike `dns.lookup`, this blocks no thread. Each call has
+ * its own socket, so that it can be cancelled without effect on others.
  */
 export async function queryNameServers(names: readonly string[], servers?: readonly string[]): Promise<Answer> {
   const resolver = new Resolver({ timeout: RESEND_MS, tries: TRIES });

@@ -10,7 +10,7 @@ import { createHostsFile, createSearchList, SYSTEM_FILES, type SystemFiles } fro
 type Addresses = Awaited<ReturnType<ResolveName>>;
 
 export interface ResolverOptions {
-  /** Look-ups that one organization may have in progress; 0 = no limit. */
+  /** Look-ups that one organization may have in progress; 0 means no limit. */
   organization_lookups?: number;
   /** Name servers as `address:port`; by default those of the machine. */
   servers?: readonly string[];
@@ -19,24 +19,24 @@ export interface ResolverOptions {
   askSystem?: (hostname: string) => Promise<Addresses>;
 }
 
-/** A caller that waits longer for a turn is refused, because too little time would be left for the look-up itself. */
+/** The longest wait for a look-up to start. After a longer wait, too little time would be left for the look-up itself. */
 const TURN_TIMEOUT_MS = 2_000;
-/** Look-ups in progress in one process; each has a socket. */
+/** Maximum of look-ups in progress in a process. Each has a socket. */
 const MAX_LOOKUPS = 256;
-/** For this time, a name is not looked up again after its name servers were silent. */
+/** How long a name is not looked up again after its name servers did not answer. */
 const SILENT_MS = 10_000;
 const MAX_SILENT_NAMES = 1_000;
 
 /**
- * Of the four threads of a process, Node lets look-ups of the operating system take two. One of them is left to those that
- * the service makes for itself, such as of its database.
+ * Node lets look-ups of the operating system use two of the four threads of a process. One of these is reserved for look-ups of
+ * the service itself, such as the one of its database.
  */
 const systemThread = createLimiter(1);
 
 /**
- * Resolves names within limits, so that slow name servers of one organization delay nobody else
- * (docs/decisions/name-resolution.md): by the hosts file, else by name servers, and by the operating system only what these
- * do not know. Rejects with ENOTFOUND, or with EAI_AGAIN when a later attempt may succeed, as `dns.lookup` does.
+ * Creates a resolver with limits, so that slow name servers of one organization delay nobody else
+ * (docs/decisions/name-resolution.md): the hosts file, then name servers, then the operating system. Rejects as `dns.lookup`
+ * does: ENOTFOUND, or EAI_AGAIN if a retry may succeed.
  */
 export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   const { askSystem = (hostname) => lookup(hostname, { all: true }), files = SYSTEM_FILES } = options;
@@ -58,7 +58,10 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
     return await systemThread(() => askSystem(hostname));
   }
 
-  /** Callers with the same name share one look-up, even when nobody waits for it any more: it may still have a thread. */
+  /**
+   * Callers share one look-up of a name. It stays shared until it ends, even if all callers have given up, because it may still
+   * occupy a thread.
+   */
   function share(hostname: string, asks_system: boolean): Promise<Addresses> {
     const key = `${hostname} ${asks_system}`;
     const shared = inProgress.get(key) ?? lookUp(hostname, asks_system).finally(() => inProgress.delete(key));
@@ -89,5 +92,5 @@ function lookupError(hostname: string, code: "ENOTFOUND" | "EAI_AGAIN"): Error {
   return Object.assign(new Error(`The host name ${hostname} ${reason}`), { code });
 }
 
-/** For tools that have no settings. */
+/** A resolver with the default limits, for tools that have no settings. */
 export const resolveName = createNameResolver();

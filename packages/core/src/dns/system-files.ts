@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { type Address, normalizeHost } from "./address.ts";
 
-/** Paths of the files that configure name resolution on a machine; one that does not exist is like an empty one. */
+/** Paths of the files that configure name resolution. A missing file counts as empty. */
 export interface SystemFiles {
   hosts: string;
   resolv_conf: string;
@@ -13,15 +13,15 @@ export const SYSTEM_FILES: SystemFiles = {
   resolv_conf: "/etc/resolv.conf",
 };
 
-/** Returns the function that finds the addresses of a name in a hosts file. */
+/** Returns a function that finds the addresses of a name in a hosts file. */
 export function createHostsFile(path: string): (hostname: string) => readonly Address[] {
   const read = createFileReader(path, parseHosts);
   return (hostname) => read().get(hostname) ?? [];
 }
 
 /**
- * Returns the function that lists the names to ask for, in order: with few dots, the search domains of the operator come
- * first, so that `gateway.dev` in a cluster means the service of the cluster and not a public domain.
+ * Returns a function that lists the names to ask for, in order. A name with few dots is first tried in the operator's search
+ * domains: in a cluster, `gateway.dev` means the service of the cluster and not a public domain.
  */
 export function createSearchList(path: string): (hostname: string) => string[] {
   const read = createFileReader(path, parseSearch);
@@ -33,8 +33,8 @@ export function createSearchList(path: string): (hostname: string) => string[] {
 }
 
 /**
- * Reads a file again whenever it was changed. It is read synchronously, because an asynchronous read can wait for a thread
- * behind look-ups of the operating system.
+ * Reads a file again whenever it has changed. It reads synchronously, because an asynchronous read could wait for a thread behind
+ * look-ups of the operating system.
  */
 function createFileReader<T>(path: string, parse: (text: string) => T): () => T {
   let version = "";
@@ -72,7 +72,7 @@ function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
   return found;
 }
 
-/** As in resolv.conf(5): the last of the lines `search` and `domain` counts. */
+/** Follows resolv.conf(5): the last `search` or `domain` line counts. */
 function parseSearch(text: string): { domains: string[]; ndots: number } {
   let domains: string[] = [];
   let ndots = 1;

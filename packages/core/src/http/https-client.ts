@@ -12,23 +12,23 @@ import {
 import { resolveName } from "../dns/resolver.ts";
 import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "../context/http-client.ts";
 
-/** Resolves a URL to addresses and a port. Tests replace it, since their servers are on loopback. */
+/** Resolves a URL to addresses and a port. Tests replace it, because their servers are on loopback. */
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
 
-/** Resolves the URL of a receiver, which a tenant chose. Throws a FetchError when it must not be posted to. */
+/** Resolves the URL of a receiver, which a tenant chose. Throws a FetchError if nothing may be posted to it. */
 export type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
 
 export interface HttpClientOptions {
   locate?: LocateHost;
   locateReceiver?: LocateReceiver;
-  /** PEM certificates of the authorities to trust instead of the system's. */
+  /** PEM certificates of the authorities that are trusted instead of the system's. */
   ca?: string;
 }
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
-/** The addresses of a URL's host, which no tenant chooses. The host is refused when any of them is not public. */
+/** Resolves a URL that no tenant chose. Refuses the host if any of its addresses is not public. */
 export const locatePublicHost =
   (resolve: ResolveName = resolveName): LocateHost =>
   async (url) => {
@@ -45,12 +45,12 @@ const NO_PRIVATE_ADDRESSES: AddressRules = { allowed_hosts: [], private_addresse
 const RECEIVER_RULE = "The url must be https, at a public host and port 443";
 const refusedReceiver = () => new FetchError("refused_address", RECEIVER_RULE);
 
-/** The addresses of a receiver: a public host over https at port 443, or any port of a host that the operator allows. */
+/** Resolves a receiver: a public host over https at port 443, or a host that the operator allows, at any port and by http too. */
 export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // No address of the host could be allowed, so a name that does not resolve now is refused too.
+    // No address could be allowed here, so the URL is refused even if the name does not resolve at the moment.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -66,7 +66,7 @@ export const locateAllowedReceiver =
 
 const defaultPort = (url: URL) => (url.protocol === "http:" ? HTTP_PORT : HTTPS_PORT);
 
-/** Also refuses what no rule can allow. */
+/** Parses the URL of a receiver. Refuses credentials and protocols that no rule can allow. */
 function toReceiverUrl(text: string): URL {
   const url = URL.parse(text);
   const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
@@ -75,8 +75,8 @@ function toReceiverUrl(text: string): URL {
 }
 
 /**
- * Fetches over https from public hosts only. A name is resolved once, and the socket connects to an address that was checked,
- * so that a second look-up cannot return another one (DNS rebinding).
+ * Creates a client that fetches from public hosts over https. A name is resolved once and the socket connects to a checked
+ * address, so that a second look-up cannot return another one (DNS rebinding).
  */
 export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const { locate = locatePublicHost(), locateReceiver = locateAllowedReceiver(), ca } = options;
@@ -144,21 +144,22 @@ interface DialOptions extends Message {
 
 function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
   const isTls = url.protocol === "https:";
-  // Not imported: Node reads all exports of a module that is imported, and one of node:http's loads fetch and WebSocket.
+  // Not imported at the top: Node reads all exports of an imported module, and one of node:http's exports loads fetch and
+  // WebSocket.
   const { request } = process.getBuiltinModule(isTls ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(
     {
       host: normalizeHost(url.hostname),
-      // The name that the certificate must match. TLS allows no address as a server name.
+      // The name that the certificate must match. TLS allows no IP address here.
       servername: isIP(normalizeHost(url.hostname)) === 0 ? normalizeHost(url.hostname) : "",
       port,
       method,
       path: url.pathname + url.search,
-      // A compressed body could pass the size limit and expand beyond it.
+      // A compressed body could stay below the size limit and then expand beyond it.
       headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination", ...headers },
       signal,
-      // No keep-alive: a pooled connection could belong to an earlier look-up of the name.
+      // No keep-alive: a pooled connection could lead to an address of an earlier look-up.
       agent: false,
       lookup: (_hostname, options, done) => {
         const [first] = addresses;
@@ -171,18 +172,19 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
   );
   outgoing.on("socket", (socket) => socket.once(isTls ? "secureConnect" : "connect", () => dial.onConnect()));
   outgoing.on("error", reject);
-  // A response that switches protocols closes without an error. After any other response this has no effect.
+  // If a response switches protocols, the request closes without an error. After any other response, this rejection has no
+  // effect.
   outgoing.on("close", () => reject(new Error("closed without a response")));
   outgoing.end(dial.body);
   return promise;
 }
 
 function toResponse(url: URL, response: IncomingMessage, limits: FetchLimits, signal: AbortSignal): HttpResponse {
-  // The reader of the body gets its errors; without a listener they would end the process.
+  // The reader of the body gets these errors. Without a listener they would end the process.
   response.on("error", () => {});
   const body = readChunks(url, response, limits, signal);
   const endGenerator = body.return.bind(body);
-  // A generator that has not started skips its `finally`, so the connection would stay open until the timeout.
+  // A generator that has not started skips its `finally`, and the connection would stay open until the timeout.
   body.return = (value) => {
     response.destroy();
     return endGenerator(value);
@@ -222,7 +224,7 @@ function toFetchError(url: URL, error: unknown, isTimedOut: boolean): FetchError
     : new FetchError("unreachable", `${url.hostname} could not be reached`, { cause: error });
 }
 
-/** Rejects when the signal aborts, because name resolution itself cannot be cancelled. */
+/** Rejects when the signal aborts. The name resolution itself cannot be cancelled. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

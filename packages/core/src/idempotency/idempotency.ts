@@ -7,14 +7,14 @@ import { seal, unseal } from "../values/seal.ts";
 import { addMs } from "../values/time.ts";
 import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/idempotency.sql.ts";
 
-/** A request that a client may repeat, as docs/reference/conventions.md#repeated-requests describes it. */
+/** A request with an Idempotency-Key (docs/reference/conventions.md#repeated-requests). */
 export interface RepeatableRequest {
   caller_id: string;
-  /** The organization whose budget the answer uses, or the user when there is none. */
+  /** The organization whose budget the stored answer uses; the user if there is no organization. */
   owner_id: string;
   operation: string;
   key: string;
-  /** Hash of what was asked for. */
+  /** Hash of the request, to detect a key that is used for another request. */
   hash: Uint8Array;
 }
 
@@ -25,9 +25,9 @@ export interface StoredAnswer {
 }
 
 const SHARDS = 8;
-/** No request runs longer, so a claim of this age belongs to a process that has crashed. */
+/** No request runs longer than this, so an older claim belongs to a process that has crashed. */
 const CLAIM_MS = 60_000;
-/** Seconds. Old answers are removed once an hour. */
+/** Seconds. Expired answers are removed once an hour. */
 const FULL_RETRY_AFTER = 3_600;
 
 const stillRunning = () =>
@@ -42,7 +42,7 @@ const noRoom = () =>
     { retry_after_seconds: FULL_RETRY_AFTER },
   );
 
-/** Throws for a request while the first one with its key is running. */
+/** Throws `conflict` if the first request with the key is still running. */
 export function requireNotRunning(isRunning: boolean): void {
   if (isRunning) throw stillRunning();
 }
@@ -51,8 +51,8 @@ const isSameKey = ({ caller_id, operation, key }: RepeatableRequest) =>
   and(eq(keys.caller_id, caller_id), eq(keys.operation, operation), eq(keys.key, key));
 
 /**
- * Stores an answer in the caller's transaction, so that it exists exactly if the change does. False when the key is used: the
- * caller must roll back and answer with `readAnswer`. Waits for a transaction that stores an answer under the same key.
+ * Stores an answer in the caller's transaction, together with the change. Waits for other transactions that store the same key.
+ * Returns false when the key is used: then roll back and answer with `readAnswer`.
  */
 export async function storeAnswer(ctx: Context, request: RepeatableRequest, answer: StoredAnswer): Promise<boolean> {
   const answer_sealed = sealAnswer(ctx, answer);
@@ -67,7 +67,9 @@ interface NewKey {
   created_at: Date;
 }
 
-/** Inserts the key and counts its bytes, in one statement. `takeOver` says which existing row the new one may replace. */
+/**
+ * Inserts the key and counts its bytes, in one statement. `takeOver` is the condition under which an existing row is replaced.
+ */
 async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, takeOver?: SQL): Promise<boolean> {
   const { caller_id, operation, key, owner_id, hash } = request;
   const limit = ctx.settings.budgets.organization_idempotency_bytes;
@@ -94,7 +96,7 @@ async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, 
   return stored;
 }
 
-/** Builds the statement that adds the bytes of changed rows to those of their owner. */
+/** Builds the statement that adds the bytes of stored rows to the usage of their owner. */
 const addUsage = (rows: SQL) => sql`
   insert into ${usage} (owner_id, shard, size_bytes) select owner_id, shard, size_bytes from ${rows} where size_bytes > 0
   on conflict (owner_id, shard) do update set size_bytes = ${usage}.size_bytes + excluded.size_bytes`;
@@ -106,8 +108,8 @@ export interface Claim {
 }
 
 /**
- * Reserves the key for a request that calls another server and so cannot hold a transaction. Null when the key is used. The
- * claim of a process that has crashed is taken over.
+ * Reserves the key for a request that calls another server and so cannot hold a transaction open. Returns null when the key is
+ * used. The claim of a crashed process is taken over.
  */
 export async function claimKey(ctx: Context, request: RepeatableRequest): Promise<Claim | null> {
   const claimed_at = ctx.now();
@@ -124,7 +126,7 @@ export async function claimKey(ctx: Context, request: RepeatableRequest): Promis
 const isOwnClaim = ({ request, claimed_at }: Claim) =>
   and(isSameKey(request), isNull(keys.status), eq(keys.created_at, claimed_at));
 
-/** Stores the answer to a request that has reserved its key, unless that was done or its claim was taken over. */
+/** Stores the answer to a request that reserved its key. Does nothing if the claim was completed or taken over. */
 export async function completeClaim(ctx: Context, claim: Claim, answer: StoredAnswer): Promise<void> {
   const sealed = sealAnswer(ctx, answer);
   await ctx.db.execute(sql`
@@ -139,7 +141,7 @@ export async function releaseClaim(ctx: Context, claim: Claim): Promise<void> {
   await ctx.db.delete(keys).where(isOwnClaim(claim));
 }
 
-/** The answer under a key that is used. Throws when it was used for another request, or when the first one is still running. */
+/** Reads the stored answer. Throws if the key was used for another request, or if the first request is still running. */
 export async function readAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer> {
   const [stored] = await ctx.db.select().from(keys).where(isSameKey(request));
   if (stored && !Buffer.from(stored.request_hash).equals(request.hash))

@@ -31,7 +31,7 @@ export async function removeAnswersOfOrganization(ctx: Context, organization_id:
 /** Removes the answers to the requests of a user who is being deleted. */
 export const removeAnswersOfUser = (ctx: Context, user_id: string) => removeAnswers(ctx, sql`caller_id = ${user_id}`);
 
-/** Removes the answers that meet a condition and subtracts their bytes. */
+/** Removes the answers that meet a condition, and subtracts their bytes from the usage of their owners. */
 async function removeAnswers(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`
     with removed as (

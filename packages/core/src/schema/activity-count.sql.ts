@@ -3,14 +3,14 @@ import { bigint, boolean, check, index, integer, pgTable, primaryKey, uuid } fro
 import { boards } from "./board.sql.ts";
 import { instant, transactionId } from "./columns.ts";
 
-/** The number of events of a board in each hour (UTC), up to the position in `activity_counted`. */
+/** The events of a board per UTC hour, counted up to the position in `activity_counted`. */
 export const activity_counts = pgTable(
   "activity_counts",
   {
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Start of the hour. The row with `-infinity` holds the sum of all hours, so that a total reads one row per board. */
+    /** Start of the hour. The row with `-infinity` has the sum of all hours, so that a total reads one row per board. */
     hour: instant().notNull(),
     events: integer().notNull(),
     /** Events whose type ends with `failed`. */
@@ -22,8 +22,8 @@ export const activity_counts = pgTable(
 );
 
 /**
- * The sums of `activity_counts` for each day (UTC), so that long ranges read few rows. A board has all of its days once it
- * has the row with `-infinity`, which holds zeros; until then its hours are read.
+ * The sums of `activity_counts` per UTC day, so that long ranges read few rows. The row with `-infinity`, which has zeros, shows
+ * that all days of a board are present; until it exists, the hours are read.
  */
 export const activity_day_counts = pgTable(
   "activity_day_counts",
@@ -38,7 +38,7 @@ export const activity_day_counts = pgTable(
   (t) => [primaryKey({ columns: [t.board_id, t.day] })],
 );
 
-/** The position in commit order up to which events are counted, in one row. Later events are read from the log. */
+/** One row with the position in commit order up to which events are counted. Later events are read from the log. */
 export const activity_counted = pgTable(
   "activity_counted",
   {

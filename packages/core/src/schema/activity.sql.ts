@@ -30,7 +30,7 @@ export const activity_events = pgTable(
     index("activity_without_board").on(t.organization_id, t.created_at, t.id).where(sql`board_id is null`),
     index("activity_without_board_by_age").on(t.created_at).where(sql`board_id is null`).concurrently(),
     index("activity_by_agent").on(t.agent_id, t.created_at, t.id),
-    // Only the foreign keys use these two indexes: without them the removal of a task or a person would read the whole log.
+    // Only foreign keys use these two indexes. Without them, removing a task or a person would read the whole log.
     index("activity_by_task").on(t.task_id),
     index("activity_by_user").on(t.user_id).where(sql`user_id is not null`).concurrently(),
     index("comments_by_task").on(t.task_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
@@ -38,7 +38,7 @@ export const activity_events = pgTable(
     index("comments_by_organization").on(t.organization_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_in_commit_order").on(t.organization_id, t.tx, t.seq).where(sql`event_type = 'task.comment'`),
     index("activity_in_commit_order").on(t.board_id, t.tx, t.seq),
-    // For what reads the events of all boards: without it, each run would look at every board.
+    // For readers of the events of all boards, which would otherwise read each board separately.
     index("activity_of_all_boards").on(t.tx, t.seq).concurrently(),
   ],
 );

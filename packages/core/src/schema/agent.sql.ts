@@ -8,7 +8,9 @@ import { searchVector } from "./search-vector.ts";
 export const AGENT_STATUSES = ["online", "updating", "deleting", "active", "provisioning", "ready", "offline"] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** The words by which an agent is found. An agent's gateway is always one of its organization. */
+/**
+ * The words by which a search finds an agent. An agent belongs to the organization of its gateway, so the gateway is the owner.
+ */
 export const agentWords = (t: Record<"gateway_id" | "name" | "identity_profile", SQLWrapper>): SQL =>
   searchVector(t.gateway_id, t.name, sql`(${t.identity_profile} ->> 'role')`);
 
@@ -25,7 +27,7 @@ export const agents = pgTable(
     status: text().$type<AgentStatus>().notNull().default("provisioning"),
     is_board_lead: boolean().notNull().default(false),
     openclaw_session_id: text(),
-    /** PBKDF2 form of the token, and the keyed digest that finds it in one indexed look-up. */
+    /** The PBKDF2 hash of the token, and its keyed digest, by which an index finds the agent. */
     agent_token_hash: text(),
     agent_token_lookup: text(),
     heartbeat_config: jsonb().$type<Record<string, unknown>>(),
@@ -39,7 +41,7 @@ export const agents = pgTable(
     last_wake_sent_at: instant(),
     checkin_deadline_at: instant(),
     last_provision_error: text(),
-    /** Null for no limit. */
+    /** Null means no limit. */
     requests_per_minute: integer(),
     ...changeOrder,
     ...timestamps,

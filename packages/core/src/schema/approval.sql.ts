@@ -52,7 +52,7 @@ export const approval_task_links = pgTable(
       .notNull()
       .references(() => tasks.id, { onDelete: "cascade" }),
     position: integer().notNull(),
-    /** Copied from the approval's status, so that a unique index can allow one pending approval per task. */
+    /** Copied from the status of the approval, so that a unique index can allow one pending approval per task. */
     pending: boolean().notNull(),
   },
   (t) => [

@@ -3,7 +3,7 @@ import { boards } from "./board.sql.ts";
 import { id, timestamps } from "./columns.ts";
 import { organization_members } from "./organization.sql.ts";
 
-/** Rights of a member on single boards. They add to the two all-boards flags of the membership. */
+/** Rights of a member to single boards, in addition to the two all-boards flags of the membership. */
 export const organization_board_access = pgTable(
   "organization_board_access",
   {

@@ -23,7 +23,7 @@ export const board_groups = pgTable(
   ],
 );
 
-/** The words by which a board is found. */
+/** The words by which a search finds a board. */
 export const boardWords = (t: Record<"organization_id" | "name" | "slug" | "description" | "objective", SQLWrapper>): SQL =>
   searchVector(t.organization_id, t.name, t.slug, t.description, t.objective);
 
@@ -35,8 +35,8 @@ export const boards = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
     /**
-     * A migration makes this key deferrable: it is checked when the transaction ends, because removing an organization
-     * cascades to its boards and gateways in any order.
+     * A migration makes this key deferrable, so that it is checked when the transaction ends: removing an organization removes
+     * its boards and gateways in any order.
      */
     gateway_id: uuid()
       .notNull()

@@ -9,8 +9,8 @@ export const CHANGE_ACTORS = ["user", "agent", "system"] as const;
 const acting = (part: 1 | 2) => sql.raw(`nullif(split_part(current_setting('${ACTOR_SETTING}', true), ':', ${part}), '')`);
 
 /**
- * What has changed, at most one entry per action, item and transaction. Triggers of a migration write the entries
- * (docs/decisions/changes-by-trigger.md). No entry refers to another table, because it outlives what it names.
+ * The entries of the changes feed, at most one per action, item and transaction. Triggers of a migration write them
+ * (docs/decisions/changes-by-trigger.md). They have no foreign keys, because an entry outlives the item that it names.
  */
 export const changes = pgTable(
   "changes",
@@ -28,7 +28,7 @@ export const changes = pgTable(
       .notNull()
       .default(sql`coalesce(${acting(1)}, 'system')`),
     actor_id: uuid().default(sql`${acting(2)}::uuid`),
-    /** Of a removed board: the members who could read it by a right on this board alone, and its gateway. */
+    /** Only set for a removed board: its gateway, and the members who could read it by a right to this board alone. */
     readers: uuid().array(),
   },
   (t) => [
@@ -43,7 +43,9 @@ export const changes = pgTable(
   ],
 );
 
-/** The position of the newest entry that was removed for its age, in one row. A reader at or before it has missed entries. */
+/**
+ * One row with the position of the newest entry that was removed because of its age. A reader at or before it has missed entries.
+ */
 export const changes_removed = pgTable(
   "changes_removed",
   {

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { bigint, customType, timestamp, uuid } from "drizzle-orm/pg-core";
 
-/** A time with millisecond precision, the same as in JSON, so that no digits are lost between the two. */
+/** A time with millisecond precision, as in JSON, so that a conversion loses no digits. */
 export const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
 
 export const id = { id: uuid().primaryKey().defaultRandom() };
@@ -9,8 +9,8 @@ export const id = { id: uuid().primaryKey().defaultRandom() };
 export const created = { created_at: instant().notNull().defaultNow() };
 
 /**
- * Both times come from the database's clock, so that a row is never updated before it was created. Every UPDATE sets
- * `updated_at`; code that must not change it sets the column to itself.
+ * Both times come from the clock of the database, so that a row is never updated before it was created. Every UPDATE sets
+ * `updated_at`; code that must keep it sets the column to itself.
  */
 export const timestamps = {
   ...created,
@@ -23,24 +23,23 @@ export const timestamps = {
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
- * Any JSON value that people write, including a bare string. The type is not jsonb, which does not keep the order of keys;
- * it has no equality, so queries cannot compare or group by it. Drivers return it parsed, and Drizzle's own types parse
- * strings a second time: the text "5" would come back as a number.
+ * Any JSON value that people write. `json` keeps the order of keys, which jsonb does not; it has no equality, so queries cannot
+ * compare or group by it. Drivers return it parsed, and Drizzle's type would parse strings again: "5" would become a number.
  */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => "json",
   toDriver: (value) => JSON.stringify(value),
 });
 
-/** The setting of a transaction that names who acts in it, such as `user:<id>`, for the changes feed; see `actingAs`. */
+/** The setting of a transaction that names the actor of its changes, such as `user:<id>`; see `actingActor`. */
 export const ACTOR_SETTING = "changes.actor";
 
 /** A 64-bit transaction id, which never wraps around. Drivers return it as text. */
 export const transactionId = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 
 /**
- * The position of a row in commit order. A reader selects rows with (tx, seq) after its cursor and tx below the oldest open
- * transaction. Ordering by `created_at` or a sequence alone would lose rows that commit late.
+ * The position of a row in commit order. A reader selects rows whose (tx, seq) is after its cursor and whose tx is below the
+ * oldest open transaction. Ordering by `created_at` or by a sequence alone would lose rows that commit late.
  */
 export const commitOrder = {
   tx: transactionId().notNull().default(sql`pg_current_xact_id()`),
@@ -48,17 +47,19 @@ export const commitOrder = {
 };
 
 /**
- * The position of a row that is updated in place. Every visible change sets it again, so that a stream sends the row once
- * per change.
+ * The position of a row that is updated in place. Every visible change sets it again, so that a stream sends the row once for
+ * each change.
  */
 export const changeOrder = {
   change_tx: transactionId().notNull().default(sql`pg_current_xact_id()`),
   change_seq: bigint({ mode: "bigint" }).notNull().default(sql`nextval('change_seq')`),
 };
 
-/** The values with which an UPDATE moves a row to the end of the change order. */
+/** The column values with which an UPDATE moves a row to the end of the change order. */
 export const changedNow = { change_tx: sql`pg_current_xact_id()`, change_seq: sql`nextval('change_seq')` };
 
-/** The condition of a check that a column holds one of these values, which must be plain words: they become literals. */
+/**
+ * The condition of a check that a column has one of these values. The values must be plain words, because they become literals.
+ */
 export const isOneOf = (column: SQLWrapper, values: readonly string[]): SQL =>
   sql`${column} in (${sql.raw(values.map((value) => `'${value}'`).join(", "))})`;

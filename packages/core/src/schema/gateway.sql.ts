@@ -3,7 +3,7 @@ import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm
 import { bytes, id, instant, isOneOf, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The agents of a `pull` gateway come and ask: it has no host, and the service connects to nothing. */
+/** The agents of a `pull` gateway poll the service for work. It has no host, so the service connects to nothing. */
 export const GATEWAY_KINDS = ["openclaw", "pull"] as const;
 export type GatewayKind = (typeof GATEWAY_KINDS)[number];
 
@@ -16,7 +16,7 @@ export const gateways = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     name: text().notNull(),
     kind: text({ enum: GATEWAY_KINDS }).notNull().default("openclaw"),
-    /** Blank without a host, as is `workspace_root`. */
+    /** Blank if the gateway has no host, like `workspace_root`. */
     url: text().notNull(),
     token_sealed: bytes(),
     workspace_root: text().notNull(),
@@ -26,9 +26,9 @@ export const gateways = pgTable(
     connected: boolean().notNull().default(false),
     last_error: text(),
     checked_at: instant(),
-    /** Interval of the scheduled template sync; null when it is off. */
+    /** Minutes between scheduled template syncs; null if they are off. */
     sync_interval_minutes: integer(),
-    /** Time of the next scheduled sync; null while no interval is set. */
+    /** Time of the next scheduled sync; null if no interval is set. */
     sync_due_at: instant(),
     ...timestamps,
   },

@@ -2,8 +2,8 @@ import { bigint, index, integer, pgTable, primaryKey, smallint, text, uuid } fro
 import { bytes, instant } from "./columns.ts";
 
 /**
- * The answers to requests with an Idempotency-Key. A row without an answer belongs to a request that is still running and
- * calls another server. Nothing refers to it and it refers to nothing, so that storing an answer takes no other lock.
+ * The answers to requests with an Idempotency-Key. A row without an answer belongs to a running request that calls another
+ * server. There are no foreign keys in either direction, so that storing an answer locks no other row.
  */
 export const idempotency_keys = pgTable(
   "idempotency_keys",
@@ -13,11 +13,11 @@ export const idempotency_keys = pgTable(
     /** Method and path of the operation, with the names of its parameters. */
     operation: text().notNull(),
     key: text().notNull(),
-    /** The organization whose budget the answer uses, or the user when there is none. */
+    /** The organization whose budget the answer uses; the user if there is no organization. */
     owner_id: uuid().notNull(),
     request_hash: bytes().notNull(),
     status: smallint(),
-    /** Headers and body, sealed because an answer may have a token. */
+    /** Headers and body, encrypted because an answer may contain a token. */
     answer_sealed: bytes(),
     shard: smallint().notNull(),
     size_bytes: integer().notNull(),
@@ -30,7 +30,10 @@ export const idempotency_keys = pgTable(
   ],
 );
 
-/** The bytes of an owner's answers, in shards so that requests of one owner rarely wait for each other. */
+/**
+ * The bytes of an owner's answers. They are split into shards, so that concurrent requests of an owner rarely wait for each
+ * other.
+ */
 export const idempotency_usage = pgTable(
   "idempotency_usage",
   { owner_id: uuid().notNull(), shard: smallint().notNull(), size_bytes: bigint({ mode: "number" }).notNull() },

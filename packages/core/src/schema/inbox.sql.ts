@@ -6,7 +6,10 @@ import { commitOrder, created, id, instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
-/** Messages to an agent: all of them when it has no host, else only those that its host did not take. */
+/**
+ * Messages to agents. An agent without a host gets all its messages here; any other agent only those that its host did not
+ * accept.
+ */
 export const inbox_messages = pgTable(
   "inbox_messages",
   {
@@ -15,14 +18,17 @@ export const inbox_messages = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** Board of the agent when the message was written; null for a main agent. */
+    /** The agent's board when the message was written; null for a main agent. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
     agent_id: uuid()
       .notNull()
       .references(() => agents.id, { onDelete: "cascade" }),
     kind: text().notNull(),
     text: text().notNull(),
-    /** The agent whose words the whole text is; null for a text of the service. It refers to no table, since it outlives the agent. */
+    /**
+     * The agent that wrote the whole text; null if the service wrote it. There is no foreign key, because the message outlives
+     * its author.
+     */
     author_id: uuid(),
     task_id: uuid().references(() => tasks.id, { onDelete: "set null" }),
     acknowledged_at: instant(),
@@ -38,7 +44,7 @@ export const inbox_messages = pgTable(
   ],
 );
 
-/** When an agent last acknowledged messages. Decisions on approvals count as new from then on. */
+/** When an agent last acknowledged messages. Decisions on approvals after this time are new to it. */
 export const inbox_acknowledgements = pgTable("inbox_acknowledgements", {
   agent_id: uuid()
     .primaryKey()

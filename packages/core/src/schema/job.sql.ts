@@ -11,20 +11,20 @@ export type HeldBy = "circuit" | "organization" | "gateway" | "subscription";
 
 /** What a done job reports about itself. */
 export interface JobResult {
-  /** The agent that was notified; null when there was none to notify. */
+  /** The agent that was notified; null if there was none to notify. */
   agent_id: string | null;
 }
 
-/** The transactional outbox and the state of all background work; docs/job-states.md describes its life cycle. */
+/** The transactional outbox and the state of all background work. docs/job-states.md describes the states. */
 export const jobs = pgTable(
   "jobs",
   {
     ...id,
     ...created,
     kind: text().notNull(),
-    /** Jobs of one lane run one at a time, in their order; a job without a lane runs at any time. */
+    /** Jobs of a lane run one at a time, in their order. A job without a lane runs at any time. */
     lane: text(),
-    /** The queue's fairness group. Null once the organization is deleted: clean-up jobs outlive it. */
+    /** The fairness group of the queue. Null after the organization is deleted, because clean-up jobs outlive it. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     gateway_id: uuid().references(() => gateways.id, { onDelete: "set null" }),
     subscription_id: uuid().references(() => subscriptions.id, { onDelete: "cascade" }),
@@ -32,33 +32,33 @@ export const jobs = pgTable(
     secret_sealed: bytes(),
     dedupe_key: text(),
     run_at: instant().notNull(),
-    /** Trace of the request that enqueued the job. */
+    /** The trace id of the request that enqueued the job. */
     trace_id: text(),
-    /** When a wake-up was sent to the queue; null while a wake-up still has to be sent. */
+    /** When a wake-up was sent to the queue; null if one must still be sent. */
     sent_at: instant(),
     attempts: integer().notNull().default(0),
     max_attempts: integer().notNull(),
     /** Attempts that ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
-    /** Names the request that leased the job, so that it can give the lease back when the answer is lost. */
+    /** Identifies the worker that leased the job, so that it can return the lease if the answer was lost. */
     lease_token: uuid(),
-    /** Numbers of the slots that a running job takes of the budgets of its owners; negative for syncs. */
+    /** The numbers of the slots that a running job occupies in the budgets of its owners; negative for syncs. */
     organization_slot: integer(),
     gateway_slot: integer(),
     subscription_slot: integer(),
-    /** Set while the job is due and held back; `run_at` is then the time of the next try. */
+    /** Why a due job is held back; `run_at` is then the time of its next try. */
     held_by: text().$type<HeldBy>(),
     held_since: instant(),
-    /** Set while the host is down, when the job first waits for it: from this time on, waiting again ends the job. */
+    /** Set when a job first waits for a host that is down. If the host is still down after this time, the job is given up. */
     give_up_at: instant(),
     status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
-    /** What the handler reports about a done job, such as the agent that was notified. */
+    /** What the handler reports about a done job, for example the agent that was notified. */
     result: jsonb().$type<JobResult>(),
-    /** The job died because its host was unreachable. */
+    /** Whether the job died because its host was unreachable. */
     unreachable: boolean().notNull().default(false),
-    /** When the return of its host revived the job, which happens once. */
+    /** When the job was revived because its host came back, which happens only once. */
     revived_at: instant(),
     finished_at: instant(),
     seq: bigint({ mode: "bigint" }).notNull().generatedAlwaysAsIdentity(),
@@ -66,7 +66,7 @@ export const jobs = pgTable(
   (t) => [
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
     uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
-    // A budget holds across processes: two jobs that take the same slot at the same time collide here.
+    // These indexes keep budgets across processes: two jobs that take the same slot at the same time collide here.
     uniqueIndex("jobs_organization_slot").on(t.organization_id, t.organization_slot).where(sql`status = 'running'`),
     uniqueIndex("jobs_gateway_slot").on(t.gateway_id, t.gateway_slot).where(sql`status = 'running'`),
     uniqueIndex("jobs_subscription_slot")

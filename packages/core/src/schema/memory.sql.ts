@@ -5,17 +5,17 @@ import { CHANGE_ACTORS } from "./change.sql.ts";
 import { commitOrder, created, id, isOneOf, json } from "./columns.ts";
 import { wordsVector } from "./search-vector.ts";
 
-/** Chat messages that pause and resume a board, in any case and with only spaces around them. */
+/** Chat messages that pause and resume a board. Case does not matter, and spaces around them are ignored. */
 export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
 
-/** The commands as an SQL list. The index and the queries that use it must have the same text. */
+/** The commands as an SQL list. The index and the queries that use it must contain exactly this SQL. */
 export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${command}'`).join(", "));
 
-/** The words by which an entry is found. */
+/** The words by which a search finds an entry. */
 export const memoryWords = (t: Record<"board_id" | "words" | "memory_key" | "content", SQLWrapper>): SQL =>
   wordsVector(t.board_id, t.words, t.memory_key, t.content);
 
-/** Entries are only appended: the newest entry of a key holds its value. */
+/** Entries are only appended. The newest entry of a key has its value. */
 export const board_memory = pgTable(
   "board_memory",
   {
@@ -28,13 +28,16 @@ export const board_memory = pgTable(
     value: json(),
     content: text().notNull(),
     tags: text().array(),
-    /** What the author says about the origin; it proves nothing. */
+    /** The origin as the author states it; it proves nothing. */
     source: text(),
-    /** Who wrote it. Null in rows that are older than the column. The id refers to no table, since it outlives its author. */
+    /**
+     * Who wrote the entry. Null in rows from before the column existed. There is no foreign key, because an entry outlives its
+     * author.
+     */
     author_type: text({ enum: CHANGE_ACTORS }),
     author_id: uuid(),
     is_chat: boolean().notNull().default(false),
-    /** The words of key and content for searches. Null in rows that are older than the column. */
+    /** The words of key and content, for searches. Null in rows from before the column existed. */
     words: text(),
     ...commitOrder,
   },

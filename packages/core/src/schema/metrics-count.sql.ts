@@ -18,21 +18,21 @@ const tasksByStatus = {
 
 export const TRANSITION_SPANS = ["hour", "day"] as const;
 
-/** What the moves of tasks changed on a board in each hour and each day (UTC), up to the position in `transitions_counted`. */
+/** The effects of task moves on a board per UTC hour and per UTC day, counted up to the position in `transitions_counted`. */
 export const transition_counts = pgTable(
   "transition_counts",
   {
     ...board(),
     span: text({ enum: TRANSITION_SPANS }).notNull(),
     start: instant().notNull(),
-    /** Tasks that moved into each status, less those that moved out of it. */
+    /** Tasks that moved into each status, minus those that moved out of it. */
     ...tasksByStatus,
-    /** Moves to review that were the first of their task in the hour, day, week and month. */
+    /** Moves to review that were the first move of their task to review in the hour, day, week or month. */
     reviewed_in_hour: integer().notNull(),
     reviewed_in_day: integer().notNull(),
     reviewed_in_week: integer().notNull(),
     reviewed_in_month: integer().notNull(),
-    /** Moves to done with a start of work, and the sum of the time since then. */
+    /** Moves to done of tasks with a start of work, and the sum of the times from that start to the move. */
     completed: integer().notNull(),
     cycle_ms: bigint({ mode: "bigint" }).notNull(),
   },
@@ -42,12 +42,12 @@ export const transition_counts = pgTable(
   ],
 );
 
-/** The tasks of a board by status at the position in `transitions_counted`. Later moves are added to them. */
+/** The tasks of a board by status at the position in `transitions_counted`. Readers add later moves to these numbers. */
 export const task_counts = pgTable("task_counts", { ...board(), ...tasksByStatus }, (t) => [
   primaryKey({ columns: [t.board_id] }),
 ]);
 
-/** The position in commit order up to which moves are counted, in one row. Later moves are read one by one. */
+/** One row with the position in commit order up to which moves are counted. Later moves are read one by one. */
 export const transitions_counted = pgTable(
   "transitions_counted",
   {

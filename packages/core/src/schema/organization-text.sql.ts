@@ -2,8 +2,8 @@ import { bigint, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
 import { organizations } from "./organization.sql.ts";
 
 /**
- * The bytes of an organization's texts: the sum of its shards. Triggers of a migration change a shard that no other transaction
- * holds, or add one, so that writes never wait for each other (docs/decisions/text-by-trigger.md).
+ * The bytes of an organization's texts, as the sum of its shards. Triggers of a migration change a shard that no other
+ * transaction has locked, or add a shard, so that writes never wait for each other (docs/decisions/text-by-trigger.md).
  */
 export const organization_text_usage = pgTable(
   "organization_text_usage",
@@ -11,7 +11,7 @@ export const organization_text_usage = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** The transaction that added the shard. */
+    /** Id of the transaction that added the shard. */
     shard: bigint({ mode: "bigint" }).notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
   },

@@ -18,7 +18,7 @@ export const users = pgTable(
   "users",
   {
     ...id,
-    /** The `iss` of the user's tokens. Empty for users from before it was stored, until the next sign-in of any user. */
+    /** The `iss` claim of the user's tokens. Empty for users from before it was stored, until any user signs in. */
     auth_issuer: text().notNull().default(""),
     auth_subject: text().notNull(),
     email: text(),

@@ -1,7 +1,10 @@
 import { index, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
-/** Counts per clock minute, or per day under its end, shared by all processes. Rows are removed after ten minutes. */
+/**
+ * Counts per clock minute, shared by all processes. A daily count has the end of its day as `minute`. Rows are removed ten
+ * minutes after their `minute`.
+ */
 export const rate_counters = pgTable(
   "rate_counters",
   { scope: text().notNull(), key: text().notNull(), minute: instant().notNull(), count: integer().notNull() },

@@ -1,34 +1,37 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
-/** Only the beginning of a long text is searched, so that a row has a bounded number of words. */
+/** Characters of a text that are searched, so that a row has a limited number of words. */
 export const MAX_SEARCHED_CHARS = 10_000;
-/** Longer words are cut into words of this length: PostgreSQL refuses those of more than 2,046 bytes. */
+/** Longer words are cut into pieces of this length, because PostgreSQL refuses words of more than 2,046 bytes. */
 export const MAX_WORD = 64;
 /**
- * All characters between words: ASCII except letters and digits, and the general punctuation of Unicode. The ranges are
- * written out because the classes of a regular expression depend on the locale of the database.
+ * All characters that separate words: ASCII except letters and digits, and Unicode's general punctuation. They are ranges,
+ * because the character classes of a regular expression depend on the locale of the database.
  */
 export const SEPARATORS =
   "\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00a9\\u00ab-\\u00b4\\u00b6-\\u00b9\\u00bb-\\u00bf\\u2000-\\u206f\\u3000-\\u303f\\uff00-\\uff0f";
 
 /**
- * Digits of the owner's id before each word: few, because the index holds and compares them for every word. Owners may share
- * them, so a search names its owner in a condition as well.
+ * Number of digits of the owner's id in front of each word. It is small, because the index stores and compares them for every
+ * word. Owners may share these digits, so a search must also filter by owner.
  */
 const OWNER_DIGITS = 8;
 const literal = (text: string) => sql.raw(`'${text}'`);
 
-/** What precedes each word of an owner's rows. */
+/** The prefix of every word in the rows of an owner. */
 export const wordPrefix = (owner_id: string): string => `${owner_id.slice(0, OWNER_DIGITS)}/`;
 const prefixOf = (owner: SQLWrapper) => sql`left(${owner}::text, ${sql.raw(String(OWNER_DIGITS))}) || '/'`;
 
 /**
- * The words of a row as a tsvector, each after digits of the owner's id, so that the index of a search leads to rows of the
- * owner. It is the expression of that index, which a query must repeat exactly. `texts` may be null.
+ * The words of a row as a tsvector, each prefixed with digits of the owner's id, so that the index leads only to rows of that
+ * owner. It is the expression of the index, and queries must repeat it exactly. `texts` may be null.
  */
 export const searchVector = (owner: SQLWrapper, ...texts: SQLWrapper[]): SQL => toVector(splitTexts(owner, texts));
 
-/** The same of a row with a column of its words (`toSearchWords`), which is null in rows that are older than the column. */
+/**
+ * `searchVector` for a row that stores its words (`toSearchWords`) in a column. The column is null in rows from before it
+ * existed; these are split here.
+ */
 export function wordsVector(owner: SQLWrapper, words: SQLWrapper, ...texts: SQLWrapper[]): SQL {
   const owned = sql`replace(' ' || lower(${words}), ' ', ' ' || ${prefixOf(owner)})`;
   return toVector(sql`case when ${words} is null then ${splitTexts(owner, texts)} else ${owned} end`);

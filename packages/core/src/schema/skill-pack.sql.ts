@@ -24,7 +24,7 @@ export const skill_packs = pgTable(
   ],
 );
 
-/** A sync of a pack: its state and its result. */
+/** Syncs of packs, with their states and results. */
 export const skill_pack_syncs = pgTable(
   "skill_pack_syncs",
   {

@@ -15,7 +15,7 @@ export const marketplace_skills = pgTable(
     description: text(),
     category: text(),
     risk: text(),
-    /** Path within the pack. */
+    /** The path within the pack. */
     source_label: text(),
     source_url: text().notNull(),
     metadata: jsonb().$type<Record<string, unknown>>().notNull().default({}),
@@ -24,12 +24,12 @@ export const marketplace_skills = pgTable(
   (t) => [
     unique("marketplace_skills_url").on(t.organization_id, t.source_url),
     index("marketplace_skills_by_name").on(t.organization_id, sql`lower(${t.name})`, t.created_at, t.id),
-    // The skills of a pack are those whose URL before `/tree/` equals the URL of the pack.
+    // A skill belongs to the pack whose URL equals the part of the skill's URL before `/tree/`.
     index("marketplace_skills_by_repository").on(t.organization_id, sql`split_part(${t.source_url}, '/tree/', 1)`),
   ],
 );
 
-/** A skill that a gateway's main agent was asked to install, first at `created_at`. */
+/** The skills that a gateway's main agent was asked to install. `created_at` is the first time. */
 export const gateway_installed_skills = pgTable(
   "gateway_installed_skills",
   {

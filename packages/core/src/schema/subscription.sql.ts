@@ -14,25 +14,25 @@ export const subscriptions = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** Null for a subscription to the events of all boards. */
+    /** Null subscribes to the events of all boards. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
-    /** The address that messages are posted to; only its host and last four characters when it is sealed. */
+    /** The URL that messages are posted to. If the URL is sealed, this is only its host and last four characters. */
     url: text().notNull(),
-    /** The whole address, when it is a credential. */
+    /** The whole URL, encrypted, if it contains a credential. */
     url_sealed: bytes(),
     active: boolean().notNull().default(true),
-    /** Names of events, in which `*` stands for any text. */
+    /** Patterns of event types, in which `*` matches any text. */
     event_types: text().array().notNull(),
     description: text(),
     format: text().$type<(typeof SUBSCRIPTION_FORMATS)[number]>().notNull(),
     secret_sealed: bytes().notNull(),
     previous_secret_sealed: bytes(),
-    /** Until when the previous secret signs too. */
+    /** Messages are also signed with the previous secret until this time. */
     previous_secret_until: instant(),
     disabled_reason: text(),
-    /** The first failure after the last success. */
+    /** Time of the first failure after the last success. */
     failing_since: instant(),
-    /** The receiver failed or was slow at its last attempt, so it gets one attempt at a time. */
+    /** Whether the receiver failed or was slow at its last attempt; it then gets one attempt at a time. */
     throttled: boolean().notNull().default(false),
     ...timestamps,
   },
@@ -44,7 +44,7 @@ export const subscriptions = pgTable(
   ],
 );
 
-/** One event for one subscription, stored in the transaction of the change. */
+/** Deliveries of events to subscriptions, each stored in the transaction of the change. */
 export const subscription_deliveries = pgTable(
   "subscription_deliveries",
   {
@@ -56,9 +56,9 @@ export const subscription_deliveries = pgTable(
     event_id: uuid().notNull(),
     event_type: text().notNull(),
     occurred_at: instant().notNull(),
-    /** The event's detail. The type json keeps the order of its fields. */
+    /** The event's detail. It is `json` rather than `jsonb`, which would not keep the order of its fields. */
     detail: json().notNull(),
-    /** The commit-order cursor of the event, the same in all of its deliveries. */
+    /** The commit-order cursor of the event. All deliveries of an event have the same one. */
     tx: transactionId().notNull(),
     seq: bigint({ mode: "bigint" }).notNull(),
     status: text().$type<(typeof DELIVERY_STATUSES)[number]>().notNull().default("pending"),

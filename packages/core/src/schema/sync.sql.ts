@@ -4,7 +4,7 @@ import { agents } from "./agent.sql.ts";
 import { created, id, instant } from "./columns.ts";
 import { gateways } from "./gateway.sql.ts";
 
-/** Runs of the template sync: their options and results. */
+/** Runs of the template sync, with their options and results. */
 export const sync_runs = pgTable(
   "sync_runs",
   {
@@ -13,11 +13,11 @@ export const sync_runs = pgTable(
     gateway_id: uuid()
       .notNull()
       .references(() => gateways.id, { onDelete: "cascade" }),
-    /** `request` or `schedule`. */
+    /** What started the run. */
     cause: text().$type<"request" | "schedule">().notNull(),
     status: text().$type<"running" | "done">().notNull().default("running"),
     options: jsonb().$type<Record<string, unknown>>().notNull(),
-    /** Errors and warnings that concern no single agent, or an agent that was never processed. */
+    /** Errors and warnings that concern no agent, or an agent that was never processed. */
     errors: jsonb().$type<unknown[]>().notNull().default([]),
     warnings: jsonb().$type<unknown[]>().notNull().default([]),
     finished_at: instant(),
@@ -29,7 +29,7 @@ export const sync_runs = pgTable(
   ],
 );
 
-/** The agents of a run. A row leaves `waiting` only once, so that exactly one outcome is the last of the run. */
+/** The agents of a run. A row leaves `waiting` only once, so that exactly one outcome is the last one of the run. */
 export const sync_run_agents = pgTable(
   "sync_run_agents",
   {

@@ -61,7 +61,7 @@ export const task_custom_field_values = pgTable(
     definition_id: uuid()
       .notNull()
       .references(() => task_custom_field_definitions.id, { onDelete: "cascade" }),
-    /** JSON null and SQL null both mean that the value was set to empty, which hides the default. */
+    /** JSON null and SQL null both mean that somebody emptied the value, which hides the default. */
     value: json(),
     ...timestamps,
   },

@@ -8,14 +8,14 @@ import { searchVector } from "./search-vector.ts";
 
 export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 
-/** The rank of a priority: known words first, all others after them. The index of waiting tasks has it. */
+/** The rank of a priority: known words first, all others after them. The index of waiting tasks contains this expression. */
 export const priorityRank = (priority: SQLWrapper): SQL<number> =>
   sql`(case ${priority} when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end)`;
 
-/** The time at which a task is due, for an order in which tasks that are never due come last. */
+/** The due time for sorting; tasks without one come last. */
 export const dueOrNever = (due_at: SQLWrapper): SQL => sql`coalesce(${due_at}, 'infinity')`;
 
-/** The words by which a task is found. */
+/** The words by which a search finds a task. */
 export const taskWords = (t: { board_id: SQLWrapper; title: SQLWrapper; description: SQLWrapper }): SQL =>
   searchVector(t.board_id, t.title, t.description);
 
@@ -39,16 +39,16 @@ export const tasks = pgTable(
     left_done_at: instant(),
     auto_created: boolean().notNull().default(false),
     auto_reason: text(),
-    /** The assignee holds a lease while this is set, which it is only in progress. */
+    /** Set while the assignee holds a lease, which is possible only in progress. */
     lease_expires_at: instant(),
     lease_seconds: integer(),
-    /** One higher whenever a lease begins or is lost, so that a late write of a former holder is recognized. */
+    /** Increases whenever a lease begins or is lost, so that a late write of a former holder is recognized. */
     lease_fence: integer().notNull().default(0),
-    /** Leases that expired in a row without a sign of work. */
+    /** Number of leases in a row that expired without a sign of work. */
     lease_expiries: integer().notNull().default(0),
-    /** The agent whose work was last handed in for review. It refers to no row, since it is only a name on a card. */
+    /** The agent that last handed in the task for review. There is no foreign key, because it is only a name on a card. */
     submitted_by_agent_id: uuid(),
-    /** Whether the task was free before the lease; returned, it becomes free again. */
+    /** Whether the task had no assignee before the lease. If it is returned, it has none again. */
     lease_was_free: boolean().notNull().default(false),
     ...timestamps,
   },
@@ -59,7 +59,7 @@ export const tasks = pgTable(
     index("tasks_by_agent").on(t.assigned_agent_id),
     index("tasks_by_creator").on(t.created_by_user_id),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
-    // Without free tasks, since a search for those of a board would else read the free ones of all organizations.
+    // It excludes unassigned tasks; otherwise a search for the unassigned tasks of a board would read those of all organizations.
     index("tasks_unfinished_by_agent")
       .on(t.assigned_agent_id)
       .where(sql`status in ('inbox', 'in_progress') and assigned_agent_id is not null`)

@@ -2,18 +2,18 @@ import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The turns of organizations to have their old bodies moved, and how far each has come. */
+/** The order in which organizations get their old bodies moved, and how far each of them is. */
 export const webhook_body_turns = pgTable(
   "webhook_body_turns",
   {
     organization_id: uuid()
       .primaryKey()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** When its last turn began. The longest ago is next. */
+    /** When its last turn began. The organization whose last turn is the longest ago comes next. */
     turn_at: instant().notNull(),
-    /** From when on it may have a turn. Until then, another run may be moving its bodies. */
+    /** When it may have its next turn. Before that, another run may still be moving its bodies. */
     next_at: instant().notNull(),
-    /** The payload up to which bodies have moved, or stay because they are small. */
+    /** The payload up to which all bodies were moved or are small enough to stay. */
     moved_until: instant(),
     moved_id: uuid(),
   },
@@ -21,15 +21,15 @@ export const webhook_body_turns = pgTable(
 );
 
 /**
- * Objects in the body storage to which no payload may refer: those that are being written, and those of removed payloads. It
- * has no foreign keys, because it outlives payloads and organizations.
+ * Objects in the body storage that may belong to no payload: those that are being written, and those of removed payloads. There
+ * are no foreign keys, because a row outlives payloads and organizations.
  */
 export const webhook_body_orphans = pgTable(
   "webhook_body_orphans",
   {
     payload_id: uuid().primaryKey(),
     body_key: text().notNull(),
-    /** When it is looked at. */
+    /** When the object is checked, and deleted if no payload refers to it. */
     due_at: instant().notNull(),
   },
   (t) => [index("webhook_body_orphans_by_due").on(t.due_at)],

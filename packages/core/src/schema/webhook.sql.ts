@@ -6,7 +6,7 @@ import { bytes, created, id, instant, isOneOf, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 import { wordsVector } from "./search-vector.ts";
 
-/** The kinds of senders that a webhook can be for. */
+/** The kinds of senders that a webhook supports. */
 export const SOURCE_NAMES = ["generic", "github", "gitlab", "stripe", "slack", "linear", "sentry", "standard_webhooks"] as const;
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
@@ -23,10 +23,10 @@ export const board_webhooks = pgTable(
     enabled: boolean().notNull().default(true),
     /** The kind of sender, which decides how its requests are signed and read. */
     source: text({ enum: SOURCE_NAMES }).notNull().default("generic"),
-    /** Patterns of the events that the agent is notified of; null for all. */
+    /** Patterns of the event types that notify the agent; null means all. */
     event_types: text().array(),
     secret_sealed: bytes(),
-    /** The secret before the last change, which is accepted until the time. */
+    /** The previous secret, which is accepted until `previous_secret_until`. */
     previous_secret_sealed: bytes(),
     previous_secret_until: instant(),
     signature_header: text(),
@@ -43,7 +43,7 @@ export const board_webhooks = pgTable(
   ],
 );
 
-/** The outcome of a delivery whose job was removed, or that needed none. */
+/** The outcome of a delivery whose job was removed or that needed no job. */
 export interface StoredDelivery {
   status: "delivered" | "failed" | "no_target";
   attempts: number;
@@ -52,11 +52,14 @@ export interface StoredDelivery {
   agent_id: string | null;
 }
 
-/** The words by which a payload is found. */
+/** The words by which a search finds a payload. */
 export const payloadWords = (t: Record<"webhook_id" | "words" | "event_type" | "summary" | "search_text", SQLWrapper>): SQL =>
   wordsVector(t.webhook_id, t.words, t.event_type, t.summary, t.search_text);
 
-/** Bodies are stored as raw bytes: parsing and serializing JSON would change big integers, escapes and key order. */
+/**
+ * Payloads of webhooks. Bodies are raw bytes, because parsing and serializing JSON would change big integers, escapes and the
+ * order of keys.
+ */
 export const board_webhook_payloads = pgTable(
   "board_webhook_payloads",
   {
@@ -68,7 +71,7 @@ export const board_webhook_payloads = pgTable(
     webhook_id: uuid()
       .notNull()
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
-    /** Null once it has moved to the body storage, where it has this key and so many bytes. */
+    /** Null after the body has moved to the body storage, where it has the key `body_key` and `body_bytes` bytes. */
     body: bytes(),
     body_key: text(),
     body_bytes: integer(),
@@ -77,19 +80,22 @@ export const board_webhook_payloads = pgTable(
     source_ip: text().notNull(),
     content_type: text(),
     received_at: instant().notNull(),
-    /** Of body and headers. Null in rows that are older than the column. */
+    /** Bytes of body and headers. Null in rows from before the column existed. */
     size_bytes: integer(),
-    /** What the source of the webhook read from the request; null where it names nothing. */
+    /** What the code for the sender's kind read from the request; null if the request does not contain it. */
     event_type: text(),
     delivery_id: text(),
     summary: text(),
-    /** The texts of the body in rows that are older than `words`; null in others and in still older ones. */
+    /**
+     * The texts of the body, in rows from before `words` existed. Null in newer rows, and in rows from before this column
+     * existed.
+     */
     search_text: text(),
-    /** The words of event, summary and body for searches. */
+    /** The words of event, summary and body, for searches. */
     words: text(),
-    /** The webhook's event_types did not match, so that nobody is notified. */
+    /** Whether the webhook's `event_types` did not match, so that nobody is notified. */
     filtered: boolean().notNull().default(false),
-    /** The latest job that notifies the agent. It is removed before the payload; `delivery` then holds its outcome. */
+    /** The latest job that notifies the agent. The job is removed before the payload; `delivery` then has its outcome. */
     notify_job_id: uuid(),
     delivery: jsonb().$type<StoredDelivery>(),
   },
@@ -109,8 +115,8 @@ export const board_webhook_payloads = pgTable(
 export const WEBHOOK_DELIVERY_IDS_KEY = "webhook_delivery_ids_key";
 
 /**
- * The deliveries of the last days, by the sender's id, and by the digest of a signed body after a space. A row may outlive its
- * payload, so that no repeat is stored again.
+ * Deliveries of the last days, by the sender's id, or by a space and the digest of a signed body. A row may outlive its payload,
+ * so that a repeat is not stored again.
  */
 export const webhook_delivery_ids = pgTable(
   "webhook_delivery_ids",
@@ -129,8 +135,8 @@ export const webhook_delivery_ids = pgTable(
 );
 
 /**
- * The bytes of stored payloads of an organization: the sum of its shards, of which each post adds to one, so that posts do
- * not wait for each other. Removals are subtracted from one shard, which may become negative.
+ * The bytes of an organization's stored payloads, as the sum of its shards. Each post adds to one shard, so that posts do not
+ * wait for each other. Removals subtract from one shard, which may become negative.
  */
 export const webhook_payload_usage = pgTable(
   "webhook_payload_usage",
@@ -140,13 +146,13 @@ export const webhook_payload_usage = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     shard: integer().notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
-    /** When the sum was last counted from the payloads; null while it may lack some that are older than this table. */
+    /** When the sum was last counted from the payloads. Null if payloads from before this table existed may be missing. */
     counted_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.organization_id, t.shard] })],
 );
 
-/** The bytes of stored payloads of a webhook, in shards like those of its organization. */
+/** The bytes of a webhook's stored payloads, in shards as in `webhook_payload_usage`. */
 export const webhook_usage = pgTable(
   "webhook_usage",
   {
@@ -155,7 +161,7 @@ export const webhook_usage = pgTable(
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
     shard: integer().notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
-    /** When the sum was last counted from the payloads; null while it may lack some that are older than this table. */
+    /** When the sum was last counted from the payloads. Null if payloads from before this table existed may be missing. */
     counted_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.webhook_id, t.shard] })],

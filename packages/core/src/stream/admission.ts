@@ -2,16 +2,16 @@ import type { Budgets } from "../config/budgets.ts";
 import { DomainError } from "../values/errors.ts";
 import { usedUp } from "../values/request-limits.ts";
 
-/** Whose budgets a stream uses. */
+/** The owners of the budgets that a stream counts toward. */
 export interface StreamOwner {
-  /** The user or the agent; its tokens do not count separately. */
+  /** Id of the user or agent. All tokens of a caller count together. */
   caller_id: string;
-  /** The organization of the rows; null for a user without one who follows nothing. */
+  /** The organization whose rows are streamed; null for a user without an organization, whose stream has no rows. */
   organization_id: string | null;
 }
 
 export interface AddedStream extends StreamOwner {
-  /** Names the client and what it follows; null for a client without an id. */
+  /** Identifies the client and the rows that it follows; null for a client that sent no id. */
   client_key: string | null;
 }
 
@@ -19,14 +19,14 @@ export interface OpenStream extends AddedStream {
   id: string;
 }
 
-/** Seconds after which a client that was refused or replaced should try again. */
+/** Seconds that a refused or replaced client should wait before it tries again. */
 export const STREAM_RETRY_SECONDS = 30;
 
 type StreamBudgets = Pick<Budgets, "streams_per_caller" | "streams_per_organization">;
 
 /**
- * Returns the ids of the open streams whose place a new one takes: those before of its client. Without a free place it is
- * refused. It never ends another stream, because pages that reconnect at once would end each other without end.
+ * Returns the ids of the client's earlier streams of the same rows, which the new stream replaces. Throws `limited` if there is
+ * still no room. No other stream is ended, because pages that reconnect at once would end each other forever.
  */
 export function admitStream(open: readonly OpenStream[], added: AddedStream, budgets: StreamBudgets): string[] {
   const isOwn = ({ caller_id }: OpenStream) => caller_id === added.caller_id;

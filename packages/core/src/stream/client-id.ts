@@ -2,7 +2,7 @@ import * as z from "zod";
 
 const MAX_CLIENT_ID = 64;
 
-/** The `client_id` parameter of a stream. */
+/** The query parameter `client_id` of a stream. */
 export const ClientId = z
   .string()
   .min(1)
@@ -10,5 +10,5 @@ export const ClientId = z
   .regex(/^[\w-]+$/)
   .optional()
   .describe(
-    "Any name of this client, such as one random id per browser tab. Its next stream of the same rows ends the one before at once, instead of leaving it open where a lost client is not noticed.",
+    "Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while.",
   );

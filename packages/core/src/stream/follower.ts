@@ -6,33 +6,33 @@ import type { Batch, Source, StreamEvent } from "./source.ts";
 
 /** The connection to the client of a stream. */
 export interface StreamClient {
-  /** False while the client reads too slowly (backpressure); nothing is sent until it is ready again. */
+  /** False while the client reads too slowly (backpressure). Nothing is sent until it is ready again. */
   isReady(): boolean;
   send(event: StreamEvent): void;
   /** Ends the stream, because the caller has lost access. */
   end(): void;
 }
 
-/** What a caller may follow now: a source, null for no rows at present, or an error when access is lost. */
+/** What a caller may follow now: a source, null if there are no rows for it at present, or an error if it has lost access. */
 export type GrantResult = Source | DomainError | null;
 
 /** The right of a caller to follow a stream, renewed at every poll. */
 export interface Grant {
-  /** Followers with the same key have the same credential and request the same rows, so that one renewal serves all of them. */
+  /** Followers with the same key have the same credential and request the same rows, so that they share one renewal. */
   key: string;
   /** Grants of the same kind request the same rows with different credentials. */
   kind: string;
-  /** Renews many grants of its kind in few statements. Results are in the order of the grants. */
+  /** Renews many grants of its kind in few statements. The results are in the order of the grants. */
   renew(grants: readonly Grant[]): Promise<GrantResult[]>;
 }
 
 /** The position of a reader in a stream. */
 export interface StreamPosition {
-  /** Everything up to this cursor was sent. */
+  /** All rows up to this cursor were sent. */
   after: Cursor;
-  /** Only rows from this time on are sent; null after the reader has caught up for the first time. */
+  /** Only rows from this time on are sent. Null once the reader has caught up. */
   since: Date | null;
-  /** Whether the reader has caught up, so that it only needs the rows of the next poll. */
+  /** Whether the reader has caught up and needs only the rows of the next poll. */
   isLive: boolean;
 }
 
@@ -48,9 +48,9 @@ export interface Follower extends Reader {
 }
 
 /**
- * Where a stream starts: at `after`, else after the last event of the client, else with the rows since a time, else now. A cursor above all
- * transactions is from another database and is ignored, since it would skip all rows for a long time. Also returns the
- * horizon, below which rows can be read immediately.
+ * Returns where a stream starts: at `after`, else after the client's last event, else at `since`, else now. A cursor above all
+ * transactions comes from another database and is ignored, because it would skip rows for a long time. `horizon` bounds what can
+ * be read at once.
  */
 export async function startPosition(
   ctx: Context,
@@ -63,16 +63,17 @@ export async function startPosition(
   if (cursor && !isAfter(cursor, { tx: xmax, seq: 0n }))
     return { position: { after: cursor, since: null, isLive: false }, horizon };
   if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
-  // While an older transaction is open, rows that were committed already are sent again: twice is better than never.
+  // While an older transaction is open, the stream starts before it and repeats rows that were committed since; that is better
+  // than losing any.
   return { position: { after: now, since: null, isLive: true }, horizon };
 }
 
-/** The cursor with which a client resumes after a reconnect; null when it must send its `since` again. */
+/** The cursor with which a client resumes after a reconnect; null if it must send its `since` again. */
 export const resumeCursor = ({ after }: StreamPosition): Cursor | null => (isAfter(after, BEGINNING) ? after : null);
 
-/** Sends a reader the new events of a batch. A reader whose client is not ready stops there and is no longer live. */
+/** Sends a reader the new events of a batch. If its client becomes unready, the reader stops there and is no longer live. */
 export function sendBatch(reader: Reader, batch: Batch): void {
-  // The batch starts after the reader's position; the rows between would be lost.
+  // The batch starts after the reader's position, so the rows in between would be lost.
   if (isAfter(batch.after, reader.after)) return;
   for (const event of batch.events) {
     if (!isAfter(event.cursor, reader.after)) continue;
@@ -92,12 +93,12 @@ export function sendBatch(reader: Reader, batch: Batch): void {
 /** Reads the next rows of a source after a position. */
 export type ReadBatch = (source: Source | null, position: Pick<StreamPosition, "after" | "since">) => Promise<Batch>;
 
-/** Reads rows for a single reader until it has caught up or its client is not ready. */
+/** Reads and sends rows for one reader until it has caught up or its client is not ready. */
 export async function catchUp(reader: Reader, read: ReadBatch): Promise<void> {
   while (!reader.isLive && reader.client.isReady()) {
     const { source } = reader;
     const batch = await read(source, reader);
-    // A renewed grant may have given the reader another source meanwhile.
+    // A renewal may have changed the reader's source during the read.
     if (reader.source?.key === source?.key) sendBatch(reader, batch);
   }
 }

@@ -3,21 +3,21 @@ import { memoPerApp } from "../context/app-memo.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 
-/** How long a transaction may hold the horizon back before its database is looked up, which costs more. */
+/** How long a transaction may hold the horizon back before its database is looked up. The look-up costs more. */
 const GRACE_MS = 5_000;
-/** Age of a transaction of this database from which it is logged. */
+/** A transaction of this database that is older than this is logged. */
 const LOG_AFTER_SECONDS = 10;
 
 export interface Horizon {
-  /** All transactions below this one that may write rows of this database have ended, so that their rows are visible. */
+  /** All transactions below this id that may write rows of this database have ended, so all their rows are visible. */
   horizon: bigint;
-  /** The id after the newest transaction that has ended. No row above it exists yet. */
+  /** The id after the newest transaction that has ended. No visible row has this id or a higher one. */
   xmax: bigint;
 }
 
 /**
- * Ids are shared by all databases of a cluster, so an open transaction anywhere holds back the horizon of a snapshot. When it
- * does so for long, `readOwnHorizon` looks whether it belongs to this database.
+ * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so a transaction of any of them holds it
+ * back. If one does so for long, `readOwnHorizon` looks up whether it belongs to this database.
  */
 export async function readHorizon(ctx: Context): Promise<Horizon> {
   const found = await ctx.db.execute(sql`
@@ -31,12 +31,12 @@ export async function readHorizon(ctx: Context): Promise<Horizon> {
   return { horizon, xmax };
 }
 
-/** Since when a horizon has stood at an open transaction while newer ones ended, as far as this app has observed it. */
+/** The transaction that holds a horizon back while newer ones end, and since when this app has seen it do so. */
 interface Hold {
   at: { id: bigint; since: number } | null;
 }
 
-/** The holds of the cluster's oldest transaction and of this database's, and the last one that was logged. */
+/** The holds by the oldest transaction of the cluster and by that of this database, and the last transaction that was logged. */
 const holdsOf = memoPerApp((): { snapshot: Hold; own: Hold; logged: bigint | null } => ({
   snapshot: { at: null },
   own: { at: null },
@@ -50,22 +50,22 @@ function secondsHeld(ctx: Context, hold: Hold, id: bigint | null): number {
   return hold.at === null ? 0 : (now - hold.at.since) / 1000;
 }
 
-/** The session or the prepared transaction that holds the horizon. What the service's role may not see is null. */
+/** The session or prepared transaction that holds the horizon back. A field is null if the service's role may not see it. */
 export interface HorizonHolder {
   pid: number | null;
   application_name: string | null;
   state: string | null;
   prepared_transaction: string | null;
-  /** Since the transaction began, or since it was first observed when its start is hidden. */
+  /** Seconds since the transaction began, or since it was first seen if its start is hidden. */
   age_seconds: number;
 }
 
 type HolderRow = HorizonHolder & { xmax: string; id: string | null };
 
 /**
- * The horizon without the transactions that belong to another database, which cannot write rows of this one. The snapshot lists
- * all open transactions, and a lock names the process of each, whose database never changes. A transaction whose database is
- * not found counts as one of this database (docs/decisions/commit-order-cursor.md). Must not run in a transaction.
+ * The horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
+ * transactions; the lock on each id gives its process, and the process its database. If that is unknown, it counts as this one.
+ * Must not run in a transaction.
  */
 export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
   const found = await ctx.db.execute(sql`
@@ -89,7 +89,7 @@ export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; h
   return { horizon: BigInt(id), holder: { pid, application_name, state, prepared_transaction, age_seconds: age } };
 }
 
-/** A transaction that was the oldest one of the cluster before has been observed for as long. */
+/** If the transaction was seen before as the oldest of the cluster, that time counts too. */
 function observeOwn(ctx: Context, id: bigint | null): number {
   const { own, snapshot } = holdsOf(ctx);
   if (id !== null && own.at?.id !== id && snapshot.at?.id === id) own.at = snapshot.at;
@@ -105,7 +105,7 @@ function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
   ctx.log.warn("stream.horizon_held", "An open transaction delays all streams", { ...holder, age_seconds });
 }
 
-/** Records how old the oldest open transaction of this database is, behind which streams wait; 0 when there is none. */
+/** Records the age of the oldest open transaction of this database, for which streams wait; 0 if there is none. */
 export async function recordHorizonAge(ctx: Context): Promise<void> {
   const { horizon, holder } = await readOwnHorizon(ctx);
   ctx.meter.record("StreamHorizonAge", holder?.age_seconds ?? 0);

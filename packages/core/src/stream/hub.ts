@@ -12,28 +12,28 @@ export const POLL_MS = 2_000;
 
 /** All streams of a process. */
 export interface Hub {
-  /** Adds a follower and sends it the rows below the horizon, then the new rows of every poll. */
+  /** Adds a follower. It gets the rows below the horizon, then the new rows of every poll. */
   add(follower: Follower, horizon: bigint): void;
   /** Continues a follower whose client is ready again. */
   resume(follower: Follower): void;
   remove(follower: Follower): void;
 }
 
-/** Limits the database connections that streams use, so that requests find free ones. */
+/** Limits the database connections that streams use, so that some stay free for requests. */
 const MAX_CONCURRENT_READS = 4;
 
 /** Grants per renewal: large enough for few statements, small enough not to block the event loop. */
 const RENEW_BATCH_SIZE = 100;
 
 /**
- * Followers per batch of writes: between batches the event loop serves requests, since writing to many sockets takes long. Few,
- * because each step of a request waits for one batch.
+ * Followers that are written to before the event loop serves requests again. The number is small, because each step of a request
+ * waits for one batch.
  */
 const SEND_BATCH_SIZE = 5;
 
 /**
- * Polls for all streams of a process: one statement for the horizon, one for each source that may have new rows, and a
- * batched renewal of all grants. No connection is held between polls, and without followers the timer does not run.
+ * Polls for all streams of a process: one statement for the horizon, one for each source that may have new rows, and batched
+ * renewals of grants. It holds no connection between polls, and its timer stops while there are no followers.
  */
 export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followers = new Set<Follower>();
@@ -44,7 +44,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   let isPolling = false;
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
-  /** A failed poll is harmless: the position of a follower moves only when rows are sent, so the next poll reads them. */
+  /** A failed poll loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same rows. */
   function logFailure(error: unknown): void {
     context().log.warn("stream.poll_failed", errorText(error));
   }
@@ -68,7 +68,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     }
   }
 
-  /** Reads rows before it renews grants, so that every row was committed while its receiver had access. */
+  /** Reads rows before it renews grants, so that a follower gets only rows that were committed while it had access. */
   async function pollSource(group: Follower[], horizon: bigint): Promise<void> {
     const source = group[0]!.source;
     const read = readBelow(horizon);
@@ -86,7 +86,9 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     for (const follower of renewed) startCatchUp(follower, async () => horizon);
   }
 
-  /** Returns the followers that still have access and ends the others. A follower whose renewal failed waits for the next poll. */
+  /**
+   * Returns the followers that still have access, and ends the others. A follower whose renewal failed waits for the next poll.
+   */
   async function renewGrants(group: Follower[], source: Source | null): Promise<Set<Follower>> {
     const renewed = new Set<Follower>();
     const groupsByKey = [...Map.groupBy(group, ({ grant }) => grant.key).values()];
@@ -111,14 +113,14 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     return renewed;
   }
 
-  /** Reads for a follower that is behind: a new one, or one whose client was slow. */
+  /** Reads rows for a follower that is behind, because it is new or its client was slow. */
   function startCatchUp(follower: Follower, getHorizon: () => Promise<bigint>): void {
     if (follower.isLive || catchingUp.has(follower) || !followers.has(follower)) return;
     catchingUp.add(follower);
     const read = async () => catchUp(follower, readBelow(await getHorizon()));
     const continueIfReady = () => {
       catchingUp.delete(follower);
-      // The client may have become ready just when reading stopped; nobody else would continue it.
+      // The client may have become ready just when reading stopped; then nothing else would continue it.
       if (follower.client.isReady()) startCatchUp(follower, getHorizon);
     };
     void read().then(continueIfReady, (error: unknown) => {

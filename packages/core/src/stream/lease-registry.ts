@@ -6,18 +6,21 @@ import { type AddedStream, admitStream } from "./admission.ts";
 import { stream_leases } from "../schema/stream-lease.sql.ts";
 import type { StreamRegistry } from "./registry.ts";
 
-/** How often a process looks whether its streams were replaced: rarely, because each stream on AWS asks for itself alone. */
+/**
+ * How often a process checks whether its streams were replaced. It is rare, because on AWS each stream has its own process, which
+ * sends its own query.
+ */
 export const LEASE_CHECK_MS = 5_000;
-/** A lease outlives the time limit of its stream by this, so that it expires only when the process has crashed. */
+/** How much longer a lease lasts than its stream can, so that only leases of crashed processes expire. */
 const GRACE_SECONDS = 30;
 
 interface LeaseRegistryOptions {
-  /** The time limit of streams. A lease is not renewed. */
+  /** The time limit of a stream in seconds. Leases are not renewed. */
   max_seconds: number;
   check_ms?: number | undefined;
 }
 
-/** Counts the streams of all processes, by rows in the database. */
+/** Counts the streams of all processes, in a table with a lease for each stream. */
 export function createLeaseRegistry(
   createContext: () => Context,
   { max_seconds, check_ms = LEASE_CHECK_MS }: LeaseRegistryOptions,
@@ -64,7 +67,10 @@ export function createLeaseRegistry(
   };
 }
 
-/** Decides under a lock on the caller and then on the organization, so that streams opened at the same time are counted. */
+/**
+ * Counts and inserts under locks on the caller and then on the organization, so that streams that open at the same time count
+ * each other.
+ */
 function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise<string> {
   const { caller_id, organization_id } = added;
   return transaction(ctx, async (ctx) => {
@@ -91,7 +97,7 @@ function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise
   });
 }
 
-/** Removes the leases of processes that crashed. */
+/** Removes expired leases, which crashed processes left. */
 export async function removeExpiredLeases(ctx: Context): Promise<void> {
   await ctx.db.delete(stream_leases).where(lt(stream_leases.expires_at, fromDatabaseNow(0)));
 }

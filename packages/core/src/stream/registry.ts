@@ -2,21 +2,24 @@ import { randomUUID } from "node:crypto";
 import type { Context } from "../context/context.ts";
 import { type AddedStream, admitStream, type OpenStream } from "./admission.ts";
 
-/** The place of an open stream within the budgets of its owner. */
+/** An open stream, counted toward the budgets of its owners. */
 export interface StreamLease {
-  /** Aborted when the next stream of its client has taken the place. */
+  /** Aborted when a newer stream of the same client replaces this one. */
   readonly replaced: AbortSignal;
-  /** Frees the place. Never rejects. */
+  /** Stops counting the stream. Never rejects. */
   release(): Promise<void>;
 }
 
 /** Counts the open streams. */
 export interface StreamRegistry {
-  /** Throws `limited` when the budgets leave no place. */
+  /** Counts a new stream. Throws `limited` if a budget is used up. */
   acquire(ctx: Context, added: AddedStream): Promise<StreamLease>;
 }
 
-/** Counts the streams of this process, which notices at once when a client has gone. */
+/**
+ * Counts the streams of this process only. That suffices for a process that serves many streams and notices at once when a client
+ * has gone.
+ */
 export function createProcessRegistry(): StreamRegistry {
   const open = new Map<string, OpenStream & { controller: AbortController }>();
   return {

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { toInstant } from "../values/wire.ts";
 
-/** A time whose `+` before the zone was decoded as a space, because the query string did not escape it. */
+/** A time whose `+` before the zone was not escaped in the query string, so that it arrives as a space. */
 const LOST_PLUS = /^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*) (\d{2}(?::?\d{2})?)$/;
 
-/** The `since` parameter of a stream. Null, which means now, when it is absent, blank or `null`. */
+/** The query parameter `since` of a stream. Null means now: the parameter is absent, blank or `null`. */
 export const Since = z
   .string()
   .transform((text, ctx): Date | null => {

@@ -5,17 +5,17 @@ import type { Context } from "../context/context.ts";
 import { toJson } from "../values/json.ts";
 import { BEGINNING, type Cursor, isAfter } from "./cursor.ts";
 
-/** The rows of a stream, in commit order. */
+/** Where the rows of a stream come from, in commit order. */
 export interface Source {
-  /** Streams with the same key have the same rows, so that one poll serves all of them. */
+  /** Sources with the same key have the same rows, so that one poll serves all their streams. */
   readonly key: string;
   /** The organization that the rows belong to. */
   readonly organization_id: string;
-  /** Name of the events of this stream. */
+  /** The event name of the stream. */
   readonly event: string;
   /**
-   * Reads the rows of a window, at most `limit`, with `windowCondition` and `windowOrder`. Fewer rows than `limit` mean that
-   * there are no more, so rows must be filtered in SQL, never afterwards.
+   * Reads at most `limit` rows of a window, by `windowCondition` and `windowOrder`. If it returns fewer than `limit`, no more
+   * exist; so filter rows in SQL and never afterwards.
    */
   read(ctx: Context, window: ReadWindow): Promise<StreamRow[]>;
 }
@@ -30,7 +30,7 @@ export interface StreamRow {
 export interface ReadWindow {
   /** Only rows after this cursor. */
   after: Cursor;
-  /** Only rows of transactions below this one. All of them have ended, so no more of their rows can appear. */
+  /** Only rows of transactions below this id. All of these have ended, so that no more of their rows can appear. */
   below: bigint;
   /** Only rows from this time on. */
   since: Date | null;
@@ -41,9 +41,9 @@ export interface ReadWindow {
 export interface StreamColumns {
   tx: PgColumn;
   seq: PgColumn;
-  /** Compared with `since`. */
+  /** The column that is compared with `since`. */
   at: PgColumn;
-  /** Whether rows of exactly `since` are excluded. */
+  /** True excludes rows whose time is exactly `since`. */
   strictly?: boolean;
 }
 
@@ -56,8 +56,8 @@ export function windowCondition({ after, below, since }: ReadWindow, { tx, seq, 
 }
 
 /**
- * The order of a window. With `since`, it is written as an expression that no index matches, as a hint to the planner: it
- * would otherwise scan the whole history in commit order instead of using the index by time.
+ * The order of a window. With `since`, it is an expression that no index has, which makes the planner use the index by time;
+ * otherwise it would read the whole history in commit order.
  */
 export const windowOrder = ({ after, since }: ReadWindow, { tx, seq }: StreamColumns): SQL[] =>
   since && !isAfter(after, BEGINNING) ? [sql`(${tx}, ${seq})`] : [asc(tx), asc(seq)];
@@ -74,19 +74,19 @@ export interface StreamEvent {
 }
 
 export interface Batch {
-  /** The batch has all rows between this cursor and `reached`. */
+  /** The batch has all rows after this cursor, up to `reached`. */
   after: Cursor;
   events: StreamEvent[];
   reached: Cursor;
-  /** Whether there are no more rows below the horizon. */
+  /** True if no more rows below the horizon follow. */
   isComplete: boolean;
 }
 
-/** Rows per read, so that a backlog is never held in memory as a whole. */
+/** Rows per read. A backlog is never in memory as a whole. */
 const BATCH_ROWS = 100;
 
 /**
- * Reads the next rows of a source; a reader without a source has none. It runs no statement when the horizon has not moved,
+ * Reads the next rows of a source; null means that there are none to read. It runs no statement while the horizon has not moved,
  * as in an idle database.
  */
 export async function readBatch(

@@ -1,9 +1,9 @@
-/** Commands that this service sends to hosts as such. `/pause` and `/resume` mean something to agents, `/new` to hosts. */
+/** The commands that this service sends. Agents understand `/pause` and `/resume`; hosts understand `/new`. */
 export const HOST_COMMANDS = ["/new", "/pause", "/resume"] as const;
 export type HostCommand = (typeof HOST_COMMANDS)[number];
 
 /**
- * What is sent to a session: a text, which reaches the agent whole and gives its host no order, or a command. A text never
- * becomes a command, whatever it says.
+ * The content of a message to a session: a text or a command. A text reaches the agent complete and is never run as a command by
+ * the host.
  */
 export type ChatContent = { message: string; command?: never } | { command: HostCommand; message?: never };

@@ -1,19 +1,18 @@
-/** Lets requests with the same key share a run. */
+/** Lets callers with the same key share a run. */
 export interface Coalescer<T> {
   run(key: string, read: () => Promise<T>): Promise<T>;
 }
 
 interface Runs<T> {
-  /** The run whose reads have begun. Nobody joins it: it may not see what a new caller has just written. */
+  /** The run that has started. New callers cannot join it, because it may miss what they have just written. */
   current: Promise<unknown>;
-  /** The run that starts when the current one has ended, for all who ask until then. */
+  /** The run that starts when the current one ends. All callers that come before then share it. */
   next: Promise<T> | null;
 }
 
 /**
- * Shares runs so that every caller gets what was read after it asked. At most one run of a key is under way and one waits.
- * The key must name everything that the result depends on, including the rights of the caller. Nothing is kept when no
- * caller waits, errors included.
+ * Shares runs; each caller gets a result that was read after its call. Per key, one run is active and at most one waits. The key
+ * must name all that the result depends on, including the caller's rights. Results and errors are not kept.
  */
 export function createCoalescer<T>(): Coalescer<T> {
   const byKey = new Map<string, Runs<T>>();
@@ -23,7 +22,7 @@ export function createCoalescer<T>(): Coalescer<T> {
     const runs: Runs<T> = { current: run, next: null };
     byKey.set(key, runs);
     const end = () => {
-      // The next run has replaced this entry when there is one.
+      // If a next run exists, it has replaced or will replace this entry.
       if (byKey.get(key) === runs && runs.next === null) byKey.delete(key);
     };
     run.then(end, end);

@@ -1,11 +1,11 @@
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs at most `maxConcurrent` pieces of work at a time; the others wait in the order of their arrival. */
+/** Runs at most `maxConcurrent` pieces of work at a time. The others wait in the order in which they came. */
 export function createLimiter(maxConcurrent: number): Limiter {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {
-    // Work that ends passes its slot to the next in line, so a later arrival cannot overtake it.
+    // When work ends, it passes its slot to the first that waits, so that later work cannot overtake it.
     if (running < maxConcurrent) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
@@ -18,7 +18,7 @@ export function createLimiter(maxConcurrent: number): Limiter {
   };
 }
 
-/** Waits for work, or until the signal aborts. After an abort, the result and any error of the work are ignored. */
+/** Waits for work until the signal aborts. After that, the result or error of the work is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const settled = work.catch((error: unknown) => {
     if (!signal.aborted) throw error;
@@ -31,7 +31,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   return Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-/** Processes items in order, at most `max_concurrent` at a time. It starts no further item once `shouldStop` is true. */
+/** Processes items in order, at most `max_concurrent` at a time. Once `shouldStop` returns true, no further item starts. */
 export async function forEachConcurrent<T>(
   items: readonly T[],
   { max_concurrent, shouldStop }: { max_concurrent: number; shouldStop: () => boolean },

@@ -1,6 +1,6 @@
 import type { NotedLimit } from "./request-limits.ts";
 
-/** What went wrong, in terms of the domain. Only the HTTP layer knows status codes. */
+/** What went wrong, in the terms of the domain. Only the HTTP layer knows status codes. */
 export type ErrorKind =
   | "unauthenticated"
   | "forbidden"
@@ -26,15 +26,15 @@ export interface ErrorExtra {
   code?: string;
   /** Seconds after which a retry may succeed. */
   retry_after_seconds?: number;
-  /** The current tag of a resource that has changed. */
+  /** The current entity tag of a resource that has changed. */
   entity_tag?: string;
-  /** Whether the caller's rights refused the request, so that it is refused however it was answered before. */
+  /** Whether the caller lacks rights. Such a request is refused even if an answer to it is stored under its idempotency key. */
   is_access?: true;
-  /** The limit that refused the request, if the context has not noted it. */
+  /** The limit that refused the request, if it is not noted in the context. */
   limit?: NotedLimit;
 }
 
-/** An error for the caller: the response contains its message unchanged. */
+/** An error for the caller. The response contains its message unchanged. */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly extra: ErrorExtra;
@@ -47,11 +47,11 @@ export class DomainError extends Error {
 }
 
 /**
- * A system outside of the service failed or refused a request, so there is no bug to fix here. A job that throws this is
- * retried by the retry policy of its kind; any other error of a job is a bug.
+ * A system outside the service failed or refused a request, so there is no bug in the service. A job that throws it is retried by
+ * the policy of its kind; any other error of a job is a bug.
  */
 export class ExpectedFailure extends Error {
-  /** Milliseconds that the failing system asked to wait before a retry; null when it gave no time. */
+  /** Milliseconds that the failing system asked to wait before a retry; null if it named no time. */
   get retry_after_ms(): number | null {
     return null;
   }
@@ -61,12 +61,12 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** Whether others changed at the same time what the request would have changed, so that a later one may succeed. */
+  /** Whether somebody else changed the same thing at the same time, so that a retry may succeed. */
   get is_conflict(): boolean {
     return false;
   }
 
-  /** Whether the other system refuses this service as a whole, until its operator admits it. */
+  /** Whether the other system refuses this service altogether until its operator approves it. */
   get is_refusal(): boolean {
     return false;
   }
@@ -76,7 +76,7 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** Whether the work only waited for others that go first. It has not failed, so a job's attempt does not count. */
+  /** Whether the work only waited for others to finish first. It has not failed, so the attempt of a job does not count. */
   get is_waiting(): boolean {
     return false;
   }
@@ -89,7 +89,7 @@ export interface FieldProblem {
   input: unknown;
 }
 
-/** Input that does not match its schema, with each problem listed once (docs/reference/conventions.md#field-problems). */
+/** The input does not match its schema. Each problem is listed once (docs/reference/conventions.md#field-problems). */
 export class InvalidInput extends Error {
   readonly problems: FieldProblem[];
   constructor(problems: FieldProblem[]) {
@@ -101,13 +101,15 @@ export class InvalidInput extends Error {
 
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
-/** The caller may not see the resource, so it does not exist for him. */
+/** For the caller, a resource that it may not see does not exist. */
 export const notVisible = () => new DomainError("not_found", "Not Found", { is_access: true });
 export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
 
-/** Seconds. The keys are read again a second after a failure, so the answer is true as soon as the provider is back. */
+/**
+ * Seconds. The keys are read again one second after a failure, so a retry after this time succeeds if the provider answers again.
+ */
 const KEYS_RETRY_AFTER = 5;
-/** A token that cannot be checked, because the keys of the identity provider cannot be read. */
+/** The error for a token that cannot be checked, because the keys of the identity provider cannot be read. */
 export const identityProviderUnavailable = () =>
   new DomainError(
     "identity_provider_unavailable",
@@ -115,9 +117,9 @@ export const identityProviderUnavailable = () =>
     { retry_after_seconds: KEYS_RETRY_AFTER },
   );
 
-/** Seconds. Storages are rarely away for longer. */
+/** Seconds. Storages are rarely unavailable for longer. */
 const BODY_RETRY_AFTER = 30;
-/** The body of an old payload that cannot be read now. */
+/** The error for the body of an old payload that cannot be read at the moment. */
 export const bodyStorageUnavailable = () =>
   new DomainError("body_storage_unavailable", "The payload cannot be read from its storage. Try again later.", {
     retry_after_seconds: BODY_RETRY_AFTER,

@@ -1,31 +1,31 @@
-/** A place at work, until it ends. */
+/** A running piece of work. It occupies a slot until `end` is called. */
 export interface Turn {
-  /** Lets the next piece of work start. Later calls do nothing. */
+  /** Frees the slot for the next piece of work. Later calls do nothing. */
   end(): void;
-  /** Counts units, such as bytes, toward the rate of the work's group. */
+  /** Counts units, such as bytes, toward the rate limit of the work's group. */
   charge(units: number): void;
 }
 
 export interface FairQueueLimits {
-  /** Most pieces of work at a time: of all, then of one key of each level. 0 is no limit, and so is a level without an entry. */
+  /** Maximum of running pieces of work: in total, then per key of each level. 0 or a missing entry means no limit. */
   running: readonly number[];
-  /** Most pieces that wait. A group of which nothing waits may always add one. 0 is no limit. */
+  /** Maximum of waiting pieces in total; 0 means no limit. A group without waiting work may always add one. */
   waiting: number;
-  /** Most pieces of one group that wait, 0 = no limit. */
+  /** Maximum of waiting pieces per group; 0 means no limit. */
   waiting_of_group: number;
-  /** Units that a group may use a second; above it, its next work starts later. 0 is no limit. */
+  /** Units per second that a group may use; above it, its next work starts later. 0 means no limit. */
   group_units_per_second: number;
 }
 
 export interface FairQueue {
   /**
-   * Waits for a turn. The keys say whose work it is, from the widest level to the narrowest; the group is the one of the second
-   * level. Throws a QueueFullError.
+   * Waits until the work may run. The keys name its owner from the widest level to the narrowest; the second level is the group.
+   * Throws a QueueFullError.
    */
   enter(keys: readonly string[]): Promise<Turn>;
 }
 
-/** More work waits than the limit of its group, or of all groups, allows. */
+/** More work waits than the limit of the group, or of the queue, allows. */
 export class QueueFullError extends Error {
   readonly of: "group" | "all";
   readonly limit: number;
@@ -36,16 +36,16 @@ export class QueueFullError extends Error {
   }
 }
 
-/** The work of one key of a level. */
+/** The running and waiting work of a key at one level. */
 interface Node {
   parent: Node | null;
   key: string;
   running: number;
-  /** Pieces that wait here and below. */
+  /** Number of waiting pieces of this key, including all narrower levels. */
   queued: number;
-  /** By key, in the order of their turns. */
+  /** The keys of the next level. The first one is served next. */
   children: Map<string, Node>;
-  /** What waits, at the narrowest level. */
+  /** Waiting work, only at the narrowest level. */
   waiting: Waiting[];
 }
 
@@ -57,8 +57,8 @@ interface Waiting {
 const GROUP_LEVEL = 2;
 
 /**
- * Lets a few pieces of work run at a time and shares the turns by level: between the keys of the first level, and of each of
- * them between its keys of the second, so that a key with much work delays another by one turn at most.
+ * Limits how much work runs at a time and shares the slots level by level: in turn between the keys of the first level, within
+ * each of them between its keys of the second level, and so on. A busy key delays another key by one piece of work at most.
  */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
   const root = createNode(null, "");
@@ -70,7 +70,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     return (limit === 0 || node.running < limit) && (level !== GROUP_LEVEL || rates.wait_ms(groupKey(node)) === 0);
   };
 
-  /** The next piece of work below a node that may start. The key that it belongs to goes to the end of its level. */
+  /** Takes the next waiting piece below a node that may start. Its key moves to the end of its level. */
   function takeNext(node: Node, level: number): Waiting | undefined {
     if (node.queued === 0 || !mayStart(node, level)) return undefined;
     for (const child of node.children.values()) {
@@ -91,7 +91,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     if (root.queued > 0) wakeUpForRate();
   }
 
-  /** Work that waits for its group's rate alone is not started by the end of any other. */
+  /** Sets a timer for work that waits only for its group's rate, because no ending work would start it. */
   function wakeUpForRate(): void {
     const groups = [...root.children.values()].flatMap(({ children }) => [...children.values()]);
     const waits = groups.filter(({ queued }) => queued > 0).map((group) => rates.wait_ms(groupKey(group)));
@@ -124,7 +124,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   return {
     async enter(keys) {
       const path = findPath(root, keys);
-      // Others that wait have no room, or they would have started.
+      // If other work waits, it has no free slot; otherwise it would have started.
       if (path.every(mayStart) && path.at(-1)!.queued === 0) {
         change(path, 1, 0);
         return createTurn(path);
@@ -140,11 +140,11 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   };
 }
 
-/** A group may use the units of so long in advance, so that single large pieces of work do not delay it. */
+/** A group may use the units of this time in advance, so that a single large piece of work does not delay it. */
 const BURST_MS = 2_000;
 const SWEEP_SIZE = 1_000;
 
-/** When the units that each group has used are within its rate again. */
+/** Keeps, per group, the time at which its used units are within its rate again. */
 function createRates(units_per_second: number) {
   const even_at = new Map<string, number>();
   return {
@@ -154,7 +154,7 @@ function createRates(units_per_second: number) {
       if (even_at.size >= SWEEP_SIZE) for (const [key, at] of even_at) if (at <= now) even_at.delete(key);
       even_at.set(group, Math.max(now, even_at.get(group) ?? 0) + (units / units_per_second) * 1_000);
     },
-    /** How long the group's next piece of work must wait. */
+    /** Milliseconds that the group's next piece of work must wait. */
     wait_ms: (group: string): number => Math.max(0, (even_at.get(group) ?? 0) - performance.now() - BURST_MS),
   };
 }
@@ -170,7 +170,7 @@ const createNode = (parent: Node | null, key: string): Node => ({
   waiting: [],
 });
 
-/** The nodes of the keys, from the root on; new ones are last in the order of turns. */
+/** Returns the nodes from the root to the narrowest key. A new node goes to the end of its level. */
 function findPath(root: Node, keys: readonly string[]): Node[] {
   const path = [root];
   for (const key of keys) {

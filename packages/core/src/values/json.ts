@@ -1,4 +1,4 @@
-/** Thrown when JSON.stringify meets raw JSON, which it could only print as a quoted string. */
+/** JSON.stringify met RawJson, which it could print only as a quoted string. */
 class RawJsonError extends TypeError {
   constructor() {
     super("RawJson must be serialized with toJson");
@@ -6,8 +6,8 @@ class RawJsonError extends TypeError {
 }
 
 /**
- * JSON text that is sent as it was received. Parsing and serializing it would change big integers, escapes and key order.
- * (JSON.rawJSON of the language takes primitives only.)
+ * JSON text that is sent exactly as it was received. Parsing and serializing it would change big integers, escapes and the order
+ * of keys. (JavaScript's JSON.rawJSON accepts only primitives.)
  */
 export class RawJson {
   readonly text: string;
@@ -20,7 +20,7 @@ export class RawJson {
   }
 }
 
-/** JSON.stringify that also accepts RawJson. Values without RawJson, nearly all of them, cost one JSON.stringify. */
+/** JSON.stringify that also accepts RawJson. Most values contain none and cost one JSON.stringify. */
 export function toJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   try {

@@ -1,6 +1,6 @@
 export type LogFields = Record<string, unknown>;
 
-/** The logger as the domain sees it. `event` is a fixed dotted name to search by; fields never hold secrets or bodies. */
+/** The log of the domain. `event` is a fixed dotted name to search for; fields never hold secrets or bodies. */
 export interface Log {
   debug(event: string, message: string, fields?: LogFields): void;
   info(event: string, message: string, fields?: LogFields): void;
@@ -8,15 +8,15 @@ export interface Log {
   error(event: string, message: string, fields?: LogFields): void;
 }
 
-/** The log of one unit of work, a request or a job. A log that several units share is only a `Log`. */
+/** The log of one unit of work, such as a request or a job. A log that several units share is only a `Log`. */
 export interface ScopedLog extends Log {
-  /** Adds fields to all further lines of this unit of work, such as the organization once it is known. */
+  /** Adds fields to all later lines of this unit of work, such as the organization once it is known. */
   addFields(fields: LogFields): void;
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A log for one unit of work, with `fields` on every line. */
+/** Creates a log for one unit of work, with `fields` on every line. */
 export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
   const common = { ...fields };
   const write =
@@ -32,12 +32,15 @@ export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
   };
 }
 
-/** The text of an error for logs and job records. The message of a failed query repeats its parameters, so its cause is used. */
+/**
+ * The text of an error for logs and job records. It prefers the cause, because the message of a failed query repeats the query's
+ * parameters.
+ */
 export function errorText(error: unknown): string {
   if (typeof error === "object" && error !== null && !(error instanceof Error)) return thrownObjectText(error);
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return errorText(error.cause);
-  // Neon's driver rejects with an event instead of an error. Its text is often empty.
+  // Neon's driver rejects with an event instead of an error, and its message is often empty.
   if (typeof error.cause === "object" && error.cause !== null && "message" in error.cause)
     return String(error.cause.message) || "the connection failed";
   // Connecting to a name with several addresses fails with an AggregateError, which has no message.
@@ -45,7 +48,10 @@ export function errorText(error: unknown): string {
   return error.message;
 }
 
-/** Libraries also throw plain objects. Only fields that describe an error are shown: the others may hold secrets. */
+/**
+ * The text of a thrown object that is no Error, as some libraries throw. Only fields that describe an error are used, because
+ * others may hold secrets.
+ */
 function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: unknown; errno?: unknown }): string {
   const { message, name, code, errno } = thrown;
   if (typeof message === "string" && message !== "") return message;
@@ -54,6 +60,6 @@ function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: un
   );
 }
 
-/** The stack without its message, since the message of a failed query continues with its parameters over many lines. */
+/** The stack without the message, because the message of a failed query continues with its parameters over many lines. */
 export const stackFrames = (error: unknown): string | undefined =>
   error instanceof Error ? error.stack?.replace(error.message, "").split("\n").slice(1).join("\n") : undefined;

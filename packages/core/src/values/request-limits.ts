@@ -1,26 +1,26 @@
-/** A limit that a request counts toward, as the answer shows it (docs/reference/conventions.md#rate-limit-headers). */
+/** A limit that a request counts toward, as the answer's headers show it (docs/reference/conventions.md#rate-limit-headers). */
 export interface NotedLimit {
-  /** Its setting in lower case, or the field that sets it. */
+  /** Name of the setting in lower case, or of the field that sets the limit. */
   name: string;
   quota: number;
-  /** Null for a limit of what there may be at one time. */
+  /** Null for a limit of things that exist at the same time, such as open streams. */
   window_seconds: number | null;
-  /** What is counted, if it is not requests. */
+  /** The unit that is counted, if it is not requests. */
   unit?: LimitUnit;
   remaining: number;
   /** Seconds until more is available. */
   reset_seconds: number;
 }
 
-/** The units that the IETF draft registers, besides `requests`. */
+/** Other units than `requests` that the IETF draft registers. */
 type LimitUnit = "content-bytes" | "concurrent-requests";
 
-/** The limits of one request, by name. All copies of its context share the object. */
+/** The limits of one request, by name. All copies of its context share this object. */
 export type NotedLimits = Map<string, NotedLimit>;
 
 export const noteLimit = (limits: NotedLimits, limit: NotedLimit): void => void limits.set(limit.name, limit);
 
-/** A limit of what there may be at one time, of which nothing is left. */
+/** A limit of things that exist at the same time, when nothing is left of it. */
 export const usedUp = (
   name: string,
   quota: number,

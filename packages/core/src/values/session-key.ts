@@ -1,23 +1,23 @@
 import { trimEndOf } from "./text.ts";
 import { slugify } from "./wire.ts";
 
-/** The host's id of an agent: the second segment of its session key `agent:<id>:main`, or a slug of any other key. */
+/** The id of an agent on its host: the second segment of a session key `agent:<id>:main`, or a slug of any other key. */
 export function hostAgentId(session_key: string): string {
   const [kind, id] = session_key.split(":");
   return kind === "agent" && id ? id : slugify(session_key, "agent");
 }
 
-/** The host's id of an agent's entry. An agent without a session has its name in place of the session key. */
+/** The id of an agent's entry on its host. If the agent has no session, its name is used instead of the session key. */
 export const toEntryId = ({ openclaw_session_id, name }: { openclaw_session_id: string | null; name: string }): string =>
   hostAgentId(openclaw_session_id ?? name);
 
-/** The lane of all jobs that send to one agent of one host, so that they run in order and independently of other agents. */
+/** The lane of all jobs that send to one agent on one host. They run in order and independently of other agents. */
 export const hostLane = (gateway_id: string, session_key: string): string => `${gateway_id}/${hostAgentId(session_key)}`;
 
-/** The session of a board's lead: one per board, even when the lead changes. */
+/** The session key of a board's lead. A board has one, which stays the same when the lead changes. */
 export const leadSessionKey = (board_id: string): string => `agent:lead-${board_id}:main`;
 
-/** The session of any other agent of a board. */
+/** The session key of any other agent of a board. */
 export const agentSessionKey = (agent_id: string): string => `agent:mc-${agent_id}:main`;
 
 /** Folder of an agent below the workspace root of its gateway. The host expands a `~` in the root. */

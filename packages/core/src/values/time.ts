@@ -9,10 +9,10 @@ export const startOfHour = (time: Date): Date => new Date(Math.floor(time.getTim
 /** The start of the UTC day that contains the time. */
 export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
 
-/** The hours that one of the times divides. */
+/** The starts of the UTC hours that contain one of the times strictly inside. A time exactly at the start of an hour has none. */
 export const dividedHours = (times: readonly Date[]): Date[] => distinctDivided(times, startOfHour);
 
-/** The days that one of the times divides. */
+/** The starts of the UTC days that contain one of the times strictly inside. A time exactly at the start of a day has none. */
 export const dividedDays = (times: readonly Date[]): Date[] => distinctDivided(times, startOfDay);
 
 function distinctDivided(times: readonly Date[], startOf: (time: Date) => Date): Date[] {

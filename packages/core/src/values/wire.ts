@@ -1,5 +1,5 @@
 import * as z from "zod";
-// Not `z.core`, which a bundler cannot take apart: with it come the error texts in fifty languages, 330 KB.
+// Not `z.core`: a bundler cannot remove its unused parts, which include 330 KB of error messages in fifty languages.
 import { _check } from "zod/v4/core";
 
 /** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
@@ -14,8 +14,8 @@ export const MAX_INTEGER = 2_147_483_647;
 export const MAX_IDS = 200;
 
 /**
- * An object schema whose fields are made on its first use. A function loads the schemas of all its operations and answers, of
- * which its first request uses few; making all of their fields took an eighth of its start.
+ * An object schema whose fields are created at first use. A function loads the schemas of all its operations, but its first
+ * request uses few; creating all fields took an eighth of its start.
  */
 export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): ReturnType<typeof z.object<Shape>> {
   let made: Shape | undefined;
@@ -23,7 +23,7 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
     type: "object" as const,
     get shape(): Shape {
       made ??= fields();
-      // Zod takes an object with a getter for one that may contain itself, which is slower to parse.
+      // Zod assumes that an object with a getter may contain itself, which is slower to parse.
       Object.defineProperty(this, "shape", { value: made });
       return made;
     },
@@ -34,7 +34,10 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
 /** Accepts ids in any case and converts them to lower case. */
 export const Id = z.guid().toLowerCase();
 
-/** Trimmed text of at least one character. A blank or overlong text is not checked further, so that a field has one problem. */
+/**
+ * Trimmed text of at least one character. After a blank or too long text, no further check runs, so that a field reports one
+ * problem.
+ */
 export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
 
 /** Trimmed text; blank becomes null. */
@@ -52,8 +55,8 @@ export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /**
- * Parses an ISO 8601 date or time. Without a zone it is UTC, and a date alone is its midnight. Returns null for invalid text
- * and for years outside 1900 to 9999.
+ * Parses an ISO 8601 date or time. Without a zone it is UTC; a date alone means midnight. Returns null for invalid text and for
+ * years outside 1900 to 9999.
  */
 export function toInstant(text: string): Date | null {
   const match = ISO.exec(text.trim());
@@ -88,8 +91,8 @@ export const JsonObject = z
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
 /**
- * An integer in a request body. Zod reports "number" for any other type, whether a number or an integer was expected, so
- * this error text identifies integers.
+ * An integer in a request body. Zod reports the expected type as "number" for integers too, so the text NOT_AN_INTEGER identifies
+ * them.
  */
 export const Integer = (min: number, max: number) =>
   z
@@ -129,18 +132,22 @@ export const Ok = lazyObject(() => ({ ok: z.literal(true).describe("The operatio
 });
 export const ok: z.infer<typeof Ok> = { ok: true };
 
-/** For a check that needs a value without problems. The problems of fields abort nothing, so that rules of objects run too. */
+/**
+ * Condition of a check that needs a value without problems. Field problems abort nothing, so that the checks of objects run too.
+ */
 export const isValidSoFar = ({ issues }: { issues: readonly unknown[] }): boolean => issues.length === 0;
 
-/** For a rule of an object that reads some fields: it runs when these have no problems, whatever others have. */
+/**
+ * Condition of an object's check that reads some fields: the check runs if these fields have no problems, even if others have.
+ */
 export const areValid =
   (...fields: readonly string[]) =>
   ({ issues }: { issues: readonly { path?: PropertyKey[] | undefined }[] }): boolean =>
     issues.every(({ path }) => path !== undefined && path.length > 0 && !fields.includes(String(path[0])));
 
 /**
- * A check of a whole object that also runs when some of its fields have problems, so that a caller learns of all of them at
- * once. `fail` without a text reports a missing field.
+ * A check of a whole object that runs even if some fields have problems, so that the caller learns of all problems at once.
+ * `fail` without a text reports a missing field.
  */
 export const objectCheck = <T extends object>(check: (value: T, fail: (field: string, text?: string) => void) => void) =>
   _check<T>(
@@ -155,12 +162,12 @@ export const objectCheck = <T extends object>(check: (value: T, fail: (field: st
     { when: ({ issues }: z.core.ParsePayload) => issues.every(({ path }) => path !== undefined && path.length > 0) },
   );
 
-/** The error of a rule that a schema cannot express; the response reads `Value error, <text>`. */
+/** The error of a rule that a schema cannot express. The response reads `Value error, <text>`. */
 export const valueError = (text: string) => ({ error: `Value error, ${text}` });
 
 /**
- * Converts to lower case and replaces every run of other characters by one hyphen, with none at the ends: `Bug / Issue`
- * becomes `bug-issue`. Returns `fallback` when nothing is left.
+ * Converts text to a slug: lower case, with one hyphen for every run of other characters and none at the ends. `Bug / Issue`
+ * becomes `bug-issue`. Returns `fallback` if nothing is left.
  */
 export function slugify(text: string, fallback: string): string {
   const slug = text
@@ -170,5 +177,8 @@ export function slugify(text: string, fallback: string): string {
   return slug || fallback;
 }
 
-/** Makes a text fit on one line of a message: control characters, line breaks and what turns the order around become spaces. */
+/**
+ * Makes a text fit on one line of a message. Control characters, line breaks and characters that reverse the text direction
+ * become spaces.
+ */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202E\u2066-\u2069]+/gu, " ").trim();
