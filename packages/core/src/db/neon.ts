@@ -41,6 +41,7 @@ class FreezeSafePool extends Pool {
     const connected = this.#connectAlive();
     if (!callback) return connected;
     // `Pool.query` calls `connect` with a callback.
+    // oxlint-disable promise/no-callback-in-promise
     connected.then(
       (client) => callback(undefined, keepAfterRefusal(client, this.#onDropped), (release) => client.release(release as boolean)),
       (error: Error) => callback(error, undefined, () => {}),
