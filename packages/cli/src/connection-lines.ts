@@ -11,7 +11,7 @@ export interface Connection {
   unattended?: string;
 }
 
-/** The commands read the token from a file, which keeps it out of the shell history, or contain it. */
+/** Where the commands get the token: they read it from a file, which keeps it out of the shell history, or they contain it. */
 export type TokenSource = { file: string } | { token: string };
 
 interface Facts {

@@ -52,7 +52,7 @@ export interface Dialect {
   main_is_deletable: boolean;
   /** Deleting an agent during a run crashes the whole process. */
   crashes_on_delete_during_run: boolean;
-  /** No `agent:<id>:main` session can be deleted, and not only the session of the main agent. */
+  /** No `agent:<id>:main` session can be deleted. Other releases protect only the main agent's session. */
   keeps_all_main_sessions: boolean;
   chat_requires_agent: boolean;
   reset_keeps_session_id: boolean;

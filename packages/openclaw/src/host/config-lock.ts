@@ -49,7 +49,7 @@ export async function acquireConfigLock(
   };
 }
 
-/** Deletes the locks of removed gateways. A late cleanup job creates its row again. */
+/** Deletes the locks of removed gateways. A cleanup job that still needs such a lock creates the row again. */
 export async function removeOldConfigLocks(ctx: Context): Promise<void> {
   const orphaned = sql`not exists (select 1 from ${gateways} where ${gateways}.id = ${host_turns}.gateway_id)`;
   await ctx.db

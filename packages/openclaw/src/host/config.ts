@@ -102,7 +102,7 @@ export function readConfiguredWorkspaces(config: HostConfig["config"]): Map<stri
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const asObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-/** Empty when the host's id is no text. */
+/** Empty when the host's id is not a string. */
 const entryId = (entry: unknown): string => {
   const { id } = asObject(entry);
   return typeof id === "string" ? id : "";

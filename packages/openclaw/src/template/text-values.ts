@@ -20,7 +20,10 @@ export type BlockName =
   | "role_soul"
   | "roster";
 
-/** Limits of a value within a line and of a quoted text. Hosts cut files at 20 000 characters; agents read the rest by API. */
+/**
+ * Limits for a value in a line and for a quoted text. They are low, because hosts cut files at 20,000 characters; agents read the
+ * rest over the API.
+ */
 const LINE_CHARS = 1_000;
 const QUOTE_CHARS = 4_000;
 const ROLE_CHARS = 100;
