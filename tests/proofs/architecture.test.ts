@@ -103,18 +103,23 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   "board-access": ["organization"],
   "change-seq": [],
   "config-lock": ["host"],
-  "custom-field": ["task"],
   "gateway-circuit": ["job"],
   gateway: ["gateway", "agent", "provisioning"],
   "group-memory": ["memory"],
   "rate-limit": ["db"],
   "service-key": ["host"],
-  "webhook-body": ["body-storage"],
+  "task-transition": ["task", "metrics"],
+  webhook: ["webhook", "body-storage", "job"],
+  "webhook-body": ["body-storage", "webhook"],
   inbox: ["inbox", "notification"],
   invite: ["organization"],
 };
 
-test("a table is written only by files of its own room", () => {
+/** Writes of the query builder, of prepared inserts, and of SQL as text. */
+const WRITE =
+  /(?:\.(?:insert|update|delete)\(|prepareRows?Insert\(\s*"[^"]*",\s*|\b(?:insert into|update|delete from) \$\{)(\w+)/g;
+
+test("a table is written only by files of its own room and of those that a list names", () => {
   const owners = new Map<string, readonly string[]>();
   for (const file of files.filter((name) => name.endsWith(".sql.ts"))) {
     const name = path.posix.basename(file, ".sql.ts");
@@ -124,7 +129,7 @@ test("a table is written only by files of its own room", () => {
   const shared = ["jobs"];
   const roomOf = (file: string) => file.split("/")[3]!;
   const bad = files.flatMap((file) =>
-    [...readFileSync(path.join(root, file), "utf8").matchAll(/\.(?:insert|update|delete)\((\w+)\)/g)]
+    [...readFileSync(path.join(root, file), "utf8").matchAll(WRITE)]
       .map((match) => match[1]!)
       .filter((table) => owners.has(table) && !shared.includes(table) && !owners.get(table)!.includes(roomOf(file)))
       .map((table) => `${file} writes ${table}`),
@@ -132,7 +137,7 @@ test("a table is written only by files of its own room", () => {
   expect(bad).toEqual([]);
 });
 
-test("modules of core have no import cycles", () => {
+test("no module of core loads itself through others; type imports, which load nothing, do not count", () => {
   const edges = new Map<string, string[]>();
   for (const { file, target } of imports.filter(
     (entry) => packageOf(entry.file) === "core" && entry.target.startsWith("packages/core"),
