@@ -14,7 +14,7 @@ test("each version has each heading at most once, in the order of Keep a Changel
   }
 });
 
-test("no entry stands twice, and no blank line cuts a list of entries", () => {
+test("no entry is repeated, and no blank line cuts a list of entries", () => {
   const entries = changelog.match(/^- .*(?:\n {2}.*)*/gm)!;
   expect(entries.filter((entry, index) => entries.indexOf(entry) !== index)).toEqual([]);
   expect(changelog).not.toMatch(/^[- ] .*\n\n- /m);
