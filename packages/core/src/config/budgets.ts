@@ -12,11 +12,7 @@ export const BUDGETS = {
   webhook_rate_per_minute: {
     default: 600,
     max: 1_000_000_000,
-<<<<<<< HEAD
     describe: "Posts per webhook and clock minute, 0 = no limit. If the webhook has a secret, only correctly signed posts count.",
-=======
-    describe: "Posts per webhook and clock minute. With a secret, only posts with a right signature count. 0 = no limit.",
->>>>>>> b420588 (STYLE, a glossary, Add a field; docs say what is true of the tree)
   },
   webhook_refusals_per_minute: {
     default: 60,

@@ -3,15 +3,9 @@ import type { Db } from "../context/context.ts";
 import { type NewQuery, type Statement, StatementGroup } from "./statement-group.ts";
 
 /*
-<<<<<<< HEAD
  * Statements of a transaction share round trips. BEGIN waits for the first statement; statements that the code starts at the same
  * time go in one message; `FinalWrites` go with the COMMIT. Outside transactions nothing changes
  * (docs/decisions/query-runtime.md).
-=======
- * Statements of a transaction share round trips: BEGIN is sent with the first statement, statements that the code starts at
- * the same time are sent together, and the last ones with COMMIT (`FinalWrites`). Outside transactions nothing
- * changes. The embedded database runs the same statements one after the other.
->>>>>>> b420588 (STYLE, a glossary, Add a field; docs say what is true of the tree)
  */
 
 type Result = Pick<pg.QueryResult, "command" | "rowCount" | "rows" | "fields">;

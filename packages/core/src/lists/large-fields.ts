@@ -118,11 +118,7 @@ export async function readShortened<F extends Fields>(
   select: (columns: PageColumns) => PageSelect,
 ): Promise<ShortenedRow<SelectResultFields<F>>[]> {
   const field_bytes = Math.max(MIN_FIELD_BYTES, Math.floor(ctx.settings.budgets.answer_max_bytes / max_rows));
-<<<<<<< HEAD
   // Rounded down to a power of two, because each size needs its own prepared statement.
-=======
-  // A power of two, since each size is another statement to prepare.
->>>>>>> b420588 (STYLE, a glossary, Add a field; docs say what is true of the tree)
   const max_bytes = 2 ** Math.floor(Math.log2(field_bytes));
   const rows = await run(`${max_bytes}`, () => select({ ...fields, ...withoutLargeValues(fields, large, max_bytes) }));
   const computed = Object.keys(large).filter((name) => (large as LargeFields)[name]!.within);

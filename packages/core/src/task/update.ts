@@ -103,14 +103,10 @@ async function changeInTransaction(
   });
 }
 
-<<<<<<< HEAD
 /**
  * Locks the task, then reads everything that decides about the change. The reads travel with the lock in one round trip, unless
  * they need the ids of the locked dependents.
  */
-=======
-/** Locks the task and reads the facts that decide about the change. Without dependents to lock, both are sent at once. */
->>>>>>> b420588 (STYLE, a glossary, Add a field; docs say what is true of the tree)
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id } = patch;
   const read = (locked_ids: readonly string[] | null) =>
@@ -120,11 +116,7 @@ async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string,
     ]);
   const locking = lockTask(ctx, board, task_id, { also_ids, dependents });
   const reading = dependents ? locking.then(({ locked_ids }) => read(locked_ids)) : read(null);
-<<<<<<< HEAD
   // If there is no task, `locking` throws the error that the caller gets; an error of `reading` is then ignored.
-=======
-  // If the task does not exist, both fail, and the caller gets the error of the lock.
->>>>>>> b420588 (STYLE, a glossary, Add a field; docs say what is true of the tree)
   reading.catch(() => {});
   const { task: before } = await locking;
   const [facts, agents] = await reading;
