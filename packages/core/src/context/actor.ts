@@ -16,7 +16,7 @@ export interface Membership {
 export interface User {
   type: "user";
   user_id: string;
-  /** The name that others see: the preferred name, else the name, else `User`. */
+  /** The name that others see: the preferred name, or else the name, or else `User`. */
   display_name: string;
   active: Membership | null;
 }

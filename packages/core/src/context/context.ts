@@ -17,8 +17,8 @@ import type { HttpClient } from "./http-client.ts";
 export type Db = PgDatabase<PgQueryResultHKT>;
 
 /**
- * Everything that the domain needs from outside, passed explicitly. Ambient storage (AsyncLocalStorage) was rejected: a call
- * made outside its scope would fall back to the pool, and its writes would silently leave the transaction.
+ * Everything that the domain needs from outside, passed explicitly. With ambient storage (AsyncLocalStorage), a call outside its
+ * scope would use the pool, and its writes would silently leave the transaction.
  */
 export interface Context<A extends Actor = Actor> {
   readonly db: Db;

@@ -22,8 +22,8 @@ const toPrepared = (write: Write): PreparedWrite | null => (isNamed(write) ? wri
 const statements = createStatementCache();
 
 /**
- * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. A write does not
- * see what the others write to tables, only what a named one returns. If all of them are prepared, the SQL is built only once.
+ * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. No write sees
+ * the table rows of another; it sees only what a named write returns. If all writes are prepared, the SQL is built only once.
  */
 export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<void> {
   const returning = writes.filter(isNamed).find(({ onIds }) => onIds);

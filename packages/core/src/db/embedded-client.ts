@@ -35,8 +35,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`. It does not catch those of `stackRestore`, so
-   * an exception there ends the loop.
+   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`, outside the catch. An exception there ends the
+   * loop.
    */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;

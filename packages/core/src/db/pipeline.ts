@@ -28,7 +28,7 @@ export const isPipelined = (db: Db): boolean => {
   return client !== undefined && pipelinedClients.has(client);
 };
 
-/** Makes the connections of a pool of node-postgres, or of Neon's driver, send the statements of transactions together. */
+/** Makes a pool of node-postgres or of Neon's driver send the statements of a transaction together. */
 export function pipelineTransactions(pool: Pool): void {
   pool.on("connect", (client) => {
     const { Query } = client.constructor as unknown as { Query: NewQuery };

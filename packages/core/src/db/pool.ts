@@ -1,6 +1,6 @@
 import { errorText, type Log } from "../values/log.ts";
 
-/** Milliseconds; 0 is no limit. */
+/** Milliseconds; 0 means no limit. */
 export interface DatabaseTimeouts {
   /** How long a caller waits until a connection is opened or another caller returns one. */
   connect_ms: number;

@@ -24,7 +24,7 @@ type ColumnName<T extends PgTable> = Extract<keyof Row<T>, string>;
 interface RowsInsert<Name extends string> {
   /** SQL to insert instead of the row's value, which the SQL can read as `given.<column>`. */
   expressions?: Partial<Record<Name, SQL>>;
-  /** SQL types of values that are sent as another type than that of their column. */
+  /** SQL types of values that are not sent in the type of their column. */
   types?: Partial<Record<Name, string>>;
   onConflict?: SQL;
 }

@@ -21,14 +21,14 @@ export interface Prepared<Result> {
 }
 
 /**
- * Maximum of variants of a query that are kept. Shapes must come from the code and not from callers' values, so only a bug
- * exceeds it.
+ * Variants of a query that are kept. Shapes must come from the code and not from callers' values, so only a bug exceeds this
+ * number.
  */
 const MAX_SHAPES = 500;
 
 /**
- * A query with placeholders that is built once for each `shape`. Everything that can change the text must be part of the
- * shape; everything else is a placeholder.
+ * A query with placeholders that is built once for each `shape`. Everything that can change the SQL must be part of the shape;
+ * everything else is a placeholder.
  *
  * @example
  * const byId = preparedQuery((db) => db.select().from(tags).where(eq(tags.id, sql.placeholder("id"))));

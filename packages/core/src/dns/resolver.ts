@@ -21,15 +21,15 @@ export interface ResolverOptions {
 
 /** The longest wait for a look-up to start. After a longer wait, too little time would be left for the look-up itself. */
 const TURN_TIMEOUT_MS = 2_000;
-/** Maximum of look-ups in progress in a process. Each has a socket. */
+/** Most look-ups that a process has in progress. Each has a socket. */
 const MAX_LOOKUPS = 256;
 /** How long a name is not looked up again after its name servers did not answer. */
 const SILENT_MS = 10_000;
 const MAX_SILENT_NAMES = 1_000;
 
 /**
- * Node lets look-ups of the operating system use two of the four threads of a process. One of these is reserved for look-ups of
- * the service itself, such as the one of its database.
+ * Node lets look-ups of the operating system use two of the four threads of a process. One of the two stays free for look-ups of
+ * the service itself, such as that of its database host.
  */
 const systemThread = createLimiter(1);
 

@@ -48,9 +48,8 @@ export async function createJobs<K extends JobKind>(
 }
 
 /**
- * Claims jobs to run them here without the queue: per lane without a running job, the first due one of the given ids, even if
- * older jobs wait. Returns the claimed ids; none of several ids if the same gateway's jobs are being claimed. Leases are not
- * renewed; they outlive any request.
+ * Claims jobs to run them here without the queue: per lane without a running job, the first due one of `ids`, even if older jobs
+ * wait. Returns the claimed ids; none if it wants several while others of the gateway are being claimed. Leases are not renewed.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];

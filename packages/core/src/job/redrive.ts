@@ -6,7 +6,7 @@ import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
 
-/** Maximum of jobs that one call queues again. */
+/** The most jobs that one call queues again. */
 export const MAX_REDRIVEN = 10_000;
 
 /** Only one queued or running job may have a dedupe key. Of several dead jobs with the same key, the latest is queued again. */

@@ -33,8 +33,8 @@ export const fewValues = ({ ids, lanes }: PendingWakeups) => {
 };
 
 /**
- * Selects the wanted jobs that are due. The lateral join looks up each job by its id. A plain join, or naming the statuses of the
- * index of open jobs, could get a plan that reads the whole backlog.
+ * Selects the wanted jobs that are due. The lateral join looks up each by its id. With a plain join, or with a condition on the
+ * status, PostgreSQL may choose the index of open jobs and read the whole backlog.
  */
 const oneOf =
   (ids: SQL, lanes: SQL) =>

@@ -145,7 +145,7 @@ export const freedSlots = { lease_until: null, organization_slot: null, gateway_
 const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
-/** Whether jobs of the organization wait for slots, as a column that the statement that ends a job returns. */
+/** Whether jobs of the organization wait for slots. The statement that ends a job returns it as a column. */
 export const hasHeldJobs = ({
   organization_id,
 }: {

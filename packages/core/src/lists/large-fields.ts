@@ -37,13 +37,13 @@ export const largeText: LargeField = {
   shorten: (column, chars) => sql`left(${column}, ${chars})`,
 };
 
-/** A stored JSON object. Shortened, it is empty. */
+/** A stored JSON object. If it is shortened, nothing remains but `{}`. */
 export const largeObject: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
   shorten: () => sql`'{}'`,
 };
 
-/** Any stored JSON. Shortened, it is a string with the beginning of the JSON, because cut JSON cannot be parsed. */
+/** Any stored JSON. If it is shortened, it becomes a string with the beginning of the JSON, because cut JSON cannot be parsed. */
 export const largeJson: LargeField = {
   bytes: largeObject.bytes,
   shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
@@ -64,19 +64,21 @@ function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
   };
 }
 
-/** An aggregated array as `json`, which is cheaper to make and to send than `jsonb`. Shortened, it has its first items. */
+/**
+ * An aggregated array as `json`, which is cheaper to make and to send than `jsonb`. If it is shortened, its first items remain.
+ */
 export const aggregatedList = <T>(value: SQL, from: SQL) => ({
   ...aggregate<T[]>(value, from, "[]"),
   shorten: (column: SQL) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})::json`,
 });
 
-/** An aggregated JSON object. Shortened, it is empty. */
+/** An aggregated JSON object. If it is shortened, nothing remains but `{}`. */
 export const aggregatedObject = (value: SQL, from: SQL) => ({
   ...aggregate<Record<string, unknown>>(value, from, "{}"),
   shorten: largeObject.shorten,
 });
 
-/** An array of texts. Shortened, it has its first items. */
+/** An array of texts. If it is shortened, its first items remain. */
 export const largeTexts: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
   shorten: (column) => sql`${column}[1:${sql.raw(String(SHOWN_ITEMS))}]`,

@@ -7,7 +7,10 @@ export const organizations = pgTable(
   {
     ...id,
     name: text().notNull(),
-    /** When the sum of its texts was last compared with them; null when it may lack texts that are older than the sum. */
+    /**
+     * When the sum of the organization's texts was last compared with the stored texts. Null if texts from before the sum existed
+     * may be missing.
+     */
     texts_counted_at: instant().defaultNow(),
     ...timestamps,
   },

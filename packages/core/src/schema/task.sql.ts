@@ -59,7 +59,8 @@ export const tasks = pgTable(
     index("tasks_by_agent").on(t.assigned_agent_id),
     index("tasks_by_creator").on(t.created_by_user_id),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
-    // It excludes unassigned tasks; otherwise a search for the unassigned tasks of a board would read those of all organizations.
+    // It excludes unassigned tasks. Otherwise a search for the unassigned tasks of one board would read those of all
+    // organizations.
     index("tasks_unfinished_by_agent")
       .on(t.assigned_agent_id)
       .where(sql`status in ('inbox', 'in_progress') and assigned_agent_id is not null`)

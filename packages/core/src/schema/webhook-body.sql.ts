@@ -9,9 +9,9 @@ export const webhook_body_turns = pgTable(
     organization_id: uuid()
       .primaryKey()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** When its last turn began. The organization whose last turn is the longest ago comes next. */
+    /** When bodies of the organization were last moved. The organization with the oldest time comes next. */
     turn_at: instant().notNull(),
-    /** When it may have its next turn. Before that, another run may still be moving its bodies. */
+    /** When its bodies may be moved again. Before that, another run may still be moving them. */
     next_at: instant().notNull(),
     /** The payload up to which all bodies were moved or are small enough to stay. */
     moved_until: instant(),

@@ -71,7 +71,7 @@ export const board_webhook_payloads = pgTable(
     webhook_id: uuid()
       .notNull()
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
-    /** Null after the body has moved to the body storage, where it has the key `body_key` and `body_bytes` bytes. */
+    /** Null after the body has moved to the body storage. `body_key` is then its key there, and `body_bytes` its size. */
     body: bytes(),
     body_key: text(),
     body_bytes: integer(),
@@ -86,10 +86,7 @@ export const board_webhook_payloads = pgTable(
     event_type: text(),
     delivery_id: text(),
     summary: text(),
-    /**
-     * The texts of the body, in rows from before `words` existed. Null in newer rows, and in rows from before this column
-     * existed.
-     */
+    /** The texts of the body, in rows from before `words` existed. Null in newer rows and in the oldest ones. */
     search_text: text(),
     /** The words of event, summary and body, for searches. */
     words: text(),

@@ -36,7 +36,7 @@ export interface StreamPosition {
   isLive: boolean;
 }
 
-/** A receiver of the rows of a source. */
+/** A reader of a source, to whose client the rows are sent. */
 export interface Reader extends StreamPosition {
   source: Source | null;
   readonly client: Pick<StreamClient, "isReady" | "send">;

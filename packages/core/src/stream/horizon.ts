@@ -36,7 +36,10 @@ interface Hold {
   at: { id: bigint; since: number } | null;
 }
 
-/** The holds by the oldest transaction of the cluster and by that of this database, and the last transaction that was logged. */
+/**
+ * Who holds the horizon: the oldest transaction of the cluster, and the oldest one of this database; and the last one that was
+ * logged.
+ */
 const holdsOf = memoPerApp((): { snapshot: Hold; own: Hold; logged: bigint | null } => ({
   snapshot: { at: null },
   own: { at: null },

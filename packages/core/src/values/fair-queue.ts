@@ -7,11 +7,11 @@ export interface Turn {
 }
 
 export interface FairQueueLimits {
-  /** Maximum of running pieces of work: in total, then per key of each level. 0 or a missing entry means no limit. */
+  /** Most pieces of work that run at a time: in total, then per key of each level. 0 or a missing entry means no limit. */
   running: readonly number[];
-  /** Maximum of waiting pieces in total; 0 means no limit. A group without waiting work may always add one. */
+  /** Most pieces that wait in total; 0 means no limit. A group without waiting work may always add one. */
   waiting: number;
-  /** Maximum of waiting pieces per group; 0 means no limit. */
+  /** Most pieces of a group that wait; 0 means no limit. */
   waiting_of_group: number;
   /** Units per second that a group may use; above it, its next work starts later. 0 means no limit. */
   group_units_per_second: number;
@@ -91,7 +91,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     if (root.queued > 0) wakeUpForRate();
   }
 
-  /** Sets a timer for work that waits only for its group's rate, because no ending work would start it. */
+  /** Sets a timer for work that waits only for the rate of its group. Otherwise it would wait until some other work ends. */
   function wakeUpForRate(): void {
     const groups = [...root.children.values()].flatMap(({ children }) => [...children.values()]);
     const waits = groups.filter(({ queued }) => queued > 0).map((group) => rates.wait_ms(groupKey(group)));
