@@ -8,7 +8,10 @@ import { lazyObject } from "../values/wire.ts";
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
-/** All environment variables, but of the budgets only the given ones: a process creates the schemas of budgets that are set. */
+/**
+ * All environment variables, with only the given budgets, because a process creates the schemas of just those budgets that are
+ * set.
+ */
 export const toVariables = (budgets: readonly BudgetName[]) => ({
   PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),

@@ -130,7 +130,10 @@ export async function readShortened<F extends Fields>(
   >[];
 }
 
-/** Selects large fields as null if they have more than `max_bytes`, and adds whether a stored field of the row has. */
+/**
+ * Selects large fields as null if they have more than `max_bytes`. `truncated_fields` tells whether a stored field of the row is
+ * that large.
+ */
 function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: number): Fields {
   const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
   // A literal: with a parameter, PostgreSQL would not keep the plan.

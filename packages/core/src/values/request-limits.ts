@@ -12,7 +12,7 @@ export interface NotedLimit {
   reset_seconds: number;
 }
 
-/** Other units than `requests` that the IETF draft registers. */
+/** The units besides `requests` that the IETF draft registers. */
 type LimitUnit = "content-bytes" | "concurrent-requests";
 
 /** The limits of one request, by name. All copies of its context share this object. */

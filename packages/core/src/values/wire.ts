@@ -91,8 +91,8 @@ export const JsonObject = z
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
 /**
- * An integer in a request body. Zod reports the expected type as "number" for integers too, so the text NOT_AN_INTEGER identifies
- * them.
+ * An integer in a request body. Zod reports "number" as the expected type of integers too, so the text NOT_AN_INTEGER tells them
+ * apart.
  */
 export const Integer = (min: number, max: number) =>
   z
