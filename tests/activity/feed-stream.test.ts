@@ -223,7 +223,7 @@ describe("who receives which comments", () => {
     await vi.waitUntil(() => count("pg_snapshot_xmin") > 20, { timeout: 10_000, interval: 1 });
     // A poll that began before the count may send its last statements afterwards.
     const rounds = count("pg_snapshot_xmin") + 1;
-    // For each of the two groups of readers one statement looks up the users, and one of them also reads the boards.
+    // Each of the two groups of readers needs one statement for its users, and one group another for its boards.
     expect(count('from "users"')).toBeLessThanOrEqual(rounds * 2);
     expect(count("array_agg(board.id")).toBeLessThanOrEqual(rounds);
     expect(world.statements.length).toBeLessThanOrEqual(rounds * 4);

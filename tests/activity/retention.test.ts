@@ -61,7 +61,7 @@ test("events older than the setting are deleted by whole hours, comments stay wi
   await scheduled.retention(world.context());
   expect(await messages()).toEqual(["old comment", ...YOUNG]);
   await expectTrue();
-  // Hours of which no event is left have no counts any more.
+  // The counts of an hour are removed with its last event.
   const hours = await world.db.select({ events: activity_counts.events }).from(activity_counts);
   expect(hours.map(({ events }) => events).toSorted((a, b) => a - b)).toEqual([1, 1, 1, 3]);
   await addEvents(world, home, [{ board_id: home.board_id, message: "late", created_at: at(-2 * HOUR) }]);

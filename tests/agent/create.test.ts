@@ -136,7 +136,7 @@ describe("creating an agent", () => {
 });
 
 describe("rules for creating an agent", () => {
-  test("a person must name a board and may write to it", async () => {
+  test("a person must name a board that the person may write to", async () => {
     for (const body of [{ name: "A" }, { name: "A", board_id: null }])
       expect(refused(await post(body))).toEqual([422, { detail: "board_id is required" }]);
     for (const board_id of [abroad.board_id, crypto.randomUUID()])

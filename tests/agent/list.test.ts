@@ -99,7 +99,7 @@ describe("agents listed for people", () => {
 describe("agents listed for agents", () => {
   const path = "/api/v1/agent/agents";
 
-  test("an agent lists the agents of its board, a main agent those of its gateway's boards and itself", async () => {
+  test("an agent lists the agents of its board, and a main agent lists itself and the agents of its gateway's boards", async () => {
     for (const { token } of [home.lead, home.worker])
       expect(await ids(path, { agent: token })).toEqual([home.worker.id, home.lead.id]);
     expect(await ids(path, { agent: main.token })).toEqual([home.worker.id, home.lead.id, main.id]);

@@ -7,7 +7,7 @@ import type { Tenant, World } from "../support/world.ts";
 
 type AgentRow = typeof agents.$inferSelect;
 
-/** Calls by which a tenant's owner creates and changes agents, and reads of their rows. */
+/** Creates and changes agents as a tenant's owner, and reads their rows. */
 export function manageAgents(world: World, { owner: { token }, gateway_id }: Tenant) {
   const create = async (path: string, body: object) => {
     const created = await world.call("POST", path, { token, body });

@@ -49,7 +49,7 @@ test("requests at the same moment do not pass the limit", async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(20);
 });
 
-test("the answers of an agent with a limit show it and what is left of it", async () => {
+test("the answers to an agent with a limit show the limit and how much of it is left", async () => {
   await setLimit(2);
   const headersOf = ({ headers }: { headers: Headers }) => [headers.get("ratelimit-policy"), headers.get("ratelimit")];
   const policy = '"requests_per_minute";q=2;w=60';

@@ -165,7 +165,7 @@ describe("souls on any host", () => {
     expect((await read(home.worker.id, home.worker.token)).body).toBe("Read me");
   });
 
-  test("workers and main agents read only their own soul, a lead those of its board", async () => {
+  test("workers and main agents read only their own soul, and a lead reads the souls of its board", async () => {
     const main = await actAsMainAgent(world, home.gateway_id);
     const second = await addBoard(world, home, `Second ${count}`);
     const abroad = await world.tenant(`abroad ${count}`, host.url);

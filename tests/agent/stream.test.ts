@@ -152,7 +152,7 @@ describe("agents that a stream includes", () => {
     await listener.close();
   });
 
-  test("only admins can follow agents, and only those of boards they may read", async () => {
+  test("only admins can follow agents, and only agents of boards that they may read", async () => {
     const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const [plain, admin] = [
       await world.person(`plain of ${home.owner.subject}`),

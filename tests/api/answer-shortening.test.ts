@@ -45,7 +45,7 @@ test.each([
   expect(world.statements.filter((statement) => statement.includes("activity_events"))).toHaveLength(statements);
 });
 
-test("a list that fits shows long texts whole, also on a page for many items", async () => {
+test("a list that fits shows long texts whole, even on a page for many items", async () => {
   const home = await world.tenant("fits");
   const path = await addComments(home, 4, LONG);
   const list = await read(home, `${path}?limit=200`);

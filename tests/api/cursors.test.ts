@@ -128,7 +128,7 @@ describe("a cursor", () => {
     }
   });
 
-  test("of another list, filter or order is refused with a text that says how to go on", async () => {
+  test("of another list, filter or order is refused with a text that says how to continue", async () => {
     const cursors = await Promise.all(lists.map(cursorOf));
     const refused = { detail: expect.stringContaining("start again with an empty cursor") };
     for (const [index, list] of lists.entries()) {

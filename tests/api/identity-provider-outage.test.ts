@@ -134,7 +134,7 @@ describe("after the keys have been read once", () => {
     expect([world.identities.reads, await statusOf(known)]).toEqual([3, 200]);
   });
 
-  test("agents keep working while the provider hangs, also where people are accepted", async () => {
+  test("agents keep working while the provider hangs, even on routes that people may use too", async () => {
     await world.identities.fail("hanging");
     elapse(2 * DAY_MS);
     const memory = `/api/v1/boards/${home.board_id}/memory`;

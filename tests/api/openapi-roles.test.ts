@@ -71,7 +71,7 @@ test("the document of people has each operation that they may call once, without
   expect(paths.some((path) => path.startsWith("/api/v1/agent/"))).toBe(false);
 });
 
-test("the document of a worker has at most 60,000 bytes, and those of other agents less than a sixth of the whole", async () => {
+test("the document of a worker has at most 60,000 bytes, and the document of any agent less than a sixth of the whole", async () => {
   const bytesOf = async (role: string) => Buffer.byteLength((await read(role)).text);
   expect(await bytesOf("agent-worker")).toBeLessThanOrEqual(60_000);
   const whole = Buffer.byteLength((await world.call("GET", "/openapi.json")).text);

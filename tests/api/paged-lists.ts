@@ -26,7 +26,7 @@ import { createWebhook } from "../support/webhook.ts";
 import type { CallOptions } from "../support/http.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** A list of the API, and how rows come into it and leave it. */
+/** A list of the API, and functions that add and remove its rows. */
 export interface PagedList {
   /** The path in the route table. */
   path: string;

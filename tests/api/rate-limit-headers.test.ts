@@ -34,7 +34,7 @@ async function addWebhook(fields: object = {}): Promise<string> {
   return `${path}/${body.id}`;
 }
 
-test("posts to a webhook show its rate per minute and what is left of it", async () => {
+test("posts to a webhook show its rate per minute and how much of it is left", async () => {
   const path = await addWebhook();
   const policy = '"webhook_rate_per_minute";q=2;w=60';
   const answers = [];

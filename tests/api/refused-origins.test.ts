@@ -23,7 +23,7 @@ test.each(["", "https://app.example"])(
   },
 );
 
-test("neither a listed origin nor that of the service itself is logged as refused", async () => {
+test("neither a listed origin nor the service's own origin is logged as refused", async () => {
   world = await createWorld({ environment: { CORS_ORIGINS: "https://app.example", BASE_URL: "https://board.example/" } });
   await askFrom("https://app.example");
   await askFrom("https://board.example");

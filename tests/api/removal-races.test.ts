@@ -5,7 +5,7 @@ import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** Each resource is removed while what belongs to it is written, by requests and by jobs. Only a server has the connections. */
+/** Each resource is removed while requests and jobs write rows that belong to it. Only a server has enough connections. */
 let world: World;
 let receiver_url: string;
 
@@ -135,7 +135,7 @@ async function createScene(): Promise<Scene> {
 const NAMES = "task|tag|custom field|agent|webhook|subscription|group|board|organization|person".split("|");
 
 test.for(NAMES.flatMap((name) => ROUNDS.map((round) => [name, round] as const)))(
-  "a removal of the %s succeeds while what belongs to it is written (round %i)",
+  "a removal of the %s succeeds while rows that belong to it are written (round %i)",
   async ([name]) => {
     const { removals, writes } = await createScene();
     const draining = { goesOn: true };

@@ -145,7 +145,7 @@ test("an Idempotency-Key costs a POST one statement", async () => {
   }
 });
 
-test("of concurrent POSTs with one key one has an effect, and the others get its answer or must wait", async () => {
+test("one of several concurrent POSTs with one key has an effect, and the others get its answer or must wait", async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(tasks, "race", { title: "Race" })));
   const [done, waiting] = [answers.filter(({ status }) => status === 200), answers.filter(({ status }) => status === 409)];
   expect(done.length + waiting.length).toBe(answers.length);

@@ -131,7 +131,7 @@ test("an operation that calls another server checks the rights to its path befor
   expect(unchecked.map(({ paths }) => paths[0])).toEqual(["/api/v1/gateway/sessions/{session_id}/message"]);
 });
 
-test("a repeated answer has no secret and names what it lacks", async () => {
+test("a repeated answer has no secret and names the fields that it omits", async () => {
   const send = (body: object, path: string) =>
     world.call("POST", path, { token: home.owner.token, body, headers: { "idempotency-key": "secret" } });
   const receiver = { url: "https://93.184.215.14/events" };

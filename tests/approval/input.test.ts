@@ -141,7 +141,7 @@ describe("the tasks of an approval request", () => {
     expect(await linked({ task_id: null, task_ids: null })).toEqual([]);
   });
 
-  test("at most 200 tasks are linked, including those of the payload", async () => {
+  test("at most 200 tasks are linked, including the tasks in the payload", async () => {
     const ids = await addNumberedTasks(200);
     expect(await linked({ task_ids: ids, payload: { task_ids: ids } })).toEqual(ids);
     const more = crypto.randomUUID();

@@ -65,7 +65,7 @@ test("a stream event holds the approval as listed, with the counts at that momen
   await listener.close();
 });
 
-test("the stream sends every change of an approval once, and nothing that has not changed", async () => {
+test("the stream sends every change of an approval once, and no unchanged approval", async () => {
   const other = await requestApproval(world, home);
   const listener = await follow("?since=2000-01-01");
   await listener.waitForEvents(1);

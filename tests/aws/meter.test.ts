@@ -35,7 +35,7 @@ const ofHome = () => eq(gateways.id, home.gateway_id);
 const change = (values: object) => world.db.update(gateways).set(values).where(ofHome());
 const measured = (name: string) => world.measurements.filter((measurement) => measurement.name === name);
 
-test("AuthFailures counts every refused credential, also over the limit, but no missing or valid one", async () => {
+test("AuthFailures counts every refused credential, even over the limit, but no missing or valid one", async () => {
   const { token } = home.owner;
   await world.call("GET", "/api/v1/users/me", { token });
   await world.call("GET", "/api/v1/agent/healthz", { agent: home.lead.token });

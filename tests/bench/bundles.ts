@@ -34,9 +34,9 @@ const IMPORT = `
 `;
 
 /**
- * Packages that functions with a waiting caller may only import lazily, since each costs up to 50 ms; and the error texts of Zod
- * in other languages, which are in a bundle when a use of Zod's namespace keeps the bundler from taking it apart. The functions
- * use Neon's driver, so node-postgres would be loaded for nothing.
+ * What functions with a waiting caller may only import lazily: packages that cost up to 50 ms each, and Zod's error texts in
+ * other languages, which get into a bundle when code uses Zod's namespace so that the bundler has to keep all of it. The
+ * functions use Neon's driver, so node-postgres would be loaded for nothing.
  */
 const COSTLY = [
   "zod/v4/locales/de",

@@ -50,7 +50,7 @@ export interface BenchEnvironment extends Home {
   count: (one: (n: number) => Promise<unknown>) => Promise<string>;
   /** Starts another process of the service on the same database with other settings. */
   startSecondService: (settings: Headers) => Promise<Service>;
-  /** Waits until no job is left, except those of a kind. */
+  /** Waits until no jobs are left, except jobs of this kind. */
   waitForJobs: (except?: string) => Promise<void>;
   close(): Promise<void>;
 }

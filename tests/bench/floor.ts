@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 import pg from "pg";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** The session's process, the kind and the text of a log entry, whose further lines begin with a tab. */
+/** Matches a log entry: the process of its session, its kind and its text. Continued lines begin with a tab. */
 const ENTRY = /^(\d+) (LOG|DETAIL): {2}(.*(?:\n\t.*)*)/gm;
 const STATEMENT = /^(?:execute [^:]+|statement): (.*)$/s;
 const PARAMETER = /\$\d+ = (?:NULL|'((?:[^']|'')*)')/g;

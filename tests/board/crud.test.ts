@@ -174,7 +174,7 @@ describe("changing a board", () => {
     expect((await create({ board_type: blank })).status).toBe(422);
   });
 
-  test("the keys of success metrics keep their order, also when only the order changes", async () => {
+  test("the keys of success metrics keep their order, even when only the order changes", async () => {
     const metrics = (board: { success_metrics: object }) => JSON.stringify(board.success_metrics);
     const success_metrics = { signups: 10, churn: { max: 5, a: 1 }, b: 2 };
     const { body } = await create({ success_metrics });

@@ -107,7 +107,7 @@ test("a snapshot approval has its reason, confidence and ordered tasks, and no n
   });
 });
 
-test("snapshot agents are those of the agent list, newest first", async () => {
+test("a snapshot has the same agents as the agent list, newest first", async () => {
   const listed = (await world.call("GET", `/api/v1/agents?board_id=${home.board_id}`, home.owner)).body.items;
   expect((await snapshot()).body.agents).toEqual(listed);
 });

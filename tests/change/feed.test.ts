@@ -117,7 +117,7 @@ test("a cursor older than the kept changes gets 410, and an empty cursor starts 
   ]);
 });
 
-test("an agent reads the changes of its board, and a main agent those of its gateway's boards", async () => {
+test("an agent reads the changes of its board, and a main agent the changes of its gateway's boards", async () => {
   const { world, home } = await tenant();
   const reader = await openReader(world, { agent: home.worker.token });
   await send(world, home, "POST", tasksOf(home), { title: "Sweep" });

@@ -68,7 +68,7 @@ test("a stream with a cursor of another organization, or unknown types, is refus
   }
 });
 
-test("a member sees the changes of readable boards only, without those of main agents", async () => {
+test("a member sees only the changes of readable boards, and no changes of main agents", async () => {
   const { world, home } = await tenant();
   const member = await addReader(world, home);
   const reader = await openReader(world, member);

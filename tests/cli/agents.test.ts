@@ -113,7 +113,7 @@ test("the line for a shell names the program by a path that works in any folder"
   expect(line).toContain(`${commandLine.program} next`);
 });
 
-test("a sign-in finds the service that was started on the data folder, whatever its port and the last sign-in", async () => {
+test("a sign-in finds the service that was started on the data folder, at any port and after any other sign-in", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, ".data"));
   const signIn = (caller: Caller, url: string, cwd: string) => {

@@ -154,7 +154,7 @@ test("the exit code tells a refusal by the service from a failure", async () => 
   expect(down).toMatchObject({ code: 1, stderr: expect.stringContaining("No answer from http://127.0.0.1:9") });
 });
 
-test("texts of others lose the characters that control a terminal, and in JSON they are escaped", async () => {
+test("other people's texts lose the characters that control a terminal, and JSON output escapes these characters", async () => {
   const evil = "Pay\u001b[2J\u001b]0;title\u0007 me\u202e now\u009b31m";
   const task = await home.addTask({ title: evil, description: `line 1\nline 2${evil}` });
   const you = as(home.owner.token);
@@ -169,7 +169,7 @@ test("texts of others lose the characters that control a terminal, and in JSON t
   await home.call("DELETE", `/api/v1/boards/${home.board_id}/tasks/${task}`, home.owner.token);
 });
 
-test("NO_COLOR wins over FORCE_COLOR, and what is not a terminal gets no colors", async () => {
+test("NO_COLOR wins over FORCE_COLOR, and output to anything but a terminal has no colors", async () => {
   const you = as(home.owner.token);
   expect((await you.run(["boards"])).stdout).not.toContain("\u001b");
   expect((await you.run(["boards"], { environment: { FORCE_COLOR: "1" } })).stdout).toContain("\u001b[1mID");

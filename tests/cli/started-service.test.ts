@@ -10,7 +10,7 @@ import { runCommand } from "../template/shell-commands.ts";
 
 afterEach(cleanUpPrograms);
 
-test("the line that npm start prints signs the command line in, at whatever port", async () => {
+test("the line that npm start prints signs the command line in, at any port", async () => {
   const data = path.join(dataFolder(), "it's here");
   mkdirSync(data);
   const service = startProgram("main", { DATA_DIR: data, PORT: "0" });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const STATEMENTS = 20;
 
 // Each turn accepts one connection, so that without turns a new one waits for all requests before it.
-test("the event loop turns before every statement of the embedded database, also in a transaction", async () => {
+test("the event loop turns before every statement of the embedded database, even in a transaction", async () => {
   const database = await openPglite();
   const { db } = database;
   let turns = 0;

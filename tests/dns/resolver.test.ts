@@ -121,7 +121,7 @@ describe("answers of name servers", () => {
     expect(await createResolver()("good.example")).toEqual([ADDRESS, { address: "2001:db8::7", family: 6 }]);
   });
 
-  test("of a name with many addresses, the first sixteen are used", async (context) => {
+  test("a name with many addresses uses the first sixteen", async (context) => {
     const addresses = Array.from({ length: 29 }, (_, number) => `203.0.113.${number}`);
     const { createResolver } = await startNames(context, () => addresses);
     const found = await createResolver()("good.example");

@@ -1,4 +1,4 @@
-/** Runs the programs of `examples/` as a reader does: as processes, with what they need in their environment. */
+/** Runs the programs of `examples/` as a reader does: as processes that are configured by their environment. */
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { afterAll, beforeAll, vi } from "vitest";

@@ -52,7 +52,7 @@ describe("a pull gateway", () => {
   });
 
   test.each([{ token: "secret-token" }, { disable_device_pairing: true }, { allow_insecure_tls: true }])(
-    "refuses what belongs to a host: %o",
+    "refuses fields that only a host has: %o",
     async (field) => {
       const made = await asOwner("POST", "/api/v1/gateways", { name: "Terminals", kind: "pull", ...field });
       expect([made.status, made.body.detail]).toMatchObject([
@@ -344,7 +344,7 @@ describe("an agent on a host", () => {
     expect(rows).toMatchObject([{ organization_id: home.organization_id, board_id: home.board_id }]);
   });
 
-  test("is found as before by requests that name no gateway, when there is a pull gateway too", async () => {
+  test("is found by requests that name no gateway, even when there is also a pull gateway", async () => {
     const status = () => world.call("GET", "/api/v1/gateway/status", { token: home.owner.token });
     const before = await status();
     await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: { name: "Terminals", kind: "pull" } });

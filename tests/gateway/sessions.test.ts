@@ -236,7 +236,7 @@ describe("the list of commands", () => {
     }
   });
 
-  test("the commands are the ones of this service when no host answers or no host is selected", async () => {
+  test("the commands that this service uses are listed when no host answers or no host is selected", async () => {
     const down = await startHost();
     await down.stop();
     const { token } = await world.person("without gateways");

@@ -161,7 +161,7 @@ describe.concurrent("writes that the host loses", () => {
     const { foreign, callsOf } = fixture;
     await foreign("agents.create", { name: "bystander", workspace: "/srv/bystander" });
     fixture.fake.host.config.reload();
-    /** Writes as another client after each of the next calls of a method, from a configuration read before that call. */
+    /** After each of the next calls of a method, another client writes, based on the configuration from before that call. */
     function writeAfter(method: string, times = 1): void {
       const seen = callsOf(method).length;
       const watch = setInterval(() => {

@@ -63,7 +63,7 @@ test("a gateway's jobs over its budget wait without an attempt, and the end of o
   expect(await statuses(ids)).toEqual(["done", "running", "running", "queued"]);
 });
 
-test("an organization's jobs over its budget wait, whatever their gateway, and another organization's jobs run", async () => {
+test("an organization's jobs over its budget wait on any gateway, and another organization's jobs run", async () => {
   const ids = [
     ...(await addNotices(world, home, ["a", "b"])),
     ...(await addNotices(world, { ...home, gateway_id: second_gateway_id }, ["a", "b"])),

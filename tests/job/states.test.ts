@@ -17,7 +17,7 @@ test("the diagram of job states shows the transitions of the table in code", () 
   expect(drawn.toSorted()).toEqual(listed.toSorted());
 });
 
-test("the documented job statuses are those of the table jobs", () => {
+test("the documented job statuses are the statuses of the table jobs", () => {
   const check = getTableConfig(jobs).checks.find(({ name }) => name === "jobs_status")!;
   const { sql } = new PgDialect().sqlToQuery(check.value);
   expect([...sql.matchAll(/'(\w+)'/g)].map(([, status]) => status)).toEqual([...JOB_STATUSES]);

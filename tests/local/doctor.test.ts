@@ -108,7 +108,7 @@ describe("the doctor's check of the database", () => {
     expect(JSON.stringify([unreachable, missing])).not.toMatch(/s3cret|postgres:postgres/);
   });
 
-  test("a database without tables or with those of an older version is reported", async () => {
+  test("a database without tables or with the tables of an older version is reported", async () => {
     const DATABASE_URL = await postgres.createDatabase("empty");
     expect(describeFindings(await runDoctor({ DATABASE_URL }), "schema")).toEqual(["wrong: there are no tables"]);
     const latest = sql`created_at = (select max(created_at) from drizzle.__drizzle_migrations)`;

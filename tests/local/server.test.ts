@@ -45,7 +45,7 @@ describe("the data folder", () => {
   });
 
   test.each([{ state: "fresh" }, { state: "left by kill -9" }])(
-    "of several concurrent starts, one gets a folder that is $state",
+    "one of several concurrent starts gets a folder that is $state",
     async ({ state }) => {
       const folder = temporaryFolder();
       if (state !== "fresh") await (await start(folder)).stop("SIGKILL");
@@ -203,7 +203,7 @@ describe("a crash of the server", () => {
     expect(new Set(calls().map(({ params }) => (params as { idempotencyKey: string }).idempotencyKey)).size).toBe(1);
   });
 
-  test("of twenty posts during four kill -9, each accepted one is stored and delivered once", async () => {
+  test("each accepted one of twenty posts during four kill -9 is stored and delivered once", async () => {
     const setup = await startWithWebhook();
     // These delays make some kills interrupt a delivery and let other deliveries finish.
     gateway.faults.delays_ms = { "sessions.patch": 20, "chat.send": 40 };

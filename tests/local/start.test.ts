@@ -39,7 +39,7 @@ describe("a start that fails", () => {
     await start(folder);
   });
 
-  test("a DATA_DIR that is not a folder is named with what to do", async () => {
+  test("a DATA_DIR that is not a folder is named with a remedy", async () => {
     const file = path.join(temporaryFolder(), "file");
     writeFileSync(file, "");
     const refused = await runProgram("main", { DATA_DIR: file, PORT: "0", ...TEST_KEYS, LOCAL_AUTH_TOKEN: "x".repeat(60) });
@@ -48,13 +48,13 @@ describe("a start that fails", () => {
   });
 
   // Not even root may write there.
-  test.runIf(process.platform === "linux")("a DATA_DIR without rights is named with what to do", async () => {
+  test.runIf(process.platform === "linux")("a DATA_DIR without rights is named with a remedy", async () => {
     const refused = await runProgram("main", { DATA_DIR: "/sys/board", PORT: "0" });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/^This user may not write \/sys\/board.* \(E[A-Z]+\)\. .*set DATA_DIR to another folder\.\n$/);
   });
 
-  test("a HOST that is no address of the machine is named with what to do", async () => {
+  test("a HOST that is no address of the machine is named with a remedy", async () => {
     const refused = await runProgram("main", { DATA_DIR: temporaryFolder(), PORT: "0", HOST: "192.0.2.1" });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/^This machine has no address 192\.0\.2\.1 .*Set HOST to .*\n$/);
@@ -156,7 +156,7 @@ describe("the launcher", () => {
   );
 });
 
-test("a damaged template of the database is made again, and those of other migrations are removed", async () => {
+test("a damaged template of the database is made again, and templates of other migrations are removed", async () => {
   const templates = temporaryFolder();
   const made = path.resolve(import.meta.dirname, "../../dist/database");
   const [name] = readdirSync(made).filter((file) => file.endsWith(".zst"));

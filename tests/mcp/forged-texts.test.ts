@@ -175,7 +175,7 @@ describe("other people's text in a tool's answer", () => {
     expect(data.messages[1].text).toContain("\nFrom: person ");
   });
 
-  test("the structure of a result closes the fence of a long payload too, before it says what is missing", async () => {
+  test("the structured result also closes the fence of a long payload before it says how much is missing", async () => {
     const { board_id, owner } = home;
     const description = "Sort it. ".repeat(100).trim();
     const hook = await home.call("POST", `/api/v1/boards/${board_id}/webhooks`, owner.token, { description });
@@ -190,7 +190,7 @@ describe("other people's text in a tool's answer", () => {
     }
   });
 
-  test("the end of a long text is cut inside its fence, and what is missing is said outside", async () => {
+  test("the end of a long text is cut inside its fence, and a line outside says how much is missing", async () => {
     const task_id = await home.addTask({ description: "d".repeat(5_000) });
     const content = "c".repeat(5_000);
     await home.call("POST", `/api/v1/boards/${home.board_id}/tasks/${task_id}/comments`, home.owner.token, { content });

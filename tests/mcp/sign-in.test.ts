@@ -31,7 +31,7 @@ test("a request without a credential gets 401 and the address of the sign-in met
     });
 });
 
-test("other operations keep their challenge", async () => {
+test("a 401 of any other operation does not name the sign-in metadata", async () => {
   expect((await world.call("GET", "/api/v1/users/me")).headers.get("www-authenticate")).toBe("Bearer");
 });
 

@@ -106,7 +106,7 @@ describe("entries of group memory", () => {
 });
 
 describe("access to group memory", () => {
-  test("reading or writing group memory takes that right on one of its boards", async () => {
+  test("reading or writing group memory requires that right on one of the group's boards", async () => {
     const person = await world.person(`member of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "member");
     const { token } = person;

@@ -31,7 +31,7 @@ const readMany = (requests: readonly (readonly [Person, object])[]) =>
   Promise.all(requests.map(([who, query]) => readDashboard(world, who, query)));
 const many = (count: number, who: Person, query: object = {}) => Array.from({ length: count }, () => [who, query] as const);
 
-test("equal requests at the same time share runs, also of people with the same rights", async () => {
+test("equal requests at the same time share runs, even those of different people with the same rights", async () => {
   const answers = await readMany([...many(10, home.owner), ...many(10, colleague)]);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // How many requests arrive during a run depends on the machine.
@@ -88,7 +88,7 @@ test("an error is answered to those who share the run and not to later requests"
   expect(await world.db.$count(agents)).toBeGreaterThanOrEqual(0);
 });
 
-test("callers join the run that has not begun, never the one that has", async () => {
+test("callers join a run that has not begun, never one that has", async () => {
   const coalescer = createCoalescer<number>();
   const begun: (() => void)[] = [];
   let count = 0;

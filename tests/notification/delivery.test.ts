@@ -158,14 +158,14 @@ test("a text that cannot be sent is tried six times, then recorded once as faile
   expect(texts("worker")).toEqual(["Next"]);
 });
 
-test("an event of an agent that was deleted meanwhile is recorded without the agent", async () => {
+test("the event of an agent that is deleted before the delivery is recorded without the agent", async () => {
   await sendNotification(recipient("worker"), { message: "Look", ...events });
   await world.db.delete(agents).where(eq(agents.id, home.worker.id));
   await world.drain();
   expect(await recorded()).toMatchObject([{ ...events.sent, agent_id: null }]);
 });
 
-test("texts reach an agent in the order they were stored, and a failing text delays only those of its own agent", async () => {
+test("texts reach an agent in the order they were stored, and a failing text delays only later texts to the same agent", async () => {
   const expected = Array.from({ length: 12 }, (_, n) => `text ${n}`);
   await sendNotification(recipient("worker"), { message: "First" });
   host.failNext("chat.send", { code: "UNAVAILABLE", message: "The host is busy" });

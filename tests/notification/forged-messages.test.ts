@@ -6,7 +6,7 @@ import { splitFences } from "../support/fences.ts";
 import { hostileTexts } from "../support/hostile-texts.ts";
 import { BUILDERS } from "../support/message-builders.ts";
 
-/** A nudge is the text of a lead alone, and the instruction of a webhook may have several lines. */
+/** These are left out: a nudge consists only of the lead's text, and the instruction of a webhook may have several lines. */
 const OWN_LINES = ["a text alone", "a webhook's event"];
 const messages = Object.entries(BUILDERS).filter(([name]) => !OWN_LINES.includes(name));
 const BENIGN = "Benign";
@@ -18,7 +18,7 @@ test.each(messages)("no text in %s makes a line of its own outside of a fence", 
       for (const message of [build(text), toChatText({ message: build(text) })]) {
         const { outside, open } = splitFences(message);
         expect(open).toBe(false);
-        // Where the benign text stood in a line, the line has the same beginning: the label that says what it is.
+        // A line that held the benign text still begins with its label, which says what the text is.
         const labels = expected.map((line) => line.split(BENIGN, 1)[0]!.trimEnd());
         expect(outside.map((line, index) => line.startsWith(labels[index] ?? "\0"))).toEqual(labels.map(() => true));
       }

@@ -51,7 +51,7 @@ test.each(["ws://8.8.8.8", "wss://172.32.0.1", "wss://[2606:4700::1111]", "ws://
   },
 );
 
-test("one private address among those of a name is enough to refuse it", async () => {
+test("one private address among the addresses of a name is enough to refuse the name", async () => {
   expect(await isAllowedHost("wss://gateway.example", strict, leadingTo("8.8.8.8", "2606:4700::1111"))).toBe(true);
   expect(await isAllowedHost("wss://gateway.example", strict, leadingTo("8.8.8.8", "10.0.0.1"))).toBe(false);
   expect(await isAllowedHost("wss://gateway.example", strict, leadingTo("fe80::1%eth0"))).toBe(false);

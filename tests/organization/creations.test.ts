@@ -17,7 +17,7 @@ afterAll(() => world.close());
 const create = (person: Person, name: string) =>
   world.call("POST", "/api/v1/organizations", { token: person.token, body: { name } });
 
-test("a person creates only so many organizations in a day, also when they are deleted", async () => {
+test("a person can create a limited number of organizations in a day, and deleted ones count", async () => {
   const person = await world.person("founder");
   for (let n = 0; n < LIMIT; n++) {
     expect((await create(person, `Company ${n}`)).status).toBe(200);

@@ -68,7 +68,7 @@ test("an identity provider cannot take over the user of local mode, nor local mo
   expect(await signIn(oidc, "local-auth-user")).not.toBe(shared);
   expect([await signInLocally(local), await signIn(oidc, "ann")]).toEqual([shared, ann]);
 
-  // The same with the sign-in of local mode first.
+  // The result is the same when local mode signs in first.
   await database.db.delete(users).where(and(eq(users.auth_subject, "local-auth-user"), ne(users.id, shared)));
   await forgetIssuers();
   expect([await signInLocally(local), await signIn(oidc, "ann")]).toEqual([shared, ann]);

@@ -55,7 +55,7 @@ test("parallel writers exceed the budget by at most what they store at the same 
   expect((await shards()).length).toBeLessThanOrEqual(WRITERS + 1);
 });
 
-test("a writer does not wait for another one of its organization that does not end", async () => {
+test("a writer does not wait for another writer of its organization whose transaction stays open", async () => {
   const outside = new pg.Client(server.url);
   await outside.connect();
   try {

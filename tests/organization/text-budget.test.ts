@@ -132,7 +132,7 @@ test("an agent's words to an agent without a host are counted and refused beyond
   expect((await nudge(LONG)).body).toEqual(refusal(LIMIT));
 });
 
-test("what the service writes by itself is counted and not refused", async () => {
+test("text that the service itself writes is counted and never refused", async () => {
   await fill();
   await world.db.insert(board_memory).values({ board_id: home.board_id, content: LONG });
   expect(await used()).toBe(LIMIT + LONG.length + 200);

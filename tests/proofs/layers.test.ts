@@ -91,15 +91,15 @@ test("every file of api has a room or is one of the few without", () => {
   expect([...new Set(api.files.map(roomOf))].filter((room) => !API_FLOORS.includes(room))).toEqual([]);
 });
 
-test("the imports of core to a higher floor are those of a list that only shrinks", () => {
+test("only listed imports of core lead to a higher floor, and the list only shrinks", () => {
   expect(upwardArrows(core.imports, CORE_FLOORS)).toEqual(CORE_UPWARD);
 });
 
-test("the imports of openclaw to a higher floor are those of a list that only shrinks", () => {
+test("only listed imports of openclaw lead to a higher floor, and the list only shrinks", () => {
   expect(upwardArrows(openclaw.imports, OPENCLAW_FLOORS)).toEqual(OPENCLAW_UPWARD);
 });
 
-test("the imports of api to a higher floor are those of a list that only shrinks", () => {
+test("only listed imports of api lead to a higher floor, and the list only shrinks", () => {
   expect(upwardArrows(api.imports, API_FLOORS)).toEqual(API_UPWARD);
 });
 

@@ -39,7 +39,7 @@ describe("the access matrix", () => {
   );
 
   test.each(endpoints.filter(isSearchable).map(({ method, paths }) => ({ method, path: paths[0]! })))(
-    "a search of $method $path finds and counts nothing of others, and what is the caller's own",
+    "a search of $method $path finds and counts the caller's own items, and nothing of others",
     async ({ method, path }) => {
       const isTried = ({ endpoint, path: tried, search }: AccessCase) =>
         endpoint.method === method && tried === path && search !== undefined;

@@ -108,7 +108,7 @@ describe("an update of an agent", () => {
     expect([(await row()).status, await recordedEvents()]).toEqual([next, expected]);
   });
 
-  test("an agent is shown as updating, and requests of the agent meanwhile keep this status", async () => {
+  test("an agent is shown as updating, and its requests during the update keep this status", async () => {
     await set({ last_seen_at: null });
     await changeAgent(hosted, ann);
     const seen: unknown[] = [];

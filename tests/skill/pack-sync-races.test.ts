@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const runsOf = (id: string) => world.db.select().from(skill_pack_syncs).where(eq(skill_pack_syncs.pack_id, id));
 
-test("of many concurrent syncs of a pack one does the work, and the others get its run", async () => {
+test("one of many concurrent syncs of a pack does the work, and the others get its run", async () => {
   const { id } = await packs.add("acme/raced");
   await host.publish("acme/raced", { "a/SKILL.md": skillFile("a") });
   const ready = host.answers.get(archivePath("acme/raced"))!;

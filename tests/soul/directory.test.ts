@@ -119,7 +119,7 @@ test.each(["/board/nobody", "/nobody/writer", "/Board/writer", "/board/WRITER", 
   },
 );
 
-test("reading the directory takes no database statement except those of authentication", async () => {
+test("reading the directory takes no database statements beyond authentication", async () => {
   for (const path of ["/search", "/board/writer"]) {
     world.statements.length = 0;
     await world.call("GET", `${BASE}${path}`, { agent: home.worker.token });

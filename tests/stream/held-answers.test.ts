@@ -84,7 +84,7 @@ describe("an answer that cannot be streamed", () => {
     expect((await answer).text).toBe("");
   });
 
-  test("waiting answers count as streams: one more gets 429 unless it has events, and none that waits ends", async () => {
+  test("waiting answers count as streams: a further request gets 429 unless it has events, and no waiting answer ends", async () => {
     await openEdge(
       { hold_seconds: LONG_HOLD_SECONDS, count_in: "database", lease_check_ms: POLL_MS },
       { STREAMS_PER_CALLER: "1" },

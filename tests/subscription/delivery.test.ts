@@ -86,7 +86,7 @@ test.each([
   expect(new Set(receiver.messages.map(({ json }) => json.type))).toEqual(new Set(expected));
 });
 
-test("a board's subscription gets the events of that board only, an organization's those of all", async () => {
+test("a board's subscription gets only the events of that board, and an organization's the events of all boards", async () => {
   const other = await send("POST", "/api/v1/boards", {
     name: "Other",
     description: "Another board",

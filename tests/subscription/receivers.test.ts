@@ -71,7 +71,7 @@ test.each([
   expect(await post(url)).toMatchObject({ status: 422, body: { detail: RULE } });
 });
 
-test("a name that resolves to a private address is refused, also when it does so only later", async () => {
+test("a name that resolves to a private address is refused, even when it does so only later", async () => {
   moving = "10.0.0.1";
   expect(await post("https://moving.example/events")).toMatchObject({ status: 422, body: { detail: RULE } });
   moving = "93.184.215.14";
@@ -151,7 +151,7 @@ test("a receiver that failed gets one message at a time until it accepts one", a
   await first;
 });
 
-test("at most twenty messages run to one destination, and another receiver gets its own meanwhile", async () => {
+test("at most twenty messages run to one destination, while another receiver gets its own", async () => {
   const slow = await subscribe(`${receiver.url}?slow`);
   const other = await startReceiver();
   onTestFinished(() => other.close());

@@ -62,7 +62,7 @@ test("a change of the format seals the address, and never shows one that was sea
   expect((await send("PATCH", `${BASE}/${created.id}`, { url: addressOf("public") })).url).toBe(addressOf("public"));
 });
 
-test("of an address with a short path no character is shown", async () => {
+test("no character of an address with a short path is shown", async () => {
   expect((await subscribe({ format: "slack", url: addressOf("short") })).url).toBe(`${new URL(receiver.url).origin}/...`);
 });
 

@@ -29,7 +29,7 @@ export interface Caller {
 interface RunOptions {
   input?: string;
   environment?: Record<string, string>;
-  /** The folder in which it is run, by default that of the tests. */
+  /** The folder in which the program runs, by default the working folder of the tests. */
   cwd?: string;
 }
 

@@ -71,7 +71,7 @@ const clockOffset = () => (Date === ShiftedDate ? ahead_ms : Date.now() - RealDa
 /** The list that receives the statements of each copy of the template. */
 const statementLogs = new WeakMap<Database["db"], string[]>();
 
-/** Opens a copy of the migrated database. Its own statements are not recorded, but those of the functions. */
+/** Opens a copy of the migrated database. The statements of the functions are recorded, and not those of this process. */
 export async function openLambdaCopy(statements: string[], options: CopyOptions): Promise<Database> {
   const database = await openCopy([], options);
   statementLogs.set(database.db, statements);

@@ -22,7 +22,7 @@ export interface ServerProcessOptions {
   /** The URL of the identity provider. */
   issuer: string;
   environment?: Readonly<Record<string, string>>;
-  /** Modules to load before the server. Those of tests/support are named without a folder. */
+  /** Modules to load before the server; modules in tests/support are named without a folder. */
   preloads?: readonly string[];
   /** The most memory of its objects in MB. */
   heap_mb?: number;

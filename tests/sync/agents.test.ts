@@ -71,7 +71,7 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("the sync of al
     expect([calls("config.patch"), calls("agents.create"), calls("agents.update")]).toEqual([[], [], []]);
   });
 
-  test("rotated tokens replace the old ones, also for agents missing on the host, which get every file", async (own) => {
+  test("rotated tokens replace the old ones, even for agents missing on the host, which get every file", async (own) => {
     const { fake, lead, worker, main, sync, calls, written, tokenOnHost, remove } = await start(dialect, own);
     fake.faults.patch_limit = null;
     remove(worker);

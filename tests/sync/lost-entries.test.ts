@@ -115,7 +115,7 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     expect(await listProblems(fixture)).toEqual([]);
   });
 
-  test("a sync and new agents that are provisioned meanwhile take turns", TIMEOUT, async () => {
+  test("a sync takes turns with new agents that are provisioned at the same time", TIMEOUT, async () => {
     const { world } = service;
     const fixture = await startWithoutEntries("2026.5.7", 6, SECOND_MS);
     const { token } = fixture.home.owner;

@@ -78,7 +78,7 @@ test.each([
   ]);
 });
 
-test("a value must match its pattern as a whole, also for dates and URLs", async () => {
+test("a value must match its pattern as a whole, including dates and URLs", async () => {
   const version = await field({ validation_regex: "\\d+|\\d+\\.\\d+" });
   const day = await field({ field_type: "date", validation_regex: "2026-.*" });
   const page = await field({ field_type: "url", validation_regex: "https://example\\.com/.*" });

@@ -90,7 +90,7 @@ test("an unreachable host fails no request, and notifications that are given up 
   expect(queued).toEqual([]);
 });
 
-test("a notification of a task deleted meanwhile is recorded without the task", async () => {
+test("a notification of a task that is deleted before the delivery is recorded without the task", async () => {
   const home = await createTeam(world, "late", host.url);
   const by = { token: home.owner.token };
   const created = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { ...by, body: { title: "Sweep" } });

@@ -43,7 +43,7 @@ const BUDGETS: Record<FileName, number> = {
 /** The duties of a main agent are in its TOOLS.md. */
 const MAIN_TOOLS = 5_000;
 
-test.each(ROLES)("the files of a %s stay below the size that an agent can afford, also all in one file", (role) => {
+test.each(ROLES)("the files of a %s stay below the size that an agent can afford, even all in one file", (role) => {
   for (const [name, content] of Object.entries(files[role]))
     expect(content.length, name).toBeLessThanOrEqual(
       role === "main" && name === "TOOLS.md" ? MAIN_TOOLS : BUDGETS[name as FileName],

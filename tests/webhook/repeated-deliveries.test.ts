@@ -149,7 +149,7 @@ test("a delivery id belongs to its webhook", async () => {
   expect(ids.size).toBe(3);
 });
 
-test("a delivery is recognized for 7 days, also when its payload was removed, and is stored again after them", async () => {
+test("a delivery is recognized for 7 days, even when its payload was removed, and is stored again afterwards", async () => {
   const webhook = await createWebhook(world, home);
   const headers = { "idempotency-key": "an old one" };
   const send = async () => (await post(world, webhook, "{}", headers)).body.payload_id;

@@ -6,7 +6,7 @@ import { SOURCE_NAMES } from "@board/core/schema/webhook.sql";
 
 export type SourceName = Exclude<(typeof SOURCE_NAMES)[number], "generic">;
 
-/** A delivery as the sender makes it, with the sender's own library where it has a small one, else by its documentation. */
+/** A delivery as the sender makes it: signed by the sender's own library if that is small, else as its documentation says. */
 export interface Sender {
   secret: string;
   event_type: string;

@@ -134,7 +134,7 @@ test("a body that moves stays counted for its organization, until its payload is
   expect(await bytes()).toBe(0);
 });
 
-test("an organization with many old bodies does not keep those of another from moving", async () => {
+test("an organization with many old bodies does not delay the bodies of another one", async () => {
   const tenant = await fixture.world.tenant("busy");
   const busy = await createWebhook(fixture.world, tenant);
   await fixture.addCopies(await fixture.addOld(busy, "busy", 60), 119);

@@ -22,7 +22,7 @@ test.each([
   ["webhook", () => webhook.endpoint_path],
   ["board", () => `/api/v1/boards/${webhook.board_id}`],
   ["organization", () => "/api/v1/organizations/me"],
-])("the objects of a removed %s are deleted, and those of others stay", async (what, target) => {
+])("the objects of a removed %s are deleted, and other objects stay", async (what, target) => {
   const { board_id } = await addBoard(fixture.world, home);
   webhook = await createWebhook(fixture.world, { ...home, board_id });
   const sibling = await createWebhook(fixture.world, home);

@@ -161,7 +161,7 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
       "the consumer sends both messages at the same time",
   },
   "subscription/receivers": {
-    "a name that resolves to a private address is refused, also when it does so only later": NAMES,
+    "a name that resolves to a private address is refused, even when it does so only later": NAMES,
   },
   "sync/runs": {
     "an asynchronous sync > an asynchronous sync sends one message per agent, in the agents' own lanes, on a separate queue":

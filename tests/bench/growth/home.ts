@@ -12,7 +12,7 @@ const BOARDS = 20;
 const TASKS = 200;
 const EVENTS = 5_000;
 
-/** Who makes the requests: an organization that stays as it is while all others grow, and the large one. */
+/** The callers: members of an organization that does not grow while all others do, and members of the large one. */
 export interface Callers {
   organization_id: string;
   large_organization_id: string;

@@ -24,7 +24,7 @@ afterAll(async () => {
   await cleanUpPrograms();
 });
 
-/** What axe finds on the page as it is, as text. */
+/** Returns axe's findings on the page in its current state, as text. */
 async function findings(page: Page, what: string): Promise<string[]> {
   await page.evaluate(AXE);
   const found = (await page.evaluate(
@@ -117,7 +117,7 @@ test("the dialogs have no finding of axe", async () => {
   expect(found).toEqual([]);
 });
 
-test("the page to sign in has no finding of axe, also after a refusal", async () => {
+test("the sign-in page has no finding of axe, even after a refusal", async () => {
   const { page, ...view } = await openConsole(await browser.createBrowserContext(), `${service.url}/`);
   const found: string[] = [];
   await inEveryLook(page, async (look) => {

@@ -4,7 +4,7 @@ import { type Program, readToken, startProgram } from "../../support/program.ts"
 import { serve } from "../../support/serve.ts";
 import type { BrowserContext, Page } from "./chromium.ts";
 
-/** Waits long, because the machine may be busy; what is tested is that it happens without a reload. */
+/** Long, because the machine may be busy; the tests check that changes appear without a reload, not how fast. */
 export const WAIT = { timeout: 60_000, interval: 50 };
 
 export interface Service {

@@ -31,7 +31,7 @@ async function openBoard(board_id: string, titles: string[]) {
   return view;
 }
 
-test("a hidden page asks nothing, and shows what it missed once it is seen again", async () => {
+test("a hidden page sends no requests, and shows what it missed once it is visible again", async () => {
   const { id: board_id } = await makeBoard(service.api, "Hidden");
   const { id: task_id } = await makeTask(service.api, board_id, "Moves");
   const [hidden, seen] = [await openBoard(board_id, ["Moves"]), await openBoard(board_id, ["Moves"])];

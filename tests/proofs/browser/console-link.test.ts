@@ -57,7 +57,7 @@ test("a link asks before it signs in somebody who is signed in", async () => {
   await second.program.stop();
 });
 
-test("with an identity provider a link signs nobody in, also with a token that the service accepts", async () => {
+test("with an identity provider a link signs nobody in, even with a token that the service accepts", async () => {
   const provider = await startSignInProvider();
   const service = await startService(dataFolder(), await freePort(), {
     AUTH_MODE: "oidc",

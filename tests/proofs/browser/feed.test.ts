@@ -53,7 +53,7 @@ const sees = (page: Page, expected: string[]) =>
 const becomes = (page: Page, expected: string) =>
   vi.waitFor(async () => expect(await state(page)).toBe(expected), { timeout: 20_000, interval: 20 });
 
-test("a page in a browser shows each comment once as it arrives, also across a restart of the service", async () => {
+test("a page in a browser shows each comment once as it arrives, even across a restart of the service", async () => {
   const folder = dataFolder();
   const port = await freePort();
   let service = await start(folder, port);

@@ -50,7 +50,7 @@ async function waitForWork(api: Client): Promise<void> {
 try {
   const url = await waitForUrl();
   const api = createClient({ url, token });
-  // Opened first, so that the board is still as it was when the first picture is taken.
+  // The page is opened first, so that the board has not moved on when its picture is taken.
   const browser = await openBrowser();
   const page = await browser.newPage();
   await page.goto(`${url}/#token=${token}`);

@@ -58,7 +58,7 @@ const makers = {
   },
 };
 
-/** Connects a client by the line as it is shown. */
+/** Connects a client by running the shown line. */
 async function connect({ agent, connections }: NewAgent, client: McpClient, mayGoOn?: () => Promise<void>): Promise<Connected> {
   const model = await startModel(mayGoOn);
   onTestFinished(() => model.close());

@@ -10,7 +10,7 @@ export interface FaultContext extends Surroundings {
   database: string;
 }
 
-/** Begins the fault and ends it. Ordinary work goes on meanwhile. */
+/** Begins the fault and ends it, while ordinary work continues. */
 export type Fault = (at: FaultContext) => Promise<void>;
 
 const KILL_MS = 8_000;

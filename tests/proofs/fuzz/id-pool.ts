@@ -1,7 +1,7 @@
 /** The source of an id. */
 export type Source = "own" | "gone" | "foreign" | "unknown";
 
-/** A placeholder for an id that is chosen when the request is sent, when the existing rows are known. */
+/** A placeholder for an id. The id is chosen when the request is sent, because the existing rows are known then. */
 export class IdPlaceholder {
   /** The kind of row, as path parameters name it without `_id`. */
   readonly kind: string;

@@ -1,4 +1,4 @@
-/** Samples of work, and what arrives of what it caused. */
+/** Samples of work, and the deliveries and events that arrive because of it. */
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What happened to one piece of work. */
@@ -19,7 +19,7 @@ export const toSample = (kind: string, start: number, end: number, status: Sampl
   status,
 });
 
-/** Matches what was caused with what arrived, which may happen in any order. */
+/** Matches expected deliveries and events with the arrived ones, in any order. */
 export function createArrivals(samples: Sample[]) {
   const expected = new Map<string, { kind: string; start: number }>();
   const early = new Map<string, number>();

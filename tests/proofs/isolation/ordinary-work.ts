@@ -17,7 +17,7 @@ export interface OrdinaryWork {
   readonly accepted: string[];
   /** Texts of the accepted comments. */
   readonly comments: string[];
-  /** Starts nothing more and waits for what was started: for deliveries and events at most this long. */
+  /** Starts no more work and waits for the started work, and for its deliveries and events at most this long. */
   stop(wait_ms?: number): Promise<void>;
 }
 

@@ -20,7 +20,7 @@ import { writeFileSync } from "node:fs";
 
 /** The bound of the promise: 99 of 100 pieces of B's work are done in this time during every attack. */
 export const MAX_P99_MS = 5_000;
-/** The measurement continues without the attacker, because what it left behind must not hurt either. */
+/** The measurement continues this long after the attacker has stopped, because its leftovers must not hurt either. */
 const AFTER_MS = 500;
 
 /** What all servers of a run share: the world outside of the service. */

@@ -37,7 +37,7 @@ interface Key {
   path: string;
   token: string;
   body: object;
-  /** The distinct answers, of which there must be one. */
+  /** The distinct answers; there must be exactly one. */
   answers: Set<string>;
 }
 

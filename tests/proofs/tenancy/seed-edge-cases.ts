@@ -55,7 +55,7 @@ export async function seedMetrics(world: World, tenants: readonly Tenant[], { bo
   await db.insert(task_transitions).values(counted.map((hours) => ({ ...reviewed, at: ago(hours) })));
   await countNewTransitions(world.context());
   await db.insert(task_transitions).values([75, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
-  // It looks like a later move of the same task, but for its board.
+  // Except for its board, the row looks like a later move of the same task.
   await db.insert(task_transitions).values({ ...reviewed, board_id: tenants[0]!.board_id, at: ago(2) });
   const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
   await db.insert(task_transitions).values(done);

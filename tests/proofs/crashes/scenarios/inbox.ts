@@ -63,7 +63,7 @@ const assign = (outside: ServiceEnvironment, { id, board_id }: Remote, title: st
 const acknowledge = (outside: ServiceEnvironment, { token }: Remote, message_id: string): Promise<Answer> =>
   outside.request("POST", "/api/v1/agent/inbox/ack", { agent: token, body: { through: message_id } });
 
-/** Messages are shown once all earlier transactions of the server have ended, also those of other walks. */
+/** Messages are shown once all earlier transactions of the server have ended, including transactions of other walks. */
 async function readMessages(outside: ServiceEnvironment, { token }: Remote, least: number): Promise<{ id: string }[]> {
   for (let reads = 1; ; reads++) {
     const answer = await outside.request("GET", "/api/v1/agent/inbox", { agent: token });
