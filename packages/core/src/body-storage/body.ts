@@ -2,7 +2,7 @@ import { BodyStorageError } from "../context/body-storage.ts";
 import { forEachConcurrent } from "../values/concurrency.ts";
 import type { Context } from "../context/context.ts";
 
-/** The columns that tell where a body is. */
+/** The columns that say where a body is stored. */
 export interface BodyRow {
   id: string;
   body: Uint8Array | null;
@@ -10,10 +10,10 @@ export interface BodyRow {
   body_bytes: number | null;
 }
 
-/** Objects that one list reads at the same time. */
+/** How many objects one list reads at the same time. */
 const MAX_CONCURRENT = 8;
 
-/** The body of a payload, from the database or from the body storage. Throws a BodyStorageError when it cannot be read. */
+/** The body of a payload, from the database or from the body storage. Throws a BodyStorageError if it cannot be read. */
 export async function readBody(ctx: Context, row: BodyRow): Promise<Uint8Array> {
   const body = row.body ?? (await fetchBody(ctx, row));
   if (!body) throw new BodyStorageError(`The body of payload ${row.id} is not in the body storage`);
@@ -25,8 +25,8 @@ interface ListedRow extends BodyRow {
 }
 
 /**
- * The rows of a list with their bodies; of a truncated one the first `preview_bytes`. A body that the storage has lost is shown
- * as an empty preview, so that the others can still be listed.
+ * Adds the bodies to the rows of a list, or the first `preview_bytes` of a truncated body. A body that the storage has lost
+ * becomes an empty preview, so that the other rows can still be listed.
  */
 export async function readListedBodies<Row extends ListedRow>(
   ctx: Context,
@@ -50,7 +50,7 @@ export async function readListedBodies<Row extends ListedRow>(
   });
 }
 
-/** Returns null when the storage has no such object, or one of another length. */
+/** Reads a body from the storage. Returns null if there is no such object or its length is wrong. */
 async function fetchBody(ctx: Context, row: BodyRow, max_bytes?: number): Promise<Uint8Array | null> {
   if (!ctx.bodies) throw new BodyStorageError("Bodies have moved to a body storage, but WEBHOOK_BODY_STORAGE is not set");
   const body = await ctx.bodies.get(row.body_key!, max_bytes);

@@ -11,26 +11,26 @@ import { removeOrphanedBodies } from "./orphaned-bodies.ts";
 import { addOrganizations, beginTurns, endTurn, type Turn, type TurnPayload } from "./move-order.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
-/** Bodies that are in memory at the same time; each may have megabytes. */
+/** How many bodies are in memory at the same time. Each may have megabytes. */
 const MAX_CONCURRENT = 8;
-/** The next run moves the rest. */
+/** Time limit of one run. The next run moves the remaining bodies. */
 const MAX_RUN_MS = 50_000;
 
-/** One run of moves. */
+/** The state of one run. */
 interface Run {
   storage: BodyStorage;
   min_bytes: number;
   start: Date;
   shouldStop: () => boolean;
-  /** What ended the run; null while nothing has. */
+  /** The error that ended the run, else null. */
   failure: unknown;
   count: number;
   bytes: number;
 }
 
 /**
- * Moves the bodies of old payloads to the body storage, organization by organization, and deletes the objects of removed
- * payloads. A failing storage ends the run; the next one continues where it ended.
+ * Moves the bodies of old payloads to the body storage, alternating between organizations, and deletes the objects of removed
+ * payloads. An error of the storage ends the run; the next run continues at the same place.
  */
 export async function moveOldBodies(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
@@ -80,13 +80,13 @@ async function moveTurns(ctx: Context, run: Run, turns: readonly Turn[]): Promis
   for (const turn of turns) await endTurn(ctx, turn, { last: lastDone(turn.payloads, done), start: run.start });
 }
 
-/** The first of each list, then the second of each, and so on. */
+/** Interleaves the lists: the first item of each list, then the second of each, and so on. */
 const takeTurns = <T>(lists: readonly (readonly T[])[]): T[] =>
   Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) }).flatMap((_, index) =>
     lists.flatMap((list) => list.slice(index, index + 1)),
   );
 
-/** The payload before the first one that is not done. */
+/** The last payload before the first that could not be moved. */
 function lastDone(payloads: readonly TurnPayload[], done: ReadonlySet<string>): TurnPayload | null {
   const failed = payloads.findIndex(({ id }) => !done.has(id));
   return payloads[(failed === -1 ? payloads.length : failed) - 1] ?? null;
@@ -98,8 +98,8 @@ interface NewObject {
 }
 
 /**
- * Records objects before they are written, so that they are found again if the process is killed or the payload is removed
- * meanwhile. A write takes seconds.
+ * Records objects before they are written. A write can take seconds; if the process is killed or the payload removed during that
+ * time, the record lets a later run delete the object.
  */
 async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promise<void> {
   if (objects.length === 0) return;
@@ -111,13 +111,13 @@ async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promis
     on conflict (payload_id) do update set due_at = excluded.due_at`);
 }
 
-/** Writes the object, reads it back, and only then removes the body from the database, if it is still the same. */
+/** Writes the object and reads it back. Only then it removes the body from the database, if the body has not changed. */
 async function moveBody(ctx: Context, run: Run, { payload_id, body_key }: NewObject): Promise<void> {
   const [row] = await ctx.db
     .select({ body: board_webhook_payloads.body })
     .from(board_webhook_payloads)
     .where(eq(board_webhook_payloads.id, payload_id));
-  // The payload was removed meanwhile.
+  // The payload has been removed or its body moved.
   if (!row?.body) return;
   const { body } = row;
   await run.storage.put(body_key, body);

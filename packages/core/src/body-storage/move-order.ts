@@ -7,11 +7,11 @@ import { addMs } from "../values/time.ts";
 import { webhook_body_turns } from "../schema/webhook-body.sql.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 
-/** Organizations that have a turn at the same time. */
+/** How many organizations are served at the same time. */
 const ORGANIZATIONS = 20;
-/** Payloads of one turn, small ones included. */
+/** How many payloads of an organization one turn examines, including those that are too small to move. */
 export const TURN_SIZE = 50;
-/** Longer than a run, which Lambda ends after two minutes. */
+/** Until a crashed run's turn can begin again. It is longer than a run, which Lambda ends after two minutes. */
 const LEASE_MS = 600_000;
 
 /** The next payloads of an organization, oldest first. */
@@ -22,11 +22,11 @@ export interface Turn {
 export interface TurnPayload {
   id: string;
   received_at: string;
-  /** Bytes of the body; null when it has moved already. */
+  /** Bytes of the body; null if the body has been moved already. */
   bytes: number | null;
 }
 
-/** Gives every organization with a webhook its turns, the first one in the run that began at `start`. */
+/** Adds organizations that have a webhook but are not in the table yet. Their first turn is in the run that began at `start`. */
 export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
   const now = toTimestamp(start);
   await ctx.db.execute(sql`
@@ -37,8 +37,8 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 }
 
 /**
- * Begins the turns of the organizations that have waited longest, for payloads that were received before a time. Of one that has
- * many old payloads, others are moved in between. Only those that may have a turn since `start` have one; none are left at the end.
+ * Begins a turn for each organization that has waited longest, with its payloads from before a time. An organization with many
+ * payloads gets several turns, between those of others. Empty when no organization is due in the run that began at `start`.
  */
 export async function beginTurns(ctx: Context, start: Date, before: Date): Promise<Turn[]> {
   const now = ctx.now();
@@ -72,7 +72,10 @@ export async function beginTurns(ctx: Context, start: Date, before: Date): Promi
   }));
 }
 
-/** Ends a turn. `last` is the payload up to which all are done; null when the first one is not. */
+/**
+ * Ends a turn. All payloads up to `last` are done; null means none. The organization gets another turn in this run if it may have
+ * more.
+ */
 export async function endTurn(
   ctx: Context,
   { organization_id, payloads }: Turn,

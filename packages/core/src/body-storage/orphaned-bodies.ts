@@ -12,7 +12,7 @@ const BATCH_SIZE = 200;
 const MAX_CONCURRENT = 8;
 const MAX_RUN_MS = 20_000;
 
-/** An object that is due, and whether its payload has it. Null: the payload is removed. */
+/** An object to check now. `has_body_key` says whether its payload refers to it, and is null if the payload was removed. */
 interface DueOrphan {
   payload_id: string;
   body_key: string;
@@ -20,15 +20,15 @@ interface DueOrphan {
 }
 
 /**
- * Deletes objects of removed payloads. An object whose payload still exists is never deleted, even if the payload does not refer
- * to it yet: it may be about to. Such an object is replaced when the body moves, or deleted after its payload.
+ * Deletes objects of removed payloads. It keeps an object whose payload exists but does not refer to it, because a move may be
+ * about to store the reference. Such an object is overwritten by the next move, or deleted after its payload.
  */
 export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): Promise<void> {
   const start = performance.now();
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
   while (!shouldStop()) {
-    // Long enough for a deletion to end. A move that writes the object again sets another time.
+    // Long enough for a deletion to end. A move that writes the object again changes the time, so that the record is kept.
     const claim = addMs(ctx.now(), HOUR_MS);
     const due = await claimDue(ctx, claim);
     const finished: string[] = due.filter(({ has_body_key }) => has_body_key === true).map(({ payload_id }) => payload_id);

@@ -10,7 +10,7 @@ import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
 
-/** Selects a gateway of the caller's organization. */
+/** A condition on `gateways`: the gateway with this id, if it belongs to the caller's organization. */
 export const isOwnGateway = (ctx: Context<Admin>, gateway_id: string) =>
   and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id));
 
@@ -36,17 +36,17 @@ export async function gatewayKind(ctx: Context, { gateway_id, organization_id }:
   return row.kind;
 }
 
-/** The gateways with a host of all organizations, oldest first, for the operator's tools. */
+/** All organizations' gateways that have a host, oldest first. For the operator's tools. */
 export const listAllGateways = (ctx: Pick<Context, "db">): Promise<GatewayRow[]> =>
   ctx.db.select().from(gateways).where(eq(gateways.kind, "openclaw")).orderBy(asc(gateways.created_at), asc(gateways.id));
 
 type GatewayLocation = Pick<GatewayRow, "url" | "workspace_root">;
 
-/** Whether the gateway's host can be connected to and, if asked for, whether it has a folder for workspaces. */
+/** Whether the gateway has an address and, with `needs_workspace`, a folder for workspaces. */
 export const isUsableGateway = ({ url, workspace_root }: GatewayLocation, { needs_workspace = false } = {}): boolean =>
   url.trim() !== "" && (!needs_workspace || workspace_root.trim() !== "");
 
-/** Throws `invalid` when the gateway of a board is missing or not usable. */
+/** Throws `invalid` if the gateway of a board is missing or not usable. */
 export function requireUsableGateway<T extends GatewayLocation>(
   gateway: T | null | undefined,
   { needs_workspace = false } = {},
@@ -56,7 +56,7 @@ export function requireUsableGateway<T extends GatewayLocation>(
   if (!isUsableGateway(gateway, { needs_workspace })) throw new DomainError("invalid", "Gateway workspace_root is required");
 }
 
-/** What the client needs to connect to a stored gateway, with the token in plain text. */
+/** What a client needs to connect to the gateway, including the token in plain text. */
 export function toTarget(ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget {
   const { url, disable_device_pairing, allow_insecure_tls, organization_id } = row;
   return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls, organization_id };
@@ -68,15 +68,15 @@ export const sealToken = (ctx: Context, token: string | null) =>
 export const unsealToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
   row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
 
-/** The gateway, or null when it was removed or has no url. */
+/** The gateway, or null if it was removed or has no address. */
 export async function findUsableGateway(ctx: Context, gateway_id: string): Promise<GatewayRow | null> {
   const [row] = await ctx.db.select().from(gateways).where(eq(gateways.id, gateway_id));
   return row && isUsableGateway(row) ? row : null;
 }
 
 /**
- * Checks for a board that the gateway belongs to the organization and has the main agent that boards of a host depend on. Locks the
- * gateway, so that it cannot be removed before the caller's transaction ends.
+ * Checks that a board may use the gateway: it must belong to the organization and, if it has a host, have a main agent. It locks
+ * the gateway, so that it cannot be removed until the transaction ends. Throws `invalid`.
  */
 export async function requireGatewayWithMainAgent(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
   const [row] = await ctx.db

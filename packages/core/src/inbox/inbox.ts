@@ -18,7 +18,7 @@ import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.
 import { waitForWork } from "./wait.ts";
 
 const MAX_MESSAGES = 50;
-/** API Gateway gives up after 29 s. */
+/** Well below the 29 s after which API Gateway times out. */
 const MAX_WAIT_SECONDS = 20;
 
 export const InboxQuery = lazyObject(() => ({
@@ -90,13 +90,13 @@ export type Inbox = z.infer<typeof Inbox>;
 
 interface TaggedInbox {
   inbox: Inbox;
-  /** Identifies what matters in the inbox: the end of a lease, which every read moves, does not. */
+  /** A digest of the inbox without the ends of leases, because every read renews these. */
   tag: string;
-  /** Who wrote each of its messages, by id; null when that was not recorded. */
+  /** The author of each message by the id of the message; null if it was not recorded. */
   authors: ReadonlyMap<string, Author | null>;
 }
 
-/** Reads the caller's inbox as a heartbeat, and waits for work if there is none. `signal` ends the wait early. */
+/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits; `signal` ends the wait early. */
 export async function getInbox(ctx: Context<Agent>, query: InboxQuery, signal: AbortSignal): Promise<TaggedInbox> {
   const { agent_id } = ctx.actor;
   if (ctx.actor.newly_seen) await recordHeartbeatEvent(ctx);
@@ -132,7 +132,7 @@ function toInbox(row: InboxRow): Inbox {
     messages: has_work ? row.messages.map(toShownMessage) : [],
     tasks: has_work ? row.tasks.map(toInboxTask) : [],
     counts: { messages: unread, mine, free, review, approvals_decided },
-    // A message of a transaction that is about to be readable comes with the next request.
+    // Messages that are counted but not readable yet will be in the next answer, so the agent should ask again soon.
     next_check_seconds: has_work && unread > 0 && row.messages.length === 0 ? SOON_SECONDS : toSeconds(row.every),
   };
 }
@@ -145,7 +145,7 @@ const toInboxTask = ({ lease, due_at, ...task }: InboxRow["tasks"][number]) => (
   lease: lease && { fence: lease.fence, expires_at: toIso(lease.expires_at) },
 });
 
-/** An idle answer stays small whatever the name. */
+/** Keeps an answer without work small, even if the agent has a long name. */
 const MAX_NAME_BYTES = 64;
 
 function shortName(name: string): string {
@@ -160,7 +160,7 @@ const MIN_SECONDS = 30;
 const MAX_SECONDS = 86_400;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** The seconds of a heartbeat interval such as `10m`; another text of the heartbeat settings counts as the default. */
+/** The seconds of a heartbeat interval such as `10m`. An interval in any other format counts as the default. */
 function toSeconds(every: string | null): number {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,4})([smhd])$/.exec(every ?? "") ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? 0);
@@ -193,7 +193,7 @@ export const Acknowledged = lazyObject(() => ({
 })).meta({ id: "InboxAcknowledged", description: "What was acknowledged." });
 export type Acknowledged = z.infer<typeof Acknowledged>;
 
-/** Marks messages of the caller as read. Ids that are not among its unread messages change nothing, so it may be repeated. */
+/** Marks messages of the caller as read. Ids that are not among its unread messages are ignored, so requests may be repeated. */
 export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Acknowledge): Promise<Acknowledged> {
   const { agent_id, organization_id } = ctx.actor;
   const isOwn = and(eq(inbox_messages.agent_id, agent_id), eq(inbox_messages.organization_id, organization_id));
@@ -212,6 +212,6 @@ export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Ac
   return { ok: true, acknowledged: rowsOf<{ acknowledged: number }>(result)[0]!.acknowledged };
 }
 
-/** All messages in the order of the inbox, up to one of the agent's. */
+/** A condition on messages: up to and including this message of the agent, in the order of the inbox. */
 const isUpTo = (message_id: string, agent_id: string): SQL => sql`(${inbox_messages.tx}, ${inbox_messages.seq}) <= (
   select last.tx, last.seq from ${inbox_messages} as last where last.id = ${message_id} and last.agent_id = ${agent_id})`;

@@ -18,21 +18,21 @@ interface InboxMessageRow {
   id: string;
   kind: string;
   text: string;
-  /** The end of the text is missing. */
+  /** The end of the text was cut off. */
   is_cut: boolean;
   author_id: string | null;
   task_id: string | null;
   created_at: string;
 }
 
-/** What waits for one agent, as one statement reads it. Times in the lists are texts of the database. */
+/** What waits for one agent, as read by one statement. Times in the lists are strings, as PostgreSQL formats them. */
 export interface InboxRow {
   agent_id: string;
   name: string;
   status: AgentStatus;
   board_id: string | null;
   is_board_lead: boolean;
-  /** Interval of the agent's heartbeats, such as `10m`. */
+  /** The interval of the agent's heartbeats, such as `10m`. */
   every: string | null;
   paused: boolean;
   /** Whether the agent holds a lease. */
@@ -55,22 +55,21 @@ export interface InboxRow {
   }[];
 }
 
-/** Nothing is counted further, so that a long backlog costs no more than this. */
+/** Counting stops at this number, so that a long backlog is not slower to read. */
 export const MAX_COUNT = 100;
 export const MAX_TASKS = 10;
 
 const countOf = (from: SQL) =>
   sql<number>`(select count(*)::int from (select 1 ${from} limit ${sql.raw(String(MAX_COUNT))}) as found)`;
 
-/** A message belongs to the board that the agent was on; after a move, those of the former board are not shown. */
+/** A message belongs to the board of the agent when it was stored. After a move, messages of the former board are not shown. */
 const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${agents.id}
   and ${inbox_messages.organization_id} = ${gateways.organization_id}
   and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
 
 /**
- * Only messages of ended transactions below the oldest open one: no message can appear before them any more, so that
- * acknowledging all up to one of them never acknowledges a message that was not shown. A horizon that was read before counts
- * instead of the snapshot's.
+ * Only messages from before the oldest open transaction: later commits cannot add a message before them, so an agent that
+ * acknowledges all up to one of them has seen them all. A given horizon replaces that of the snapshot.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 
@@ -84,7 +83,10 @@ const messageList = (max_messages: number) => sql<
     ${unread} and ${isSettled} order by ${inbox_messages.tx}, ${inbox_messages.seq}
     limit ${inlineLimit(max_messages)}) as shown), '[]')`;
 
-/** The agent's own tasks that can go on, on boards that are not paused; a main agent has tasks on boards of its gateway. */
+/**
+ * The agent's own tasks that are not blocked, on boards that are not paused. A main agent can have tasks on all boards of its
+ * gateway.
+ */
 const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
   where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
   and ${boards.organization_id} = ${gateways.organization_id} and ${boards.gateway_id} = ${agents.gateway_id}
@@ -92,8 +94,8 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
   and not ${hasOpenDependency} and not ${isPaused}`;
 
 /**
- * Workers may take them, and the lead of the board may assign them. A task whose lease is over counts as free, since the next
- * request for a task ends the lease. No condition may lead PostgreSQL to an index of all organizations' tasks.
+ * The tasks that a worker may take or the lead may assign. Tasks with an expired lease count, since the next request for a task
+ * ends the lease. The conditions are written so that PostgreSQL uses no index over all organizations' tasks.
  */
 const freeTasks = sql`from (
     select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
@@ -115,7 +117,7 @@ const taskList = (from: SQL) => sql`(select jsonb_agg(to_jsonb(shown) - 'rank' -
     ${from} order by ${tasks.status} = 'inbox', rank, ${tasks.due_at} nulls last, ${tasks.created_at}, ${tasks.id}
     limit ${sql.raw(String(MAX_TASKS))}) as shown)`;
 
-/** Decisions since the lead acknowledged anything, or since it exists. */
+/** Approvals that were decided after the lead last acknowledged something, or after the lead was created. */
 const decidedApprovals = sql`from ${approvals} where ${approvals.board_id} = ${boards.id} and ${agents.is_board_lead}
   and ${approvals.resolved_at} > coalesce((select ${inbox_acknowledgements.acknowledged_at} from ${inbox_acknowledgements}
     where ${inbox_acknowledgements.agent_id} = ${agents.id}), ${agents.created_at})`;
@@ -128,8 +130,8 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
-  // One row instead of "exists", which PostgreSQL may answer by hashing the leases of all organizations. Nor by the time of
-  // the lease's end, which leads to the index of all leases.
+  // Not `exists`, for which PostgreSQL may hash the leases of all organizations. And not `lease_expires_at`, which would lead it
+  // to the index of all leases.
   leased: sql<boolean>`coalesce((select true from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
     where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
     and ${tasks.lease_seconds} is not null and ${boards.organization_id} = ${gateways.organization_id} limit 1), false)`,
@@ -152,7 +154,7 @@ const selectInboxes = (db: Db, agent: SQL, max_messages: number) =>
     .leftJoin(boards, and(eq(boards.id, agents.board_id), eq(boards.organization_id, gateways.organization_id)))
     .where(agent);
 
-/** The limits that have separate statements: as a parameter, a limit would make PostgreSQL plan at every use. */
+/** Each of these limits has its own statement, because PostgreSQL would plan a statement with a limit parameter at every use. */
 const FEW_MESSAGES = 10;
 const MANY_MESSAGES = 50;
 
@@ -163,14 +165,14 @@ const several = preparedQuery((db) =>
   selectInboxes(db, sql`${agents.id} = any(${sql.placeholder("agent_ids")}::uuid[])`, MANY_MESSAGES),
 );
 
-/** Bytes of JSON that one character of a text may take, and the part of an answer that messages may fill. */
+/** The most bytes of JSON that a character takes; below, the part of an answer that messages may fill. */
 const BYTES_PER_CHAR = 6;
 const MESSAGES_PART = 0.8;
 
 const maxChars = ({ settings }: Context) =>
   Math.floor((settings.budgets.answer_max_bytes * MESSAGES_PART) / BYTES_PER_CHAR / MANY_MESSAGES);
 
-/** Reads the inbox of one agent in one statement, with at most `max_messages` messages, which are 50 at most. */
+/** Reads the inbox of one agent in one statement, with at most `max_messages` messages. `max_messages` is at most 50. */
 export async function readInbox(ctx: Context, agent_id: string, max_messages: number): Promise<InboxRow | undefined> {
   const query = max_messages <= FEW_MESSAGES ? oneWithFew : oneWithMany;
   const read = (values: Values) => query(ctx.db).execute({ agent_id, ...values });
@@ -183,8 +185,8 @@ export const readInboxes = (ctx: Context, agent_ids: readonly string[]): Promise
   readSettled(ctx, MANY_MESSAGES, (values) => several(ctx.db).execute({ agent_ids, ...values }));
 
 /**
- * Reads inboxes again when messages are held back by an open transaction, which may belong to another database of the cluster
- * and then holds back nothing.
+ * Reads inboxes. If an open transaction holds messages back, it reads again with the horizon of this database, because the
+ * transaction may belong to another database of the cluster.
  */
 async function readSettled(ctx: Context, limit: number, read: (values: Values) => Promise<InboxRow[]>): Promise<InboxRow[]> {
   const values = { max_chars: maxChars(ctx), now: ctx.now().toISOString() };
@@ -194,6 +196,6 @@ async function readSettled(ctx: Context, limit: number, read: (values: Values) =
   return read({ ...values, horizon: String(horizon) });
 }
 
-/** Whether the agent has something to do. On a paused board it has not, whatever waits. */
+/** Whether the agent has something to do. An agent on a paused board never has. */
 export const hasWork = ({ paused, unread, mine, free, review, approvals_decided }: InboxRow): boolean =>
   !paused && unread + mine + free + review + approvals_decided > 0;

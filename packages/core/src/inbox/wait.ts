@@ -8,7 +8,7 @@ import { errorText } from "../values/log.ts";
 import { POLL_MS } from "../stream/hub.ts";
 import { hasWork, type InboxRow, readInboxes } from "./read.ts";
 
-/** Inboxes per statement. */
+/** How many inboxes one statement reads. */
 const BATCH_SIZE = 100;
 const MAX_CONCURRENT_READS = 2;
 const RETRY_SECONDS = 30;
@@ -16,16 +16,16 @@ const RETRY_SECONDS = 30;
 interface Waiter {
   ctx: Context<Agent>;
   max_messages: number;
-  /** Ends the wait with the inbox as it was read last; undefined when the agent is gone, null when nothing was read. */
+  /** Ends the wait with the inbox that was read last: undefined if the agent was removed, null if it was not read again. */
   end: (row: InboxRow | null | undefined) => void;
 }
 
-/** The requests of a process that wait for work. Between polls, none of them holds a database connection. */
+/** The requests in this process that wait for work. Between polls, they hold no database connection. */
 const waitersOf = memoPerApp(createWaiters);
 
 /**
- * Waits until the agent has work, at most `ms` milliseconds or until `signal` aborts. Returns the inbox as it was read last;
- * null when it was not read again, and undefined when the agent no longer exists. A second wait of an agent ends its first.
+ * Waits until the agent has work, `ms` milliseconds have passed or `signal` aborts. Returns the inbox with the work, null if the
+ * wait ended without any, and undefined if the agent was removed. A second wait of an agent ends its first.
  */
 export const waitForWork = (
   ctx: Context<Agent>,
@@ -61,7 +61,7 @@ function createWaiters() {
     }
   }
 
-  /** The next poll reads the same inboxes again. */
+  /** A failed poll is only logged, because the next poll reads the same inboxes again. */
   const logFailure = ({ ctx }: Waiter, error: unknown) => ctx.log.warn("inbox.poll_failed", errorText(error));
 
   function requireRoom({ actor, settings }: Context<Agent>): void {
@@ -69,10 +69,14 @@ function createWaiters() {
     if (max === 0) return;
     const open = [...waiting.values()].filter(({ ctx }) => ctx.actor.organization_id === actor.organization_id).length;
     if (open >= max)
-      throw new DomainError("limited", "Too many agents of this organization wait for work: leave out wait, or try again later", {
-        retry_after_seconds: RETRY_SECONDS,
-        limit: usedUp("inbox_waits_per_organization", max, RETRY_SECONDS),
-      });
+      throw new DomainError(
+        "limited",
+        "Too many agents of this organization are waiting for work. Omit `wait` or try again later.",
+        {
+          retry_after_seconds: RETRY_SECONDS,
+          limit: usedUp("inbox_waits_per_organization", max, RETRY_SECONDS),
+        },
+      );
   }
 
   function wait(

@@ -6,13 +6,13 @@ import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { type Recipient, recipientColumns } from "./recipient.ts";
 
-/** An agent that may work on a board's tasks and is notified about them. */
+/** An agent that may work on tasks of a board and is notified about them. */
 export interface BoardAgent extends Recipient {
   is_board_lead: boolean;
 }
 
 /**
- * The agents that may work on a board's tasks, oldest first: those of the board and the main agent of its gateway.
+ * The agents that may work on tasks of a board, oldest first: the agents of the board and the main agent of its gateway.
  * `also_ids` adds agents of other boards of the organization.
  */
 export function readBoardAgents(ctx: Context, board: BoardRow, also_ids: readonly string[] = []): Promise<BoardAgent[]> {
@@ -38,7 +38,7 @@ const selectAgents = preparedQuery((db, others: boolean) =>
     .orderBy(asc(agents.created_at), asc(agents.id)),
 );
 
-/** Whether an agent may work on the board: it belongs to it, or is the main agent of its gateway. */
+/** Whether an agent may work on the board: it is an agent of the board or the main agent of its gateway. */
 export const canWorkOn = (board: BoardRow, { board_id, gateway_id }: BoardAgent): boolean =>
   board_id === null ? gateway_id === board.gateway_id : board_id === board.id;
 

@@ -12,17 +12,19 @@ import { inbox_messages } from "../schema/inbox.sql.ts";
 
 export interface NewInboxMessage {
   organization_id: string;
-  /** Board of the agent; null for a main agent. */
+  /** The board of the agent; null for a main agent. */
   board_id: string | null;
   agent_id: string;
   kind: string;
   text: string;
-  /** The agent whose words the whole text is; the others are texts of the service. */
+  /** The agent who wrote the whole text. Undefined if the service wrote it. */
   author_id?: string;
   task_id: string | null;
 }
 
-/** The insert of messages, for `runWrite` or `runBatch`, in the transaction of what they report. Agents read them in this order. */
+/**
+ * Builds the insert of messages, for the transaction of the change that they report. Agents read them in the order of the list.
+ */
 export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
   "inbox messages",
   inbox_messages,
@@ -37,7 +39,7 @@ interface UndeliveredMessage {
   task_id: string | null;
 }
 
-/** Keeps a message that its host did not take. Nothing is stored when no agent has the session any more. */
+/** Stores a message that the host did not accept in the agent's inbox. Does nothing if no agent has the session any more. */
 export async function storeUndelivered(ctx: Context, message: UndeliveredMessage): Promise<void> {
   const [agent] = await ctx.db
     .select({ agent_id: agents.id, board_id: agents.board_id, organization_id: gateways.organization_id })
@@ -47,12 +49,12 @@ export async function storeUndelivered(ctx: Context, message: UndeliveredMessage
     .for("key share", { of: agents });
   if (!agent) return;
   const { kind, text, task_id } = message;
-  // The task may have been removed since.
+  // The task may have been removed since the message was written.
   const existing_task = sql<string | null>`(select id from ${tasks} where id = ${task_id}::uuid for key share)`;
   await ctx.db.insert(inbox_messages).values({ ...agent, kind, text, task_id: existing_task });
 }
 
-/** Days for which messages are kept, read or not. */
+/** How many days messages are kept, whether read or not. */
 const RETENTION_DAYS = 30;
 const BATCH_SIZE = 5_000;
 

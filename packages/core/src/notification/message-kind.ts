@@ -1,6 +1,6 @@
 import type { ChatContent } from "../values/chat-content.ts";
 
-/** The kind of a message, by the header in its first line (docs/reference/gateways.md#message-texts). */
+/** The kinds of messages by the header in the first line (docs/reference/gateways.md#message-texts). */
 const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
   ["NEW TASK ADDED", "task.created"],
   ["TASK ASSIGNED", "task.assigned"],
@@ -25,7 +25,7 @@ const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
 
 export const NUDGE_KIND = "agent.nudge";
 
-/** The kind of a text of the service, `board.command` for a command, and `message` for a text without a known header. */
+/** The kind of a message that the service wrote: `board.command` for a command, `message` if the header is unknown. */
 export function messageKind({ command, message }: ChatContent): string {
   if (command) return "board.command";
   const [header = ""] = (message ?? "").split("\n", 1);

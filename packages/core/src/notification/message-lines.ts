@@ -3,9 +3,12 @@ import { authorOf, authorText } from "../context/author.ts";
 import { fenceMessage, toPlainText } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** The line of a message that names its author. Type and id come first, because a name can hold any words. */
+/** The line of a message that names its author. Type and id come first, because a name can contain anything. */
 export const fromLine = (actor: User | Agent): string => `From: ${authorText(authorOf(actor))} (${oneLine(actorName(actor))})`;
 
-/** A text of others after its label. Several lines are put in a fence, so that none of them passes for a line of the service. */
+/**
+ * A label and a text that an agent or person wrote. Several lines go into a fence, so that none can imitate a line of the
+ * service.
+ */
 export const textLines = (label: string, text: string): string[] =>
   toPlainText(text.trim()).includes("\n") ? [`${label}:`, fenceMessage(text.trim())] : [`${label}: ${oneLine(text)}`];

@@ -17,24 +17,24 @@ export type AgentNotification = ChatContent & {
   deliver?: boolean;
   sent?: JobEvent;
   failed?: JobEvent;
-  /** The task that it is about. */
+  /** The task that the notification is about. */
   task_id?: string;
 };
 
-/** Tells an agent, in the caller's transaction. Agents of a host without a session are skipped. */
+/** Notifies an agent, in the caller's transaction. It skips an agent that has a host but no session. */
 export async function notify(ctx: Context, recipient: NotificationRecipient, notification: AgentNotification): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error("notify outside a transaction");
   const writes = insertNotifications(ctx, toNotifications(recipient, notification));
   if (writes.length > 0) await runBatch(ctx, writes);
 }
 
-/** The main agent of a gateway can be notified by its session, without knowing its row. */
+/** The main agent of a gateway, which can be notified by its session key without reading its row. */
 type SessionRecipient = Pick<Recipient, "name" | "gateway_id" | "organization_id" | "openclaw_session_id"> & {
   gateway_kind: "openclaw";
 };
 export type NotificationRecipient = Recipient | SessionRecipient;
 
-/** A message to an agent that has no host, with the event that records it. */
+/** A message to a pull agent, and the event that records it. */
 interface InboxNotification {
   kind: "inbox";
   message: NewInboxMessage;
@@ -44,8 +44,8 @@ interface InboxNotification {
 export type Notification = InboxNotification | NewJob<"notice">;
 
 /**
- * A notification for `insertNotifications`: a job for the session of an agent on a host, a message for the inbox of one
- * without; an empty list for an agent that can receive neither. The only place that makes this choice.
+ * The notification of an agent: a job for its session, or an inbox message for a pull agent. The list is empty if the agent has a
+ * host but no session. Only this function makes the choice.
  */
 export function toNotifications(recipient: NotificationRecipient, notification: AgentNotification): Notification[] {
   const { deliver = false, sent, failed, task_id } = notification;
@@ -71,12 +71,12 @@ export function toNotifications(recipient: NotificationRecipient, notification: 
   return [{ kind: "notice", payload, options: { organization_id, gateway_id, lane: hostLane(gateway_id, openclaw_session_id) } }];
 }
 
-/** Exactly one of the two, also in the stored job. */
+/** Keeps exactly one of the two fields, because the stored job may have only one. */
 const toContent = ({ command, message }: ChatContent): ChatContent => (command ? { command } : { message: message ?? "" });
 
 /**
- * The inserts of notifications, for `runBatch`: none for an empty list. Each lane and each inbox keeps this order. What is in
- * an inbox has arrived, so its event is recorded with it.
+ * The inserts of notifications, for `runBatch`. Each lane and each inbox keeps the order of the list. An inbox message is
+ * delivered when it is stored, so the event is stored with it.
  */
 export function insertNotifications(ctx: Context, notifications: readonly Notification[]) {
   const jobs = notifications.filter((one) => one.kind === "notice");
@@ -90,7 +90,10 @@ export function insertNotifications(ctx: Context, notifications: readonly Notifi
   ];
 }
 
-/** Sends the text. The job's id is the idempotency key, so a retry sends no second message. Does nothing without a gateway. */
+/**
+ * Sends a notification to its session. The job's id is the idempotency key, so a retry does not send the message twice. The job
+ * does nothing if the gateway was removed.
+ */
 export const sendNotification = (sendToSession: SendToSession): JobHandler<"notice"> => ({
   async run(ctx, notification, { id }) {
     const gateway = await findUsableGateway(ctx, notification.gateway_id);

@@ -4,7 +4,7 @@ import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
-/** An agent that a notification is for. It receives it in its inbox, or in its session when its gateway has a host. */
+/** An agent to notify: in its session if its gateway has a host, else in its inbox. */
 export interface Recipient {
   agent_id: string;
   /** Null for a main agent. */
@@ -18,7 +18,7 @@ export interface Recipient {
 
 export type BoardRecipient = Recipient & { board_id: string; board_name: string; is_board_lead: boolean };
 
-/** Columns of a recipient, for a select from `agents` joined with `gateways`. */
+/** The columns of a recipient, for a select from `agents` joined with `gateways`. */
 export const recipientColumns = {
   agent_id: agents.id,
   board_id: agents.board_id,
@@ -30,7 +30,7 @@ export const recipientColumns = {
   organization_id: gateways.organization_id,
 };
 
-/** Agents with a session or an inbox alone, on the boards that match the condition, oldest first. */
+/** The agents on boards that match the condition, oldest first, without agents that have a host but no session. */
 export async function listRecipients(ctx: Context, condition: SQL): Promise<BoardRecipient[]> {
   return ctx.db
     .select({ ...recipientColumns, board_id: boards.id, board_name: boards.name })

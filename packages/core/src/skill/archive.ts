@@ -8,14 +8,14 @@ import { FetchError } from "../context/http-client.ts";
 /** Size and time limits for reading an archive. */
 export interface ArchiveLimits {
   unpacked_bytes: number;
-  /** Number of entries that are not folders. */
+  /** The most entries that an archive may have, not counting folders. */
   files: number;
-  /** A time of the clock of `performance.now()`. */
+  /** When reading must end, on the clock of `performance.now()`. */
   deadline: number;
 }
 
 export interface ArchiveFile {
-  /** Relative to the root of the repository. */
+  /** The path relative to the root of the repository. */
   path: string;
   content: Uint8Array;
   /** Whether `content` is only the beginning of the file. */
@@ -23,15 +23,15 @@ export interface ArchiveFile {
 }
 
 /**
- * Bytes that may be unpacked between the end of one entry and the start of the next: the decoder's read-ahead, and extended
- * headers with long names, which it buffers whole. It stops an archive with, for example, a PAX header of 100 MB.
+ * Bytes that may be unpacked between the end of one entry and the start of the next. The decoder reads ahead and buffers whole
+ * extended headers, so this stops, for example, an archive with a PAX header of 100 MB.
  */
 const MAX_BYTES_BETWEEN_ENTRIES = 2 * 1024 * 1024;
 
 /**
- * Reads selected files of a repository's archive (tar.gz) as a stream. `maxBytesOf` returns how many bytes of a path to keep,
- * or null to skip it; nothing else is kept in memory. Links, devices and paths outside of the tree are skipped. Throws a
- * DomainError, or the FetchError of the source.
+ * Streams selected files of a repository's archive (tar.gz). `maxBytesOf` returns how many bytes of a path to keep in memory, or
+ * null to skip it. Links, devices and paths outside the repository are skipped. Throws a DomainError, or the FetchError of the
+ * source.
  */
 export async function* readArchive(
   compressed: AsyncIterable<Uint8Array>,
@@ -79,7 +79,7 @@ function requireTimeLeft({ deadline }: ArchiveLimits): void {
   if (performance.now() > deadline) throw new FetchError("timeout", "The repository took too long");
 }
 
-/** The path without the top folder that the code host adds to an archive; null when it is not inside that folder. */
+/** The path without the top folder that the code host adds to an archive; null if the path is not in that folder. */
 function pathInRepository(name: string): string | null {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   if (name.startsWith("/") || parts.includes("..")) return null;

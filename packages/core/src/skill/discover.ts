@@ -15,10 +15,10 @@ export type PackLimits = typeof PACK_LIMITS;
 /** Enough for the front matter, heading and first line, which are at the beginning of a SKILL.md. */
 const MAX_SKILL_FILE_BYTES = 32 * 1024;
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-/** Share of the total time for fetching the index, so that enough is left for the archive when the index does not arrive. */
+/** The part of the total time for fetching the index. If the index does not arrive, enough time is left for the archive. */
 const INDEX_TIME_SHARE = 0.25;
 
-/** `deadline` is a time of the clock of `performance.now()`. */
+/** `deadline` is on the clock of `performance.now()`. */
 type LimitsWithDeadline = PackLimits & { deadline: number };
 
 export interface DiscoveredSkills {
@@ -27,8 +27,8 @@ export interface DiscoveredSkills {
 }
 
 /**
- * Reads a pack from its code host: the skills that its index lists, else those of its SKILL.md files. The index is fetched
- * alone first, since the archives of large collections exceed the limits. Throws a DomainError, or a FetchError of the host.
+ * Reads the skills of a pack from its code host: from its index, else from its SKILL.md files. It fetches the index alone first,
+ * since the archives of large collections exceed the limits. Throws a DomainError, or a FetchError of the host.
  */
 export async function discoverSkills(
   http: HttpClient,
@@ -42,7 +42,7 @@ export async function discoverSkills(
   return indexed ?? discoverFromArchive(http, pack, limits, deadline);
 }
 
-/** The index of the branch; null when the branch has no index or it cannot be fetched alone. */
+/** The index of the branch; null if there is none or it cannot be fetched alone. */
 async function fetchIndex(
   http: HttpClient,
   { source_url, branch }: PackSource,
@@ -54,7 +54,7 @@ async function fetchIndex(
     if (response.status === 200) return new TextDecoder().decode(await readBody(response));
     await response.body.return();
   } catch (error) {
-    // The archive also contains the index. A failure of the code host is reported if the archive cannot be read either.
+    // Ignored, because the archive contains the index too. If the archive cannot be read either, that failure is reported.
     if (!(error instanceof FetchError)) throw error;
   }
   return null;
@@ -73,7 +73,7 @@ async function discoverFromArchive(
   limits: PackLimits,
   deadline: number,
 ): Promise<DiscoveredSkills> {
-  // Imported only when an archive is read, since the parsers of YAML and archives are not needed for anything else.
+  // Imported only here, because nothing else needs the parsers of YAML and archives.
   const [{ readArchive }, { parseIndex }, { parseSkillFile, SKILL_FILE }] = await Promise.all([
     import("./archive.ts"),
     import("./index-file.ts"),
@@ -91,7 +91,7 @@ async function discoverFromArchive(
   };
   const archiveLimits = { unpacked_bytes: limits.max_bytes, files: limits.files, deadline };
   let indexed: DiscoveredSkill[] | null = null;
-  /** By URL, because an archive may contain a path twice; as when unpacking, the last one counts. */
+  /** By URL, because an archive may contain a path twice. The last one counts, as in unpacking. */
   const fromFiles = new Map<string, DiscoveredSkill>();
   for await (const { path, content, is_cut } of readArchive(response.body, archiveLimits, maxBytesOf)) {
     const text = new TextDecoder().decode(content);
@@ -106,7 +106,10 @@ async function discoverFromArchive(
   return { skills: indexed ?? [...fromFiles.values()], warnings: warnings.list() };
 }
 
-/** Opens the archive of the branch, or of the default branch when it does not exist. The code host calls the latter HEAD. */
+/**
+ * Opens the archive of the branch. If the branch does not exist, it opens that of the default branch, which the code host calls
+ * HEAD.
+ */
 async function openArchive(
   http: HttpClient,
   { source_url, branch }: PackSource,
@@ -132,7 +135,7 @@ function remainingTime({ connect_ms, deadline }: LimitsWithDeadline): { connect_
   return { connect_ms: Math.min(connect_ms, total_ms), total_ms };
 }
 
-/** The error for the caller of a sync; null when neither the pack nor its host caused it. */
+/** The error for the caller of a sync; null if it was caused by neither the pack nor its host. */
 export function toSyncFailure(error: unknown): DomainError | null {
   if (error instanceof DomainError) return error;
   if (!(error instanceof FetchError)) return null;

@@ -25,7 +25,7 @@ const MAX_DESCRIPTION = 2_000;
 const MAX_WARNINGS = 50;
 const MAX_WARNING = 300;
 
-/** Warnings about a pack. Number and length are limited, since a pack is untrusted input. */
+/** Warnings about a pack. Their number and length are limited, because a pack is untrusted input. */
 export class Warnings {
   readonly #texts: string[] = [];
   #omitted = 0;

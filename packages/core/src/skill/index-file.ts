@@ -14,8 +14,8 @@ import {
 import { decodeUriOrKeep } from "./url.ts";
 
 /**
- * The skills that a pack's index lists, in its order and at most `max` (docs/reference/skills.md#pack-index). Returns null,
- * with a warning, when the text is not an index; the caller then reads the SKILL.md files.
+ * The first `max` skills in the index of a pack (docs/reference/skills.md#pack-index). If the text is not an index, it adds a
+ * warning and returns null; the caller then reads the SKILL.md files.
  */
 export function parseIndex(text: string, source: PackSource, max: number, warnings: Warnings): DiscoveredSkill[] | null {
   const entries = toEntries(text);
@@ -48,7 +48,7 @@ function toEntries(text: string): unknown[] | null {
   }
 }
 
-/** The skill of an entry, or the reason why the entry is invalid. */
+/** The skill of an entry, or a string that says why the entry is invalid. */
 function toSkill(entry: unknown, source: PackSource): DiscoveredSkill | string {
   if (typeof entry !== "object" || entry === null) return "not an object";
   const { path, source_url, name, description, category, risk } = entry as Record<string, unknown>;

@@ -11,7 +11,7 @@ import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "../schema/skill.sql.ts";
 
-/** Maximum number of skills in a list without a limit. */
+/** The most skills in a list for which no limit was sent. */
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
@@ -33,7 +33,7 @@ export const SkillsQuery = lazyObject(() => ({
 });
 export type SkillsQuery = z.infer<typeof SkillsQuery>;
 
-/** The cards, and their position in the list when a limit was sent. */
+/** The cards and, if a limit was sent, their position in the whole list. */
 export interface SkillList {
   cards: SkillCard[];
   page: { total: number; limit: number; offset: number } | null;
@@ -67,7 +67,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   return { cards: rows.map(toCard), page: { ...page, total } };
 }
 
-/** Condition for the skills of a pack: their URL is the URL of the pack or below it. */
+/** A condition on `marketplace_skills`: the URL is that of the pack or below it. */
 export const isInPack = (pack_url: string): SQL | undefined =>
   or(eq(marketplace_skills.source_url, pack_url), sql`starts_with(${marketplace_skills}.source_url, ${`${pack_url}/`}::text)`);
 

@@ -39,7 +39,7 @@ const RETENTION_MS = 7 * 86_400_000;
 
 const isOpen = (run_id: string) => and(eq(skill_pack_syncs.id, run_id), eq(skill_pack_syncs.status, "running"));
 
-/** A run that has not ended, with its pack. */
+/** A run with its pack; null if the run has ended. */
 export async function findOpenPackSync(ctx: Context, run_id: string): Promise<{ run: PackSyncRow; pack: PackRow } | null> {
   const [row] = await ctx.db
     .select({ run: getTableColumns(skill_pack_syncs), pack: getTableColumns(skill_packs) })
@@ -63,7 +63,7 @@ export async function endPackSync(
 export const failPackSync = (ctx: Context, run_id: string, error: string): Promise<void> =>
   endPackSync(ctx, run_id, { status: "failed", error });
 
-/** Removes runs after seven days, when their results are no longer of interest. */
+/** Removes runs after seven days, when nobody needs their results any more. */
 export async function removeOldPackSyncs(ctx: Context): Promise<void> {
   await ctx.db.delete(skill_pack_syncs).where(lt(skill_pack_syncs.created_at, new Date(ctx.now().getTime() - RETENTION_MS)));
 }

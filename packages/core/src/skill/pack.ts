@@ -98,7 +98,7 @@ export async function getPack(ctx: Context<Admin>, pack_id: string): Promise<Ski
   return toPack(row);
 }
 
-/** Registers a pack by its repository, or updates the fields that were sent when the repository is registered already. */
+/** Registers a pack by its repository. If the repository is registered already, it updates the fields that were sent. */
 export async function createPack(ctx: Context<Admin>, input: CreatePack): Promise<SkillPack> {
   const { source_url } = input;
   const { name, description, branch, metadata } = input;
@@ -124,7 +124,7 @@ export async function createPack(ctx: Context<Admin>, input: CreatePack): Promis
   return toPack(row!);
 }
 
-/** Replaces a pack. Its skills stay as they are until the next sync. */
+/** Replaces a pack. Its skills do not change until the next sync. */
 export function replacePack(ctx: Context<Admin>, pack_id: string, input: ReplacePack): Promise<SkillPack> {
   return transaction(ctx, async (ctx) => {
     const [stored] = await ctx.db
@@ -153,7 +153,7 @@ export async function removePack(ctx: Context<Admin>, pack_id: string): Promise<
   if (removed.length === 0) throw notFound();
 }
 
-/** Registers the default packs in an organization. Packs that exist already stay unchanged. */
+/** Registers the default packs in an organization. Existing packs do not change. */
 export async function seedPacks(ctx: Context, organization_id: string): Promise<void> {
   await ctx.db
     .insert(skill_packs)

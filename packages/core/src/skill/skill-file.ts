@@ -11,7 +11,7 @@ import {
 
 export const SKILL_FILE = "SKILL.md";
 
-/** Longer front matter is not parsed as YAML, since a malicious text could keep the parser busy. Usual front matter has a few lines. */
+/** Longer front matter is not parsed as YAML, since a malicious file could keep the parser busy. Most have only a few lines. */
 const MAX_YAML = 8_000;
 const YAML = { schema: "failsafe", maxAliasCount: 0, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
 
@@ -44,8 +44,8 @@ function splitFrontMatter(text: string): { front: string | null; lines: string[]
 }
 
 /**
- * Front matter is YAML; scalars are read as text, and aliases are not allowed. Front matter is often invalid YAML, mostly
- * because of a colon in an unquoted text; it is then read line by line.
+ * Reads front matter as YAML, with scalars as strings and without aliases. Often it is invalid YAML, mostly because of a colon in
+ * an unquoted string; it is then read line by line.
  */
 function parseFrontMatter(front: string): NameAndDescription {
   const { name, description } = parseYaml(front) ?? parseLines(front);
@@ -70,7 +70,7 @@ const parseLines = (front: string): Record<string, unknown> =>
 const withoutQuotes = (text: string): string =>
   text.length > 1 && /^["']/.test(text) && text.at(-1) === text[0] ? text.slice(1, -1) : text;
 
-/** The first heading as the name and the first line of plain text as the description, both outside of code blocks. */
+/** Takes the first heading as the name and the first line of plain text as the description, both outside code blocks. */
 function parseBody(lines: readonly string[]): NameAndDescription {
   const result: NameAndDescription = { name: null, description: null };
   let inCodeBlock = false;
@@ -87,7 +87,7 @@ function parseBody(lines: readonly string[]): NameAndDescription {
   return result;
 }
 
-/** A heading may end with blanks and number signs. They are removed from the end, not by a pattern, to stay linear. */
+/** Removes spaces and number signs at the end of a heading. A loop does it in linear time, which a pattern would not. */
 function withoutClosingMarks(heading: string): string {
   let end = heading.length;
   while (end > 0 && (heading[end - 1] === "#" || heading[end - 1]!.trim() === "")) end -= 1;

@@ -68,7 +68,7 @@ export function selectSkillCards(
     .where(and(eq(marketplace_skills.organization_id, organization_id), where));
 }
 
-/** Registers a skill by its URL, or updates the name and description that were sent when the URL is registered already. */
+/** Registers a skill by its URL. If the URL is registered already, it updates the name and description that were sent. */
 export async function registerSkill(ctx: Context<Admin>, { source_url, name, description }: RegisterSkill): Promise<SkillCard> {
   const sent = { ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) };
   const [row] = await ctx.db

@@ -13,9 +13,9 @@ const BATCH_ROWS = 1_000;
 const COLUMNS = ["name", "description", "category", "risk", "source_label", "metadata"];
 
 /**
- * Stores the discovered skills of a pack and ends the run, in the caller's transaction. Skills are identified by their URLs
- * and never removed: a skill that the pack no longer has is marked as vanished until it returns. Returns null, and fails the
- * run without storing anything, when the pack was changed or removed while it was read.
+ * Stores the discovered skills of a pack by URL and ends the run, in the caller's transaction. A skill that the pack no longer
+ * has is marked as vanished, not removed. If the pack was changed or removed while it was read, it stores no skill, fails the run
+ * and returns null.
  */
 export async function storeSkills(
   ctx: Context,
@@ -69,7 +69,7 @@ function upsertSkills(
   );
 }
 
-/** Marks skills that an earlier sync discovered and this one did not; returns how many were newly marked. */
+/** Marks skills that an earlier sync discovered but this one did not. Returns how many it has marked now. */
 async function markVanished(ctx: Context, pack: PackRow, discovered: readonly DiscoveredSkill[]): Promise<number> {
   const urls = discovered.map(({ source_url }) => source_url);
   const marked = await ctx.db

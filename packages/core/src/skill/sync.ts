@@ -25,19 +25,18 @@ const TIMER_SLACK_MS = 50;
 interface FoundOrCreatedRun {
   run: PackSyncRow;
   pack: PackRow;
-  /** Null when the run existed already, so that another request or job does it. */
+  /** Null if the run existed already, because another request or job works on it. */
   job_id: string | null;
 }
 
-/** Starts a sync in the background; returns the run, which is the running one if the pack is being synced already. */
+/** Starts a sync in the background and returns its run. If the pack is being synced already, it returns that run. */
 export async function startPackSync(ctx: Context<Admin>, pack_id: string): Promise<PackSyncRun> {
   return toPackSyncRun((await findOrCreateRun(ctx, pack_id, true)).run);
 }
 
 /**
- * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). The run and its job are stored before the
- * fetch, so a consumer completes the run after a timeout or a crash of this process. A pack has one run at a time, which
- * concurrent requests get as their result.
+ * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). It stores the run and its job first, so that a
+ * consumer completes the run after a timeout or crash. A pack has one run at a time, which concurrent requests return.
  */
 export async function syncPack(
   ctx: Context<Admin>,
@@ -77,7 +76,7 @@ export async function getPackSync(ctx: Context<Admin>, pack_id: string, run_id: 
 const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
   and(eq(skill_packs.id, pack_id), eq(skill_packs.organization_id, ctx.actor.active.organization_id));
 
-/** The running sync of the pack, else a new run with its job. The lock on the pack's row admits one request at a time. */
+/** The running sync of the pack, else a new run with its job. The lock on the row of the pack prevents two new runs. */
 function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean): Promise<FoundOrCreatedRun> {
   return transaction(ctx, async (ctx) => {
     const [pack] = await ctx.db.select().from(skill_packs).where(isOwnPack(ctx, pack_id)).for("no key update");
@@ -95,7 +94,7 @@ function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean):
   });
 }
 
-/** Ends the job that this request has claimed, in one transaction with its result. */
+/** Ends the job that this request has claimed and stores its result, in one transaction. */
 const endJobWith = <T>(ctx: Context<Admin>, job_id: string, write: (ctx: Context<Admin>) => Promise<T>): Promise<T> =>
   transaction(ctx, async (ctx) => {
     await endJobs(ctx, [job_id]);

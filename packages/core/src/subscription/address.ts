@@ -7,22 +7,22 @@ import type { SubscriptionRow } from "./subscription.ts";
 type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 
 const SHOWN_CHARS = 4;
-/** Of a shorter path, four characters would be too large a part. */
+/** A shorter path shows no characters, because four would be too large a part of it. */
 const MIN_PATH_CHARS = 16;
-/** Of an hourly run; the next one seals the rest. */
+/** Limit of one hourly run. The next run seals the remaining addresses. */
 const MAX_OLD = 1_000;
 
-/** Where messages are posted to. */
+/** The address to which messages are posted. */
 export const receiverUrl = (ctx: Pick<Context, "settings">, { url, url_sealed }: Address): string =>
   url_sealed ? unseal(ctx.settings.encryption_key, url_sealed) : url;
 
-/** The columns of an address. The address of an incoming webhook of Slack is a credential: who knows it can post to its channel, so it is sealed. */
+/** The columns of an address. A Slack webhook address is sealed, because anyone who knows it can post to the channel. */
 export function addressColumns(ctx: Context, { url, format }: Pick<SubscriptionRow, "url" | "format">): Address {
   if (format !== "slack") return { url, url_sealed: null };
   return { url: toShown(url), url_sealed: seal(ctx.settings.encryption_key, url) };
 }
 
-/** The columns that change. An address that was sealed stays so under every format, or a change of it would show the address. */
+/** The columns that a request changes. A sealed address stays sealed, since otherwise a new format would reveal it. */
 export function changeAddress(
   ctx: Context,
   stored: Address & Pick<SubscriptionRow, "format">,
@@ -36,14 +36,14 @@ export function changeAddress(
 const changedToSealed = (ctx: Context, url: string, format: SubscriptionRow["format"]): Partial<Address> =>
   format === "slack" ? addressColumns(ctx, { url, format }) : {};
 
-/** Host and last characters, as an address that a client can parse. */
+/** The host and last characters of an address, in the form of a valid URL. */
 function toShown(address: string): string {
   const { origin, pathname, search } = new URL(address);
   const path = pathname + search;
   return `${origin}/...${path.length < MIN_PATH_CHARS ? "" : path.slice(-SHOWN_CHARS)}`;
 }
 
-/** Seals addresses from before they were sealed. */
+/** Seals addresses that an earlier version stored in plain text. */
 export async function sealOldAddresses(ctx: Context): Promise<void> {
   const isOld = and(eq(subscriptions.format, "slack"), isNull(subscriptions.url_sealed));
   const { id, url, format } = subscriptions;
@@ -51,6 +51,6 @@ export async function sealOldAddresses(ctx: Context): Promise<void> {
     await ctx.db
       .update(subscriptions)
       .set({ ...addressColumns(ctx, old), updated_at: subscriptions.updated_at })
-      // Not one that was changed meanwhile.
+      // Skips an address that was changed since it was read.
       .where(and(eq(id, old.id), eq(url, old.url), isOld));
 }

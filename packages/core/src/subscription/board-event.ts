@@ -5,7 +5,7 @@ import { insertJobs, type NewJob } from "../job/job.ts";
 import type { BoardEvent, NewBoardEvent } from "../context/event-body.ts";
 import { deliveryWrites, storeDeliveries } from "./store.ts";
 
-/** The events with the fields that they all have. */
+/** Adds the fields that all events have. */
 function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEvent[] {
   const occurred_at = ctx.now().toISOString();
   const actor = toEventActor(ctx.actor);
@@ -16,7 +16,7 @@ function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEve
   });
 }
 
-/** The jobs that publish these events. Empty when BOARD_EVENTS is off. */
+/** The jobs that publish these events. Empty if BOARD_EVENTS is off. */
 function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
   if (!ctx.settings.board_events) return [];
   return events.map(({ id, ...payload }) => ({
@@ -27,8 +27,8 @@ function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
 }
 
 /**
- * Stores deliveries of these events to the subscriptions that match, in the caller's transaction. Returns the jobs that
- * publish the events; the caller stores them together with its own.
+ * Stores a delivery of each event to each matching subscription, in the caller's transaction. Returns the jobs that publish the
+ * events, which the caller inserts together with its own jobs.
  */
 export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
   const events = toBoardEvents(ctx, new_events);
@@ -36,7 +36,7 @@ export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoa
   return toPublishJobs(ctx, events);
 }
 
-/** The same as writes of a batch: one statement for any number of events and subscriptions. */
+/** The writes for `runBatch` that store deliveries and publishing jobs, for any number of events and subscriptions. */
 export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]) {
   const events = toBoardEvents(ctx, new_events);
   const jobs = toPublishJobs(ctx, events);
@@ -49,7 +49,7 @@ function toEventActor(actor: Actor): BoardEvent["actor"] {
   return { type: "system", id: null };
 }
 
-/** Publishes an event as it was when it happened. These jobs have no lane, so a refused event does not block others. */
+/** Publishes an event as it was stored. These jobs have no lane, so that a refused event does not block the others. */
 export const publishBoardEvent: JobHandler<"event.publish"> = {
   run: (ctx, payload, { id }) => ctx.bus.publish({ ...payload, id }),
 };

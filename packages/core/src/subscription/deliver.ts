@@ -13,16 +13,16 @@ import { type Attempt, sendMessage } from "./send.ts";
 import type { SubscriptionRow } from "./subscription.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
-/** A subscription whose receiver only failed for this long is switched off. */
+/** A subscription is switched off when every attempt has failed for this long. */
 const MAX_FAILING_MS = 5 * DAY_MS;
-/** A receiver that takes longer is slow: it gets one message at a time, and delays nobody else. */
+/** A receiver that takes longer is slow. It gets one message at a time, so that it does not delay other receivers. */
 const SLOW_MS = 5_000;
-/** Held deliveries that are woken when a receiver is quick again. */
+/** How many held deliveries to wake when a receiver is fast again. */
 const WAKE_UPS = 20;
 
 const INACTIVE = "The subscription is not active.";
 
-/** The receiver did not accept a message; another attempt follows. */
+/** The receiver did not accept the message, and another attempt will follow. */
 class DeliveryFailed extends ExpectedFailure {
   override readonly name = "DeliveryFailed";
   readonly #retry_after_ms: number | null;
@@ -37,13 +37,13 @@ class DeliveryFailed extends ExpectedFailure {
 }
 
 /**
- * Sends an event to one subscription. The job ends as done even when the last attempt fails: the delivery then shows the
- * failure to the organization, and it is not the operator's to repair.
+ * Sends an event to one subscription. Even if the last attempt fails, the job ends as done, not dead: the delivery shows the
+ * failure to the organization, and the operator cannot repair it.
  */
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // Only a job that was redriven finds its delivery failed.
+    // A failed delivery is sent again: only a redriven job finds it in this state.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);
@@ -104,7 +104,7 @@ async function recordAttempt(
   await recordHealth(ctx, subscription, attempt);
 }
 
-/** Stores what the attempt says about the receiver, if that is new, and switches off one that is gone or failed for days. */
+/** Updates the health of the receiver if the attempt changes it. Switches off a receiver that is gone or has failed for days. */
 async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt: Attempt): Promise<void> {
   const { failing_since: since, url, url_sealed } = subscription;
   const failing_since = attempt.error === null ? null : (since ?? attempt.sent_at);
@@ -120,7 +120,7 @@ async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt
       ...(reason === null ? {} : { active: false, disabled_reason: reason }),
       updated_at: reason === null ? sql`${subscriptions.updated_at}` : sql`now()`,
     })
-    // A receiver that was changed or switched off meanwhile is not the one that answered.
+    // Skips a subscription that was changed or switched off since: the attempt says nothing about its new receiver.
     .where(
       and(
         eq(subscriptions.id, subscription.id),
@@ -147,7 +147,7 @@ async function recordDisabled(ctx: Context, { organization_id, board_id, url }: 
   ctx.log.warn("subscription.disabled", "A subscription was switched off", { reason });
 }
 
-/** While a receiver is slow, its deliveries wait for each other. */
+/** Wakes deliveries that had to wait for each other while the receiver was slow. */
 async function wakeHeldDeliveries(ctx: Context, subscription_id: string): Promise<void> {
   const isHeld = and(eq(jobs.subscription_id, subscription_id), eq(jobs.status, "queued"), eq(jobs.held_by, "subscription"));
   const held = ctx.db.select({ id: jobs.id }).from(jobs).where(isHeld).orderBy(jobs.seq).limit(WAKE_UPS);

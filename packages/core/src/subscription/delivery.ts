@@ -86,7 +86,7 @@ const ofQueuedJob = (column: string) => sql`(select ${sql.raw(column)} from ${jo
   where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status = 'queued')`;
 const columns = {
   ...getTableColumns(subscription_deliveries),
-  /** When the waiting job of a delivery runs. */
+  /** When the queued job of the delivery will run. */
   next_attempt_at: sql<string | null>`${ofQueuedJob(`to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)}`,
   waits_for: sql<"slot" | null>`${ofQueuedJob("case when job.held_by is not null then 'slot' end")}`,
 };
@@ -148,7 +148,7 @@ async function getDeliveryRow(ctx: Context, subscription: SubscriptionRow, deliv
   return row;
 }
 
-/** Sends a delivery once more, with the same event id. One that waits for its next attempt is sent now. */
+/** Sends a delivery again, with the same event id. A delivery that waits for its next attempt is sent at once. */
 export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: string, delivery_id: string): Promise<Delivery> {
   return transaction(ctx, async (ctx) => {
     const subscription = await getActive(ctx, owner, subscription_id);
@@ -180,7 +180,7 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
   });
 }
 
-/** Locks jobs of a subscription, or of one delivery, before the deliveries: in the order in which the end of an attempt does. */
+/** Locks the open jobs of a subscription or of one delivery. Jobs are locked before deliveries, as at the end of an attempt. */
 const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?: string) =>
   ctx.db
     .select({ id: jobs.id })
@@ -195,10 +195,10 @@ const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?:
     .orderBy(asc(jobs.id))
     .for("no key update");
 
-/** One request revives so many deliveries; the caller repeats it for more. */
+/** How many deliveries one request sends again. The caller repeats the request for more. */
 const RECOVER_LIMIT = 10_000;
 
-/** Sends what failed since a time once more, oldest first. */
+/** Sends the deliveries again that have failed since a time, oldest first. */
 export function recoverDeliveries(
   ctx: Context<User>,
   owner: Owner,
@@ -231,8 +231,8 @@ export function recoverDeliveries(
 }
 
 /**
- * Deliveries of a subscription that is off would only fail again. The subscription is locked before its deliveries, as a
- * removal does, which would otherwise wait for them while their jobs wait for the subscription.
+ * Throws `conflict` for a subscription that is off, because its deliveries would fail again. It locks the subscription before its
+ * deliveries, as a removal does; otherwise the two could deadlock.
  */
 async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id, "locked");
@@ -242,7 +242,7 @@ async function getActive(ctx: Context, owner: Owner, subscription_id: string): P
 
 function toDelivery(row: Row): Delivery {
   const { id, subscription_id, event_id, event_type, attempts, last_error, response_status } = row;
-  // A failed delivery has a next attempt when its dead job was redriven.
+  // A failed delivery has a next attempt if its dead job was redriven.
   const status = row.status === "failed" && row.next_attempt_at !== null ? "pending" : row.status;
   return {
     id,

@@ -3,11 +3,11 @@ import { BOARD_EVENT_TYPES } from "../context/event-body.ts";
 import { valueError } from "../values/wire.ts";
 
 const MAX_PATTERN = 50;
-/** Enough for `*.x.*`. With more of them, the time of a match would grow fast. */
+/** Enough for `*.x.*`. More stars would make matching slow. */
 const MAX_STARS = 2;
 const PATTERN = /^[a-z.*]+$/;
 
-/** Whether a name of an event matches a pattern, in which `*` stands for any text. */
+/** Whether the type of an event matches a pattern, in which `*` matches any characters. */
 export function matchesType(pattern: string, type: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();
@@ -34,7 +34,7 @@ const EventPattern = z
     valueError("event_types must name board events, such as task.created or task.*"),
   );
 
-/** Names of events to which a subscription listens, and patterns of them. */
+/** The event types, or patterns of them, that a subscription receives. */
 export const EventTypes = z
   .array(EventPattern)
   .min(1)

@@ -5,25 +5,25 @@ import type { Admin, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 
-/** Where subscriptions are managed: in an organization, those of its boards too, or on one board. */
+/** The scope in which subscriptions are managed: one board, or an organization with all its boards (`board_id` null). */
 export interface Owner {
   organization_id: string;
   board_id: string | null;
 }
 
-/** Admins see every address to which events of the organization leave. */
+/** For admins only, because it covers every address to which the organization's events are sent. */
 export const organizationOwner = (ctx: Context<Admin>): Owner => ({
   organization_id: ctx.actor.active.organization_id,
   board_id: null,
 });
 
-/** Requires write access, because a subscription sends what happens on the board elsewhere. */
+/** Requires write access, because a subscription sends events of the board to another system. */
 export async function boardOwner(ctx: Context<User>, board_id: string): Promise<Owner> {
   const board = await boardFor(ctx, board_id, "write");
   return { organization_id: board.organization_id, board_id: board.id };
 }
 
-/** Filter of `subscriptions`. */
+/** A filter of `subscriptions` that keeps those of the owner. */
 export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
   name: board_id === null ? "of the organization" : "of the board",
   values: { organization_id, board_id },
@@ -34,5 +34,5 @@ export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
     )!,
 });
 
-/** The same as a condition on `subscriptions`. */
+/** A condition on `subscriptions`: the subscription belongs to the owner. */
 export const isOwnedBy = (owner: Owner): SQL => conditionOf(ownedBy(owner));

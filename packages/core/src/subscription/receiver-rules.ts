@@ -4,8 +4,8 @@ import type { Settings } from "../config/settings.ts";
 const LOOPBACK = ["localhost", "127.0.0.0/8", "::1"];
 
 /**
- * Converts the settings to the rules that decide which receivers may be posted to. The hosts of gateways are not among them:
- * every tenant may subscribe, and a test message shows what the receiver answers.
+ * Turns the settings into the rules for allowed receivers. They leave out the allowed hosts of gateways: every tenant may
+ * subscribe, and a test message would show the answer of such a host.
  */
 export const toReceiverRules = ({
   subscription_allowed_hosts,

@@ -8,11 +8,11 @@ import { sealOldAddresses } from "./address.ts";
 import { eraseOldSecrets } from "./secret.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
-/** Days for which a delivery is kept. Its last attempt is made after 28 hours. */
+/** How many days a delivery is kept. Its last attempt is made after 28 hours. */
 const RETENTION_DAYS = 30;
 const BATCH_SIZE = 2_000;
 
-/** Removes old deliveries, of each subscription those beyond its budget, and secrets that were replaced. Seals old addresses. */
+/** Removes old deliveries, deliveries over the budget of their subscription, and expired secrets. Also seals old addresses. */
 export async function removeOldDeliveries(ctx: Context): Promise<void> {
   await eraseOldSecrets(ctx);
   await sealOldAddresses(ctx);

@@ -8,13 +8,13 @@ import type { SubscriptionRow } from "./subscription.ts";
 
 const PREFIX = "whsec_";
 const SECRET_BYTES = 32;
-/** How long the previous secret signs too, so that a receiver can be changed without losing a message. */
+/** How long the previous secret is also used to sign, so that a receiver can be changed without losing a message. */
 export const ROTATION_MS = 24 * HOUR_MS;
 
-/** A secret in the form of Standard Webhooks. */
+/** A new secret in the format of Standard Webhooks. */
 export const createSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 
-/** The secrets that sign now, the current one first. */
+/** The secrets with which messages are signed now, the current one first. */
 export function signingSecrets(ctx: Context, row: SubscriptionRow): string[] {
   const { previous_secret_sealed, previous_secret_until } = row;
   const isPreviousValid = previous_secret_sealed && previous_secret_until && previous_secret_until > ctx.now();
@@ -23,7 +23,7 @@ export function signingSecrets(ctx: Context, row: SubscriptionRow): string[] {
   );
 }
 
-/** The header `webhook-signature` of Standard Webhooks: one signature for each secret. */
+/** The value of the header `webhook-signature` of Standard Webhooks, with one signature for each secret. */
 export const signMessage = (secrets: readonly string[], id: string, timestamp: string, body: string): string =>
   secrets
     .map((secret) => {
@@ -32,7 +32,7 @@ export const signMessage = (secrets: readonly string[], id: string, timestamp: s
     })
     .join(" ");
 
-/** Erases the previous secrets that do not sign any more. */
+/** Erases previous secrets that are no longer used. */
 export async function eraseOldSecrets(ctx: Context): Promise<void> {
   await ctx.db
     .update(subscriptions)

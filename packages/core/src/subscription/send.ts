@@ -8,7 +8,7 @@ import type { SubscriptionRow } from "./subscription.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
 export const RESPONSE_CHARS = 1_000;
-/** Enough for the characters that are kept; the rest of an answer is not read. */
+/** How much of an answer is read: enough for the characters that are stored. */
 const RESPONSE_BYTES = 4_096;
 const GONE = 410;
 
@@ -17,16 +17,16 @@ export interface Attempt {
   headers: Record<string, string>;
   sent_at: Date;
   duration_ms: number;
-  /** Null when no answer came. */
+  /** Null if there was no answer. */
   status: number | null;
   response: string | null;
-  /** A sentence for the subscription's owner; null when the receiver accepted the message. */
+  /** A sentence for the owner of the subscription; null if the receiver accepted the message. */
   error: string | null;
   is_gone: boolean;
   retry_after_ms: number | null;
 }
 
-/** Posts a message to the receiver of a subscription, signed with its secrets. Never throws for what the receiver does. */
+/** Posts a message, signed with the subscription's secrets, to its receiver. A failure of the receiver is in the result. */
 export async function sendMessage(ctx: Context, subscription: SubscriptionRow, { id, body }: Message): Promise<Attempt> {
   const sent_at = ctx.now();
   const timestamp = String(Math.floor(sent_at.getTime() / 1000));
@@ -63,7 +63,7 @@ const toProblem = (status: number): string =>
     ? `The receiver redirected with ${status}; redirects are not followed.`
     : `The receiver answered ${status}.`;
 
-/** The start of the answer's body. The status has come already, so a body that breaks off changes nothing. */
+/** The start of the answer's body. It ignores a body that breaks off, because the status already decides the attempt. */
 async function readStart({ body }: HttpResponse): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -80,7 +80,7 @@ async function readStart({ body }: HttpResponse): Promise<string> {
   return truncate(text.replaceAll("\0", "\uFFFD").toWellFormed(), RESPONSE_CHARS);
 }
 
-/** The wait that the receiver asks for, in seconds or as a date. */
+/** The wait that the receiver asks for by `retry-after`, which is a number of seconds or a date. Null if there is none. */
 function retryAfterMs({ now }: Context, { headers }: HttpResponse): number | null {
   const value = headers["retry-after"];
   if (typeof value !== "string" || value.length > 100) return null;

@@ -11,13 +11,13 @@ import { subscription_deliveries, subscriptions } from "../schema/subscription.s
 
 const DELIVER: JobKind = "subscription.deliver";
 
-/** At most one live job sends a delivery. */
+/** Keeps two open jobs from sending the same delivery. */
 export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 
 /**
- * The writes of a batch that store a delivery and its job for each event and active subscription that matches it. They
- * belong to the statement that stores the change, so that a change costs no further one. The key lock lets no subscription
- * be removed between the match and the insert.
+ * The writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They are part of
+ * the statement that stores the change, so they cost no extra one. The key lock prevents the removal of a subscription between
+ * match and insert.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];

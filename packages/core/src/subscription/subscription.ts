@@ -89,7 +89,7 @@ export const listSubscriptions = (ctx: Context<User>, owner: Owner, query: PageQ
     toItem: toSubscription,
   });
 
-/** `locked` keeps the subscription from being removed until the transaction ends. */
+/** A subscription of the owner. `locked` prevents its removal until the transaction ends. Throws `not_found`. */
 export async function getSubscriptionRow(
   ctx: Context,
   owner: Owner,
@@ -151,10 +151,10 @@ export async function updateSubscription(
   });
 }
 
-/** A new receiver, or one that was repaired, starts without the failures of before. */
+/** A changed or reactivated receiver starts without its earlier failures. */
 const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false };
 
-/** Removes the subscription with its deliveries; the database removes their jobs. */
+/** Removes the subscription and its deliveries; the database removes their jobs by cascade. */
 export async function removeSubscription(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<void> {
   await withLockTimeoutRetry(ctx, async (ctx) => {
     const removed = await ctx.db
@@ -165,7 +165,7 @@ export async function removeSubscription(ctx: Context<User>, owner: Owner, subsc
   });
 }
 
-/** Replaces the secret. For a day the old one signs too. */
+/** Replaces the secret. For a day, messages are signed with the old secret as well. */
 export function rotateSecret(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<SubscriptionWithSecret> {
   return transaction(ctx, async (ctx) => {
     const where = and(eq(subscriptions.id, subscription_id), isOwnedBy(owner));
@@ -194,7 +194,7 @@ async function requireReceiver(ctx: Context, { organization_id }: Owner, url: st
   }
 }
 
-/** The lock makes two requests count one after the other. */
+/** The lock makes concurrent requests count one after the other. */
 async function requireRoom(ctx: Context, { organization_id }: Owner): Promise<void> {
   await lockOrganization(ctx, organization_id);
   const limit = ctx.settings.budgets.organization_subscriptions;

@@ -19,7 +19,7 @@ export type TestResult = z.infer<typeof TestResult>;
 
 const TEST = "subscription.test";
 
-/** Sends a test message now, also when the subscription is not active. Nothing is stored or repeated. */
+/** Sends a test message at once, even if the subscription is not active. It stores nothing and does not retry. */
 export async function sendTestMessage(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<TestResult> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
   await countRequest(ctx, "subscription_tests_per_minute", "subscription_test", owner.organization_id);
