@@ -35,7 +35,7 @@ interface CountedBatch {
 
 /**
  * Counts the next events in commit order. Returns their number and their boards that have no counts by day. It stops at the
- * oldest open transaction, because events of that transaction will come before those of later ones.
+ * oldest open transaction, so that an event that is committed later always comes after the stored position.
  */
 const countBatch = (ctx: Context): Promise<CountedBatch> =>
   withLockTimeoutRetry(ctx, async (ctx) => {

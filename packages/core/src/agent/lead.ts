@@ -20,8 +20,8 @@ export interface LeadOptions {
 }
 
 /**
- * Returns the lead of a board. A missing lead is created and provisioned by a job; a unique index allows one lead per board. Call
- * it in a transaction.
+ * Returns the lead of a board. If there is none, it creates the lead and enqueues its provisioning. A unique index allows one
+ * lead per board. Call it in a transaction.
  */
 export async function ensureLead(
   ctx: Context,

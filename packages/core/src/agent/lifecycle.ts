@@ -164,7 +164,7 @@ export async function failUpdate(
   error: string,
 ): Promise<AgentWithOrganization | null> {
   const agent = await lockAgent(ctx, eq(agents.id, agent_id));
-  // The jobs of a lane run one at a time, so if an agent of this lane is updating, it is the job that failed.
+  // The jobs of a lane run one at a time, so an agent of this lane that is updating is the one whose job failed.
   if (!agent || agent.status !== "updating" || agentLane(agent) !== lane) return null;
   const status = agent.previous_status ?? "offline";
   await updateAgentFields(ctx, agent, { status, previous_status: null, last_provision_error: error, ...CLEARED_WAKE });

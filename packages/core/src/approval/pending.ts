@@ -36,7 +36,7 @@ export async function requireNoPendingApproval(ctx: Context, board: BoardRow, ta
   if (conflicts.length > 0) throw alreadyPendingError(conflicts);
 }
 
-/** Runs a write that makes an approval pending, and turns a violation of the unique index into the same error. */
+/** Runs a write that makes an approval pending, and turns a violation of the unique index into `conflict`. */
 export async function mapPendingConflict<T>(
   ctx: Context,
   board: BoardRow,

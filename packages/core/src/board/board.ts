@@ -133,7 +133,7 @@ const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gatew
 export const CreateBoard = CreateFields.check(gatewayCheck).meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
-/** Forms send a blank type when it shall not change. */
+/** Forms send a blank type to leave it unchanged. */
 const BoardTypeOrBlank = z
   .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
   .meta({ override: { type: "string", enum: BoardType.options } })

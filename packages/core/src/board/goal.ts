@@ -8,7 +8,7 @@ import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, l
 import { BoardType } from "./board-type.ts";
 import { boards } from "../schema/board.sql.ts";
 
-/** A complete goal: confirming it clears every field on the board that it leaves out. */
+/** A complete goal. A field that it leaves out is cleared on the board when the goal is confirmed. */
 export const GoalFields = lazyObject(() => ({
   board_type: BoardType.describe("Kind of board."),
   objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),

@@ -111,7 +111,7 @@ async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promis
     on conflict (payload_id) do update set due_at = excluded.due_at`);
 }
 
-/** Writes the object and reads it back. Only then it removes the body from the database, if the body has not changed. */
+/** Writes the object and reads it back. Only then does it remove the body from the database, if the body has not changed. */
 async function moveBody(ctx: Context, run: Run, { payload_id, body_key }: NewObject): Promise<void> {
   const [row] = await ctx.db
     .select({ body: board_webhook_payloads.body })

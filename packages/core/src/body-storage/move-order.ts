@@ -11,7 +11,7 @@ import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts
 const ORGANIZATIONS = 20;
 /** How many payloads of an organization one turn examines, including those that are too small to move. */
 export const TURN_SIZE = 50;
-/** Until a crashed run's turn can begin again. It is longer than a run, which Lambda ends after two minutes. */
+/** How long a turn is reserved for its run. It is longer than a run, which Lambda ends after two minutes. */
 const LEASE_MS = 600_000;
 
 /** The next payloads of an organization, oldest first. */

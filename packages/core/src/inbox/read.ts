@@ -130,8 +130,8 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
-  // Not `exists`, for which PostgreSQL may hash the leases of all organizations. And not `lease_expires_at`, which would lead it
-  // to the index of all leases.
+  // It avoids `exists`, for which PostgreSQL may hash the leases of all organizations, and `lease_expires_at`, which would lead
+  // PostgreSQL to the index of all leases.
   leased: sql<boolean>`coalesce((select true from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
     where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
     and ${tasks.lease_seconds} is not null and ${boards.organization_id} = ${gateways.organization_id} limit 1), false)`,
@@ -196,6 +196,6 @@ async function readSettled(ctx: Context, limit: number, read: (values: Values) =
   return read({ ...values, horizon: String(horizon) });
 }
 
-/** Whether the agent has something to do. An agent on a paused board never has. */
+/** Whether the agent has something to do. An agent on a paused board has nothing to do. */
 export const hasWork = ({ paused, unread, mine, free, review, approvals_decided }: InboxRow): boolean =>
   !paused && unread + mine + free + review + approvals_decided > 0;

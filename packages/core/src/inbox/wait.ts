@@ -16,7 +16,7 @@ const RETRY_SECONDS = 30;
 interface Waiter {
   ctx: Context<Agent>;
   max_messages: number;
-  /** Ends the wait with the inbox that was read last: undefined if the agent was removed, null if it was not read again. */
+  /** Ends the wait with the inbox that has work: undefined if the agent was removed, null if the wait ends without work. */
   end: (row: InboxRow | null | undefined) => void;
 }
 

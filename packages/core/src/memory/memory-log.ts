@@ -16,7 +16,7 @@ import { type Filter, filterBy } from "../lists/filter.ts";
 
 const MAX_TAGS = 50;
 
-/** The labels of an entry, as a request has them. */
+/** The labels of an entry in a request. */
 export const MemoryTags = z
   .array(z.string().max(MAX_NAME))
   .max(MAX_TAGS)

@@ -15,7 +15,7 @@ export interface Scope {
 
 /**
  * The ids of the active organization's boards that the member may read, filtered by board and group. Throws `not_found` for a
- * board that the member may not read, but not for a group without a board that the member may read.
+ * board that the member may not read. A group is found even if the member may read none of its boards.
  */
 export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
   const filters = [readableBoards(ctx.actor)];

@@ -27,7 +27,7 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * Matches users who may be assigned to this issuer. Old rows have none, because it was not stored then. The local user belongs to
+ * Matches users without an issuer who may be assigned to this one; early versions did not store it. The local user belongs to
  * local mode, and all others belong to the identity provider that is configured when the first of them signs in.
  */
 export const isUnassigned = (issuer: string) =>

@@ -10,7 +10,7 @@ export interface ArchiveLimits {
   unpacked_bytes: number;
   /** The most entries that an archive may have, not counting folders. */
   files: number;
-  /** When reading must end, on the clock of `performance.now()`. */
+  /** When reading must end, in milliseconds. It is compared with `performance.now()`. */
   deadline: number;
 }
 

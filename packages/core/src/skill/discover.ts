@@ -18,7 +18,7 @@ const MAX_INDEX_BYTES = 16 * 1024 * 1024;
 /** The part of the total time for fetching the index. If the index does not arrive, enough time is left for the archive. */
 const INDEX_TIME_SHARE = 0.25;
 
-/** `deadline` is on the clock of `performance.now()`. */
+/** `deadline` is in milliseconds and is compared with `performance.now()`. */
 type LimitsWithDeadline = PackLimits & { deadline: number };
 
 export interface DiscoveredSkills {

@@ -4,7 +4,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 /** A column cast to text, because values of type json cannot be compared. */
 const asText = (row: PgTable | SQL, column: string) => sql`${row}.${sql.identifier(column)}::text`;
 
-/** The condition of an upsert that one of the columns differs between the stored row and the new one. */
+/** The condition of an upsert: the stored row differs from the new one in at least one of the columns. */
 export const isDistinctFromExcluded = (table: PgTable, columns: readonly string[]): SQL<boolean> =>
   columns.length === 0
     ? sql<boolean>`false`

@@ -36,7 +36,7 @@ export function changeAddress(
 const changedToSealed = (ctx: Context, url: string, format: SubscriptionRow["format"]): Partial<Address> =>
   format === "slack" ? addressColumns(ctx, { url, format }) : {};
 
-/** The host and last characters of an address, in the form of a valid URL. */
+/** The host and the last characters of an address, in the form of a valid URL. */
 function toShown(address: string): string {
   const { origin, pathname, search } = new URL(address);
   const path = pathname + search;

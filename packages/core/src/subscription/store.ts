@@ -16,8 +16,8 @@ export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 
 /**
  * The writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They are part of
- * the statement that stores the change, so they cost no extra one. The key lock prevents the removal of a subscription between
- * match and insert.
+ * the statement that stores the change, so they need no extra statement. The key lock prevents the removal of a subscription
+ * between match and insert.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];

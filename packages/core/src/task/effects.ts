@@ -77,7 +77,7 @@ const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.statu
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 
-/** Not for a task that was in the inbox already: it only loses its assignee and keeps its status. */
+/** False for a task that was in the inbox already: it only loses its assignee and keeps its status. */
 const isTransition = ({ moved, from_status }: ReturnedTask) => moved && from_status !== "inbox";
 
 function updateTransitions(update: TaskUpdate): NewTransition[] {

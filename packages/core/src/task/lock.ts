@@ -19,7 +19,7 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** Which other tasks to lock together with a task. */
 interface LockOptions {
-  /** Ids of more tasks of the board. */
+  /** Ids of further tasks of the board to lock. */
   also_ids?: readonly string[] | undefined;
   /** Whether to lock the tasks that depend on it, because the change may return them to the inbox. */
   dependents: boolean;

@@ -32,7 +32,9 @@ export function insertTransitions(ctx: TaskContext, transitions: readonly NewTra
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
-/** The task's previous move to review. Metrics count a task only once, also after its removal. Old rows: `reviewedBefore`. */
+/**
+ * The task's previous move to review. Metrics count a task only once, also after its removal. `reviewedBefore` handles old rows.
+ */
 const previousReview = sql`case when given.to_status = 'review' then coalesce((
   select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;
 

@@ -225,7 +225,7 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // Not the start of the transaction: an approval that was decided during the wait for the lock must count as older.
+  // The current time, because an approval that was decided during the wait for the lock must count as older.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

@@ -20,7 +20,7 @@ export interface DeliveryNames {
   webhook_id: string;
   /** Stored with the payload. A delivery with one of these names is a repeat. */
   stored: readonly string[];
-  /** A name that this delivery does not store, but for which it is a repeat if an earlier delivery stored it. */
+  /** A name that is only looked up: if an earlier delivery has stored it, this delivery is a repeat. */
   looked_up: string | null;
 }
 
@@ -33,8 +33,8 @@ interface Post {
 }
 
 /**
- * Where a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. Equal
- * generic posts without an id are not repeats of each other, but of a post with an id and the same body.
+ * Where a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. A
+ * generic post without an id is a repeat only of a post with an id and the same body, not of another without one.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
   const ids = delivery_id === null ? [] : [delivery_id];

@@ -86,7 +86,7 @@ export function redeliverPayloads(
       .limit(MAX_PAYLOADS + 1);
     const payloads = found.slice(0, MAX_PAYLOADS);
     const removed = await removeDeadJobs(ctx, owner, payloads);
-    // A job that was dead when it was read but could not be removed has been redriven since, and will notify the agent itself.
+    // If a dead job could not be removed, it has been redriven since it was read, and notifies the agent itself.
     const ids = payloads
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);

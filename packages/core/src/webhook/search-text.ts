@@ -2,8 +2,8 @@ import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
 /**
- * The part of a body that can be searched, up to a limit. Of JSON it has the strings and numbers, because escapes and punctuation
- * would become part of words; of any other text it has the beginning.
+ * The part of a body that can be searched, up to a limit. For JSON it is the strings and numbers, because escapes and punctuation
+ * would become part of words; for other text it is the beginning.
  */
 export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
   const parts = kind === "text" ? [text] : collectValues(value);

@@ -3,7 +3,7 @@ import type { Signature } from "./source/signature.ts";
 
 const MAX_AGE_MS = 5 * 60_000;
 
-/** Checks that one of the secrets made the signature, then its age (docs/reference/webhooks.md#signature). Throws if not. */
+/** Checks the signature against the secrets, then its age (docs/reference/webhooks.md#signature). Throws if one check fails. */
 export function verifySignature(secrets: readonly string[], signature: Signature, body: Uint8Array, now: Date): void {
   if (signature === "missing") throw new DomainError("forbidden", "Missing webhook signature header.");
   if (signature === "malformed" || !secrets.some((secret) => signature.matches(secret, body)))

@@ -258,7 +258,7 @@ async function lockField(ctx: Context<Admin>, field_id: string, strength: "updat
   return row;
 }
 
-/** Those of these boards that belong to the active organization. Admins may bind a field to boards that they cannot read. */
+/** Selects which of these boards belong to the active organization. Admins may bind a field to boards that they cannot read. */
 const selectBoards = (ctx: Context<Admin>, board_ids: string[]) =>
   ctx.db
     .select({ id: boards.id })

@@ -14,7 +14,7 @@ import { tasks } from "../../schema/task.sql.ts";
 
 /** A task is blocked after this many expiries in a row in which no holder commented on it or moved it. */
 const MAX_EXPIRIES = 3;
-/** How many tasks of a board one transaction ends the leases of. */
+/** How many expired tasks of a board one transaction handles. */
 const BATCH_SIZE = 100;
 const HOUR_MS = 3_600_000;
 
