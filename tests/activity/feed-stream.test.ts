@@ -223,7 +223,7 @@ describe("who receives which comments", () => {
     await vi.waitUntil(() => count("pg_snapshot_xmin") > 20, { timeout: 10_000, interval: 1 });
     // A poll that began before the count may send its last statements afterwards.
     const rounds = count("pg_snapshot_xmin") + 1;
-    // Each of the two groups of readers needs one statement for its users, and one group another for its boards.
+    // Both groups of readers need a statement for their users, and one group also needs one for its boards.
     expect(count('from "users"')).toBeLessThanOrEqual(rounds * 2);
     expect(count("array_agg(board.id")).toBeLessThanOrEqual(rounds);
     expect(world.statements.length).toBeLessThanOrEqual(rounds * 4);

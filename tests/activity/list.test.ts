@@ -47,7 +47,7 @@ const list = async (who: CallOptions, query = "", at: World = world) => {
 const ids = (items: { id: string }[]) => items.map(({ id }) => id);
 const owner = (): CallOptions => ({ token: home.owner.token });
 
-/** A member of the home organization with rights on these boards, by default at the service where members may read the list. */
+/** Adds a member with rights on these boards. By default it is a member of the service where members may read the list. */
 async function addPerson(
   subject: string,
   role: "admin" | "member",

@@ -44,7 +44,7 @@ export interface BenchEnvironment extends Home {
   get: (path: string, headers: Headers, requests?: number) => Promise<Figures>;
   /** Returns the rate of an empty request as the baseline, and the ratio to it. */
   compareToBaseline: (figures: Figures) => { baseline: string; ratio: string };
-  /** Measures how often a second the bare driver sends the statements of a request, and compares the figures with that. */
+  /** Measures how often per second the bare driver sends the statements of a request, and adds this floor to the figures. */
   compareToFloor: (figures: Figures, request: () => Promise<unknown>, rows?: FloorRun["rows"]) => Promise<{ floor: string }>;
   /** Counts the statements of one request, including its jobs. */
   count: (one: (n: number) => Promise<unknown>) => Promise<string>;

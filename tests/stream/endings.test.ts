@@ -35,7 +35,7 @@ describe("a stream whose caller loses access", () => {
     const id = await world.join(person, home.organization_id, "member", flags);
     return { ...person, id };
   }
-  /** Returns what a listener receives that loses access after one event, while more is written. Its stream must end. */
+  /** Returns the events of a listener that loses access after the first one, while more are written. Its stream must end. */
   async function receivedUntilLoss(listener: Listener, loss: () => Promise<unknown>): Promise<string[]> {
     await write("seen");
     await listener.waitForEvents(1);

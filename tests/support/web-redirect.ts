@@ -1,6 +1,6 @@
 import type { HttpClient } from "@board/core/context/http-client";
 
-/** Where a test's HTTP client connects instead of the requested hosts, so that another process can do the same. */
+/** The address to which a test's HTTP client is redirected, recorded so that another process can be redirected too. */
 export interface WebRedirect {
   port: number;
   /** The certificate to trust, in PEM. */
