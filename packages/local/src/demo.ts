@@ -1,45 +1,32 @@
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { styleText } from "node:util";
 import { REFUSED_ORIGIN } from "@board/api/edge/cors";
 import { createLog } from "@board/api/edge/log";
 import { errorText, type Log } from "@board/core/values/log";
 import { parseSettings, SettingsError } from "@board/core/config/settings";
-import { iris, juno, milo, nova, rex } from "./demo/participants.ts";
+import { createDemo, type Demo } from "./demo/demo.ts";
 import { runLead } from "./demo/lead.ts";
-import { logMessages } from "./demo/message-log.ts";
-import { runPerson } from "./demo/person.ts";
-import { createDemoLog, heading, type DemoLog } from "./demo/demo-log.ts";
-import { setUpBoard } from "./demo/setup.ts";
-import { type DemoContext, waitUntil } from "./demo/demo-context.ts";
-import { runScenario } from "./demo/scenario.ts";
-import { createDemoStatistics } from "./demo/statistics.ts";
+import { createTaskOfPerson, runPerson, runScenario } from "./demo/scenario.ts";
+import { type DemoBoard, setUpBoard } from "./demo/set-up.ts";
+import { isComplete, summarize } from "./demo/summary.ts";
 import { runWorker } from "./demo/worker.ts";
-import { runWorkshop } from "./demo/workshop.ts";
-import { startFakeGateway } from "./fake-gateway/server.ts";
 import { withGeneratedSecrets } from "./secrets.ts";
 import { startServer } from "./server.ts";
-import { type SignInLines, signInLines } from "./sign-in-lines.ts";
+import { signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
-/** Time for the last tasks to finish after the scenario has ended. */
-const DRAIN_TIMEOUT_MS = 40_000;
 /** Time for the service to stop. Its data is deleted in any case. */
 const STOP_TIMEOUT_MS = 1_500;
+const CHECK_MS = 500;
 
 /** Starts a service on a temporary folder. From the environment it takes only variables that cannot affect other data. */
 async function openService(folder: string) {
   const { PORT, HOST, LOG_LEVEL, CORS_ORIGINS, LOCAL_AUTH_TOKEN } = process.env;
-  const chosen = {
-    DATA_DIR: folder,
-    PORT: PORT?.trim() || "0",
-    HOST,
-    LOG_LEVEL: LOG_LEVEL?.trim() || "error",
-    CORS_ORIGINS,
-    LOCAL_AUTH_TOKEN,
-  };
+  const level = LOG_LEVEL?.trim() || "error";
+  const chosen = { DATA_DIR: folder, PORT: PORT?.trim() || "0", HOST, LOG_LEVEL: level, CORS_ORIGINS, LOCAL_AUTH_TOKEN };
   const settings = parseSettings(withGeneratedSecrets(chosen), "local");
   const server = await startServer(settings, withRefusedOrigins(createLog(settings.log_level)));
   const token = settings.auth.mode === "local" ? settings.auth.token : "";
@@ -53,17 +40,15 @@ const withRefusedOrigins = (log: Log): Log => ({
     event === REFUSED_ORIGIN ? void printLine(`\n${message}\n`) : log.warn(event, message, fields),
 });
 
-function printIntroduction(log: DemoLog, url: string, signIn: SignInLines): void {
-  log.print(`
-${heading("Board coordination: a demo of the whole service in one process")}
+const printSection = (title: string, text: string) => printLine(`\n${styleText("bold", title)}\n\n${text}\n`);
 
+const introduction = (url: string, signIn: ReturnType<typeof signInLines>) => `\
   External systems post to webhooks. Each post is stored before the 202
-  response, and wakes the lead agent ${iris.name} through the gateway. ${iris.name} reads it
-  through the agent API and creates tasks, which ${milo.name} and ${juno.name} work on.
-  A task is done only after ${iris.name} has reviewed it and you have approved it; the
-  demo approves for you. Now and then the gateway goes down: watch what
-  happens to the posts and messages during that time. On a second board, ${rex.name}
-  and ${nova.name} have no host and take tasks by MCP; ${rex.name} crashes with one.
+  response, and waits in the inbox of the lead agent Iris. Iris makes tasks of
+  it, which Milo and Juno take by MCP, each under a lease. A task is done only
+  after Iris has reviewed it and you have approved it; the demo approves for
+  you. Iris is away for a while: watch what happens to the posts. Rex crashes
+  with a task, which another worker takes when the lease of Rex has ended.
 
   console    ${signIn.console}
   service    ${url}
@@ -74,33 +59,25 @@ ${heading("Board coordination: a demo of the whole service in one process")}
   Open the console to watch the board. Or explore from another terminal, with the token in TOKEN:
   curl -s ${url}/api/v1/boards -H "Authorization: Bearer $TOKEN"
 
-  Everything is real except the gateway host and the intelligence of the agents.
-  Ctrl-C stops the demo.
-`);
-}
+  Everything is real except the intelligence of the agents.
+  Ctrl-C stops the demo.`;
 
-const NEXT_STEPS = [
-  "npm start                 starts the service with persistent data",
-  "npm run gateway           starts a fake host, which prints the messages to agents",
-  "packages/local/src/demo   shows how to use the API with the typed client",
-  "README.md                 shows the same with curl, and explains the code",
-];
+const NEXT_STEPS = `\
+  npm start                 starts the service with persistent data
+  packages/local/src/demo   shows how to use the API with the typed client and by MCP
+  examples                  has short programs to copy: agents, webhooks, mirrors
+  README.md                 shows how to connect an agent`;
 
-const printSection = (log: DemoLog, title: string, lines: readonly string[]) =>
-  log.print(`\n${heading(title)}\n\n${lines.map((line) => `  ${line}`).join("\n")}`);
-
-/**
- * Runs all participants until the demo is aborted, or until the scenario and the workshop have ended and the last task is done.
- */
-async function runDemo(demo: DemoContext, token: string, gateway_token: string, seconds: number | null): Promise<void> {
-  const board = await setUpBoard(demo, token, gateway_token);
-  const { lead, workers } = board;
-  logMessages(demo, [lead, ...workers]);
-  const participants = [runLead(demo, lead), ...workers.map((worker) => runWorker(demo, worker)), runPerson(demo, board)];
-  const scenario = runScenario(demo, board, seconds).then(() =>
-    waitUntil(demo, () => demo.statistics.isComplete(), DRAIN_TIMEOUT_MS),
-  );
-  await Promise.race([Promise.all(participants), Promise.all([scenario, runWorkshop(demo, token)])]);
+/** Runs all participants until the demo is aborted, or the scenario has ended and its last task is done. */
+async function runDemo(demo: Demo, board: DemoBoard, seconds: number | null): Promise<void> {
+  const { Milo, Juno, Rex } = board.agents;
+  await createTaskOfPerson(demo, board);
+  await runWorker(demo, "Rex", Rex.token, true);
+  const workers = [runWorker(demo, "Milo", Milo.token), runWorker(demo, "Juno", Juno.token)];
+  const scenario = runScenario(demo, board, seconds).then(async () => {
+    while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
+  });
+  await Promise.race([scenario, runLead(demo, board), runPerson(demo, board), ...workers]);
 }
 
 /** DEMO_SECONDS limits the scenario, for tests and recordings. The first step always runs, and its last task is completed. */
@@ -111,7 +88,7 @@ function readDurationSeconds(): number | null {
   return Number(text);
 }
 
-const HELP = `Shows the whole service at work for some minutes: agents, people, webhooks and a fake host, on temporary data.
+const HELP = `Shows the whole service at work for some minutes: agents, people and webhooks, on temporary data.
 
   npm run demo
 
@@ -137,25 +114,20 @@ async function main(): Promise<void> {
   onStopRequest(() => (started ? shutdown.abort() : process.exit(0)));
 
   printLine("Starting on a fresh database, which takes a few seconds ...");
-  const gateway_token = randomBytes(24).toString("hex");
-  const gateway = await startFakeGateway({ token: gateway_token });
   const { server, token, signIn } = await openService(folder);
   started = true;
-  const log = createDemoLog();
-  const demo: DemoContext = { url: server.url, log, statistics: createDemoStatistics(), gateway, signal: shutdown.signal };
-  printIntroduction(log, server.url, signIn);
-  try {
-    await runDemo(demo, token, gateway_token, seconds);
-  } catch (error) {
-    if (!demo.signal.aborted) exitWithError(`The demo failed: ${errorText(error)}`);
+  printSection("Board coordination: a demo of the whole service in one process", introduction(server.url, signIn));
+  const demo = createDemo(server.url, token, shutdown.signal);
+  // Stopping the demo aborts what its participants are doing.
+  const fail = (error: unknown) => void (shutdown.signal.aborted || exitWithError(`The demo failed: ${errorText(error)}`));
+  const board = await setUpBoard(demo).catch(fail);
+  if (board) {
+    await runDemo(demo, board, seconds).catch(fail);
+    shutdown.abort();
+    printSection("What happened", await summarize(demo, token, board.board_id));
   }
-  shutdown.abort();
-  const summary = demo.statistics.summary();
-  if (summary.length > 0) printSection(log, "What happened", summary);
-  printSection(log, "Next steps", NEXT_STEPS);
-  log.print();
-  const closed = server.stop().then(() => gateway.close());
-  await Promise.race([closed, pause(STOP_TIMEOUT_MS)]);
+  printSection("Next steps", NEXT_STEPS);
+  await Promise.race([server.stop(), pause(STOP_TIMEOUT_MS)]);
   process.exit(0);
 }
 

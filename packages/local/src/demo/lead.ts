@@ -1,158 +1,110 @@
-import type { Task } from "@board/client/api";
+import type { InboxMessage } from "@board/client/api";
+import { createClient } from "@board/client/client";
 import { ApiError } from "@board/client/error";
-import { answerFor, findFlaw } from "./canned-answers.ts";
-import { triage, type TaskPlan, tagFor } from "./triage.ts";
-import type { Agent } from "./setup.ts";
-import { type DemoContext, wait } from "./demo-context.ts";
-import { type AgentMessage, receiveMessages } from "./agent-messages.ts";
-import {
-  waitForProvisioning,
-  updateTask,
-  postComment,
-  latestCommentText,
-  moveTask,
-  readTask,
-  sendHeartbeat,
-} from "./agent-actions.ts";
+import type { Demo } from "./demo.ts";
+import { ANSWER, findFlaw, judge, type TaskPlan } from "./judgement.ts";
+import type { DemoBoard } from "./set-up.ts";
 
-/** Maximum number of characters of a payload that the lead reads. */
-const MAX_CHARS = 1_500;
 /** A short pause, so that the log can be followed. A model would take longer. */
 const THINKING_MS = 500;
+const BOARD = "/api/v1/agent/boards/{board_id}";
+const TASK = `${BOARD}/tasks/{task_id}` as const;
 
-interface LeadState {
-  demo: DemoContext;
-  agent: Agent;
+/** The lead reads its inbox with the typed client, and acknowledges each message once it is handled. */
+export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoard): Promise<never> {
+  const api = createClient({ url: demo.url, agent_token: agents.Iris.token, signal: demo.signal });
+  const board = { path: { board_id } };
+  const taskOf = (task_id: string) => ({ path: { board_id, task_id } });
+  const say = (what: string, strong?: boolean) => demo.say("Iris", what, strong);
   /** Set once the lead has learned that tasks need an approval before they are done. */
-  requires_approval: boolean;
-}
+  let knows_rule = false;
 
-/** Handles the messages to the lead, one after the other. */
-export async function runLead(demo: DemoContext, agent: Agent): Promise<void> {
-  const state: LeadState = { demo, agent, requires_approval: false };
-  const waking = receiveMessages(demo, agent.session_key);
-  await waitForProvisioning(demo, agent);
-  for await (const wake of waking) {
-    await sendHeartbeat(agent);
-    if (wake) await handleMessage(state, wake);
+  async function handlePayload(text: string): Promise<void> {
+    // The ids are in the lines of the service, which come before the text of the sender.
+    const idOf = (name: string) => new RegExp(`^${name} ID: (\\S+)$`, "m").exec(text)![1]!;
+    const path = { board_id, webhook_id: idOf("Webhook"), payload_id: idOf("Payload") };
+    const post = demo.posts.get(path.payload_id)!;
+    say(`reads the ${post.subject}, ${((performance.now() - post.at) / 1000).toFixed(1)} s after the post`);
+    const { payload } = await api.get(`${BOARD}/webhooks/{webhook_id}/payloads/{payload_id}`, { params: { path } });
+    const judgement = judge(typeof payload === "string" ? payload : JSON.stringify(payload));
+    if (typeof judgement === "string") {
+      await api.post(`${BOARD}/memory`, { params: board, body: { content: `${post.subject}: ${judgement}` } });
+      say(`notes: ${judgement}`);
+    } else await createTasks(judgement, path.payload_id);
+    post.handled++;
   }
-}
 
-async function handleMessage(state: LeadState, { header, payload, task_ids, decision }: AgentMessage): Promise<void> {
-  const { demo, agent } = state;
-  if (payload) return handlePayload(state, payload);
-  // The lead reads comments during the review.
-  if (header === "NEW TASK COMMENT") return;
-  await wait(demo, THINKING_MS);
-  for (const id of task_ids) {
-    const task = await readTask(agent, id);
-    if (header === "NEW TASK ADDED") await tagTask(state, task);
-    if (header === "TASK MENTION")
-      await postComment(demo, agent, id, answerFor(await latestCommentText(agent, id)), "answers in");
-    if (header === "TASK READY FOR LEAD REVIEW") await reviewTask(state, task);
-    if (header === "APPROVAL RESOLVED" && decision === "approved") await moveTask(demo, agent, task, "done");
-    if (header === "APPROVAL RESOLVED" && decision === "rejected")
-      await rejectTask(state, task, "not approved, find a cheaper way");
+  /** Each description names the payload, so that work can be traced back to its cause. */
+  async function createTasks(plans: TaskPlan[], payload_id: string): Promise<void> {
+    let previous: string | undefined;
+    for (const { title, tags, worker, waits_for_previous } of plans) {
+      const body = {
+        title,
+        description: `Payload ${payload_id}`,
+        priority: worker ? "high" : "medium",
+        tag_ids: tags.map((tag) => tag_ids[tag]),
+        assigned_agent_id: worker ? agents[worker].id : null,
+        depends_on_task_ids: waits_for_previous && previous ? [previous] : [],
+      };
+      const { id } = await api.post(`${BOARD}/tasks`, { params: board, body });
+      const order = waits_for_previous && previous ? ` after ${demo.label(previous)}` : "";
+      say(`creates ${demo.label(id)} ${title} (${body.priority}, ${tags.join(", ")}) for ${worker ?? "any worker"}${order}`);
+      previous = id;
+    }
   }
-}
 
-async function handlePayload(
-  { demo, agent }: LeadState,
-  { id, webhook_id }: NonNullable<AgentMessage["payload"]>,
-): Promise<void> {
-  const { log, statistics } = demo;
-  const { payload } = await agent.api.get("/api/v1/agent/boards/{board_id}/webhooks/{webhook_id}/payloads/{payload_id}", {
-    params: { path: { board_id: agent.board_id, webhook_id, payload_id: id }, query: { max_chars: MAX_CHARS } },
-  });
-  const length = typeof payload === "string" ? payload.length : JSON.stringify(payload).length;
-  log.write(agent.who, `reads ${length === MAX_CHARS ? "the first " : ""}${length} characters`);
-  await wait(demo, THINKING_MS);
-  const { tasks, note } = triage(payload);
-  if (note) {
-    await agent.api.post("/api/v1/agent/boards/{board_id}/memory", {
-      params: boardParams(agent),
-      body: { content: note.text, tags: [...note.tags, `payload:${id}`] },
-    });
-    statistics.recordNote();
-    log.write(agent.who, `notes: ${note.text}`);
+  async function finish(task_id: string): Promise<void> {
+    await api.patch(TASK, { params: taskOf(task_id), body: { status: "done" } });
+    demo.done_tasks++;
+    say(`moves ${demo.label(task_id)} to done`, true);
   }
-  await createTasks(demo, agent, tasks, id);
-  statistics.recordHandledPayload(id);
-}
 
-const boardParams = ({ board_id }: Agent) => ({ path: { board_id } });
-
-const listTags = (agent: Agent) => agent.api.get("/api/v1/agent/boards/{board_id}/tags", { params: boardParams(agent) });
-
-/** Each task contains the payload id, so that work can be traced back to its cause. */
-async function createTasks(demo: DemoContext, agent: Agent, plans: TaskPlan[], payload_id: string): Promise<void> {
-  if (plans.length === 0) return;
-  const { log, statistics } = demo;
-  const agents = (await agent.api.get("/api/v1/agent/agents")).items;
-  const tags = await listTags(agent);
-  let previous: Task | undefined;
-  for (const plan of plans) {
-    const worker = agents.find(({ name }) => name === plan.worker_name);
-    const task = await agent.api.post("/api/v1/agent/boards/{board_id}/tasks", {
-      params: boardParams(agent),
-      body: {
-        title: plan.title,
-        description: `${plan.description}\nPayload ${payload_id}`,
-        priority: plan.priority,
-        tag_ids: tags.filter(({ slug }) => plan.tags.includes(slug)).map(({ id }) => id),
-        assigned_agent_id: worker?.id ?? null,
-        depends_on_task_ids: plan.depends_on_previous && previous ? [previous.id] : [],
-      },
-    });
-    statistics.recordTask(task, payload_id);
-    const labels = [task.priority, ...task.tags.map(({ name }) => name)].join(", ");
-    const assignment = worker
-      ? `for ${worker.name}`
-      : task.is_blocked
-        ? `after ${statistics.taskLabel(previous!.id)}`
-        : "unassigned";
-    log.write(agent.who, `creates ${statistics.taskLabel(task.id)} ${task.title} (${labels}) ${assignment}`);
-    previous = task;
+  async function sendBack(task_id: string, comment: string): Promise<void> {
+    await api.patch(TASK, { params: taskOf(task_id), body: { status: "inbox", comment } });
+    say(`moves ${demo.label(task_id)} to inbox: ${comment}`);
   }
-}
 
-/** Tags a task that a person has created. */
-async function tagTask({ demo, agent }: LeadState, task: Task): Promise<void> {
-  const tag = (await listTags(agent)).find(({ slug }) => slug === tagFor(task.title));
-  if (!tag) return;
-  await updateTask(demo, agent, task, { tag_ids: [tag.id] });
-  demo.log.write(agent.who, `tags ${demo.statistics.taskLabel(task.id)} with ${tag.name}`);
-}
-
-async function reviewTask(state: LeadState, task: Task): Promise<void> {
-  const { demo, agent } = state;
-  const result = await latestCommentText(agent, task.id);
-  const flaw = findFlaw(task.title, result);
-  if (flaw) return rejectTask(state, task, flaw);
-  if (state.requires_approval) return requestApproval(state, task, result);
-  try {
-    await moveTask(demo, agent, task, "done");
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const number = demo.statistics.taskLabel(task.id);
-    demo.log.write(agent.who, `moves ${number} to done → ${error.status}, because of your rule:`, true);
-    demo.log.write(agent.who, error.message);
-    state.requires_approval = true;
-    await requestApproval(state, task, result);
+  async function review(task_id: string): Promise<void> {
+    const { comments } = await api.get(TASK, { params: taskOf(task_id) });
+    const result = comments.at(-1)?.content ?? "";
+    const flaw = findFlaw(result);
+    if (flaw) return sendBack(task_id, flaw);
+    if (!knows_rule) {
+      const refusal: unknown = await finish(task_id).catch((error: unknown) => error);
+      if (!(refusal instanceof ApiError)) throw refusal;
+      say(`moves ${demo.label(task_id)} to done → ${refusal.status}, because of your rule: ${refusal.message}`, true);
+      knows_rule = true;
+    }
+    const body = { action_type: "task.done", description: result, task_id, confidence: 90 };
+    await api.post(`${BOARD}/approvals`, { params: board, body });
+    say(`asks you to approve ${demo.label(task_id)}: ${result}`);
   }
-}
 
-/** The service assigns the task to its previous worker again. */
-async function rejectTask({ demo, agent }: LeadState, task: Task, why: string): Promise<void> {
-  await moveTask(demo, agent, task, "inbox", why);
-}
+  async function answer(task_id: string): Promise<void> {
+    await api.post(`${TASK}/comments`, { params: taskOf(task_id), body: { content: ANSWER } });
+    say(`answers in ${demo.label(task_id)}: ${ANSWER}`);
+  }
 
-async function requestApproval({ demo, agent }: LeadState, task: Task, result: string): Promise<void> {
-  const { log, statistics } = demo;
-  await agent.api.post("/api/v1/agent/boards/{board_id}/approvals", {
-    params: boardParams(agent),
-    body: { action_type: "task.done", description: result, task_id: task.id, confidence: 90 },
-  });
-  statistics.recordApprovalRequest();
-  log.write(agent.who, `asks you to approve ${statistics.taskLabel(task.id)}: ${result}`);
+  async function handle({ kind, text, task_id: id }: InboxMessage): Promise<void> {
+    if (kind === "webhook.received") return handlePayload(text);
+    if (id === null) return;
+    if (kind === "task.mention") return answer(id);
+    if (kind === "task.review") return review(id);
+    if (kind === "task.returned") return say(`learns that ${demo.label(id)} is free again: its lease has ended`, true);
+    if (kind !== "approval.resolved") return;
+    return /^Decision: approved$/m.test(text) ? finish(id) : sendBack(id, "not approved, find a cheaper way");
+  }
+
+  for (;;) {
+    const { messages } = await api.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
+    // What is not acknowledged is read again.
+    const [message] = demo.lead_is_away ? [] : messages;
+    if (message) {
+      await demo.wait(THINKING_MS);
+      await handle(message);
+      await api.post("/api/v1/agent/inbox/ack", { body: { through: message.id } });
+    }
+    // Work in review answers the wait at once.
+    else await demo.wait(THINKING_MS);
+  }
 }

@@ -1,90 +1,78 @@
-import type { Task } from "@board/client/api";
-import { ApiError } from "@board/client/error";
-import { taskScriptFor } from "./canned-answers.ts";
-import type { Agent } from "./setup.ts";
-import { type DemoContext, wait } from "./demo-context.ts";
-import { type AgentMessage, receiveMessages } from "./agent-messages.ts";
-import { waitForProvisioning, updateTask, postComment, moveTask, readTask, sendHeartbeat } from "./agent-actions.ts";
+import type { AgentInbox, NextTask } from "@board/client/api";
+import type { Agent, Demo } from "./demo.ts";
+import { FACT, workFor } from "./judgement.ts";
 
-const READING_MS = 250;
-/** Agents claim tasks at multiples of this time, so that they compete for the same task. */
-const CHOOSING_MS = 500;
-const WORKING_MS = 700;
+/** The shortest lease, so that the demo soon shows what happens at its end. */
+const LEASE_SECONDS = 60;
+const WORKING_MS = 1_200;
 
-interface WorkerState {
-  demo: DemoContext;
-  agent: Agent;
-  /** Tasks that wait for the answer to a question. */
-  awaiting_answer: Set<string>;
-}
+/** What the tools answer is a part of what the API does. */
+type Next = Pick<NextTask, "task" | "lease" | "comments">;
+type Messages = Pick<AgentInbox, "messages">;
 
-/** Handles the messages to a worker, and looks for unassigned tasks at each heartbeat. */
-export async function runWorker(demo: DemoContext, agent: Agent): Promise<void> {
-  const state: WorkerState = { demo, agent, awaiting_answer: new Set() };
-  const waking = receiveMessages(demo, agent.session_key);
-  await waitForProvisioning(demo, agent);
-  for await (const wake of waking) {
-    await sendHeartbeat(agent);
-    if (wake) await handleMessage(state, wake);
-    else await claimFreeTask(state);
+/** Calls a tool of the MCP endpoint, which keeps no session. An agent framework would use the official client instead. */
+const connectToTools =
+  ({ url, signal }: Demo, token: string) =>
+  async <Output>(name: string, input: object): Promise<Output> => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: input } });
+    const response = await fetch(`${url}/mcp`, { method: "POST", headers, body, signal });
+    const { result } = (await response.json()) as { result: { isError?: boolean; structuredContent: Output } };
+    if (result.isError) throw new Error(`${name} was refused: ${JSON.stringify(result)}`);
+    return result.structuredContent;
+  };
+
+/** Works by MCP on one task after the other, each under a lease. One that crashes leaves its first task behind. */
+export async function runWorker(demo: Demo, who: Agent, token: string, crashes = false): Promise<void> {
+  const call = connectToTools(demo, token);
+  let ack_through: string | undefined;
+
+  /** Waits for work or messages, and acknowledges those of the call before. */
+  async function checkInbox() {
+    const { messages } = await call<Messages>("check_inbox", { wait: 20, ack_through });
+    ack_through = messages.at(-1)?.id;
+    // The task that the worker holds answers the wait at once.
+    await demo.wait(WORKING_MS / 2);
+    return messages;
   }
-}
 
-async function handleMessage(state: WorkerState, { header, task_ids: [id] }: AgentMessage): Promise<void> {
-  const { demo, agent, awaiting_answer } = state;
-  if (!id) return;
-  await wait(demo, READING_MS);
-  const task = await readTask(agent, id);
-  const script = taskScriptFor(task.title);
-  if (header === "TASK ASSIGNED") await startTask(state, await moveTask(demo, agent, task, "in_progress"));
-  if (header === "CHANGES REQUESTED")
-    await submitForReview(state, await moveTask(demo, agent, task, "in_progress"), script.rework ?? script.result);
-  if (header === "NEW TASK COMMENT" && awaiting_answer.delete(id)) await submitForReview(state, task, script.result);
-}
-
-/** Claims the oldest unassigned task if the worker has no task. */
-async function claimFreeTask(state: WorkerState): Promise<void> {
-  const { demo, agent } = state;
-  const list = (query: { status: string; assigned_agent_id?: string; unassigned?: boolean; limit: number }) =>
-    agent.api.get("/api/v1/agent/boards/{board_id}/tasks", { params: { path: { board_id: agent.board_id }, query } });
-  const assigned = await list({ assigned_agent_id: agent.id, status: "inbox,in_progress", limit: 1 });
-  if (assigned.total > 0) return;
-  const unassigned = await list({ unassigned: true, status: "inbox", limit: 200 });
-  const task = unassigned.items.findLast(({ is_blocked }) => !is_blocked);
-  if (!task) return;
-  await wait(demo, CHOOSING_MS - (performance.now() % CHOOSING_MS));
-  const claimed = await claim(demo, agent, task);
-  if (claimed) await startTask(state, claimed);
-}
-
-/** Claims an unassigned task by moving it. If two agents do so at the same time, one of them gets 409. */
-async function claim(demo: DemoContext, agent: Agent, task: Task): Promise<Task | undefined> {
-  const number = demo.statistics.taskLabel(task.id);
-  try {
-    const claimed = await updateTask(demo, agent, task, { status: "in_progress" });
-    demo.log.write(agent.who, `claims ${number}, which was unassigned`);
-    return claimed;
-  } catch (error) {
-    if (!(error instanceof ApiError) || !error.code?.startsWith("task_")) throw error;
-    demo.log.write(agent.who, `wants ${number} too → ${error.status} ${error.code}`);
-    return undefined;
+  async function comment(task_id: string, fence: number, content: string, verb: string): Promise<void> {
+    await demo.wait(WORKING_MS);
+    await call("comment_on_task", { task_id, fence, content });
+    demo.say(who, `${verb} ${demo.label(task_id)}: ${content}`);
   }
-}
 
-async function startTask(state: WorkerState, task: Task): Promise<void> {
-  const { demo, agent, awaiting_answer } = state;
-  const { finding, question, result } = taskScriptFor(task.title);
-  if (finding) {
-    await wait(demo, WORKING_MS);
-    await postComment(demo, agent, task.id, finding, "comments on");
+  async function waitForAnswer(id: string): Promise<void> {
+    while (!(await checkInbox()).some(({ kind, task_id }) => kind === "task.comment" && task_id === id));
+    await call("remember", FACT);
+    demo.say(who, `remembers: ${FACT.content}`);
   }
-  if (!question) return submitForReview(state, task, result);
-  await wait(demo, WORKING_MS);
-  awaiting_answer.add(task.id);
-  await postComment(demo, agent, task.id, question, "asks in");
-}
 
-async function submitForReview({ demo, agent }: WorkerState, task: Task, result: string): Promise<void> {
-  await wait(demo, WORKING_MS);
-  await moveTask(demo, agent, task, "review", result);
+  async function work(task_id: string, title: string, fence: number, is_rework: boolean): Promise<void> {
+    const { finding, question, result, rework = result } = workFor(title);
+    if (finding && !is_rework) await comment(task_id, fence, finding, "comments on");
+    if (question && !is_rework) {
+      await comment(task_id, fence, question, "asks in");
+      await waitForAnswer(task_id);
+    }
+    await demo.wait(WORKING_MS);
+    const submitted = is_rework ? rework : result;
+    await call("update_task", { task_id, fence, status: "review", comment: submitted });
+    demo.say(who, `moves ${demo.label(task_id)} to review: ${submitted}`);
+  }
+
+  for (;;) {
+    const { task, lease, comments } = await call<Next>("next_task", { lease_seconds: LEASE_SECONDS });
+    if (task && lease) {
+      demo.say(
+        who,
+        `takes ${demo.label(task.id)} ${task.title} for ${LEASE_SECONDS} s${crashes ? ", and crashes" : ""}`,
+        crashes,
+      );
+      if (crashes) return;
+      const { result } = workFor(task.title);
+      const is_rework = comments.some(({ content }) => content === result);
+      await work(task.id, task.title, lease.fence, is_rework);
+    } else await checkInbox();
+  }
 }
