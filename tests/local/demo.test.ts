@@ -17,7 +17,7 @@ function expectInOrder(stdout: string, milestones: RegExp[]): void {
   }
 }
 
-test("the demo takes a customer's mail through review and approval to done, and no post is lost while the lead is away", async () => {
+test("the demo takes a customer's mail through review and approval to done, and no post is lost while the lead is offline", async () => {
   const TMPDIR = temporaryFolder();
   // The demo must ignore settings that lead to real data.
   const { code, stdout, stderr } = await runProgram("demo", {
@@ -60,11 +60,11 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /(Milo|Juno) +takes #1 /,
     /Iris +moves #1 to done$/,
   ]);
-  // During that time a second task waits for the first one, and the lead is away.
+  // During that time a second task waits for the first one, and the lead is offline.
   expectInOrder(stdout, [/Iris +creates #3 .+ after #2$/, /Iris +moves #2 to done$/, /(Milo|Juno) +takes #3/]);
   expectInOrder(stdout, [
     /Iris +moves #2 to done$/,
-    /Iris +goes away/,
+    /Iris +goes offline/,
     /customer +email from tomasz@mail\.example: .+ → 202$/,
     /monitor +warning alert: .+ → 202$/,
     /Iris +is back$/,

@@ -47,7 +47,7 @@ const introduction = (url: string, signIn: ReturnType<typeof signInLines>) => `\
   response, and waits in the inbox of the lead agent Iris. Iris makes tasks of
   it, which Milo and Juno take by MCP, each under a lease. A task is done only
   after Iris has reviewed it and you have approved it; the demo approves for
-  you. Iris is away for a while: watch what happens to the posts. Rex crashes
+  you. Iris is offline for a while: watch what happens to the posts. Rex crashes
   with a task, which another worker takes when the lease of Rex has ended.
 
   console    ${signIn.console}

@@ -21,8 +21,8 @@ export interface Demo {
   posts: Map<string, { subject: string; at: number; handled: number }>;
   rejected_posts: number;
   done_tasks: number;
-  /** While it is away, the lead handles no messages. */
-  lead_is_away: boolean;
+  /** While it is offline, the lead handles no messages. */
+  lead_is_offline: boolean;
   /** Prints a line with time, participant and text. `strong` highlights an important event. */
   say(who: Participant, what: string, strong?: boolean): void;
   /** Returns the short name of a task in the log, such as `#1`. */
@@ -40,7 +40,7 @@ export function createDemo(url: string, token: string, signal: AbortSignal): Dem
     posts: new Map(),
     rejected_posts: 0,
     done_tasks: 0,
-    lead_is_away: false,
+    lead_is_offline: false,
     say(who, what, strong = false) {
       const time = styleText("dim", `${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s`);
       printLine(`  ${time}  ${styleText(COLORS[who], who.padEnd(9))} ${strong ? styleText("bold", what) : what}`);

@@ -98,7 +98,7 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
   for (;;) {
     const { messages } = await api.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
     // What is not acknowledged is read again.
-    const [message] = demo.lead_is_away ? [] : messages;
+    const [message] = demo.lead_is_offline ? [] : messages;
     if (message) {
       await demo.wait(THINKING_MS);
       await handle(message);

@@ -46,25 +46,25 @@ async function send(demo: Demo, { webhooks }: DemoBoard, { who, webhook, subject
   demo.say(who, `${subject} → ${response.status} ${detail}`.trimEnd());
 }
 
-/** While the lead is away, posts are accepted and wait in its inbox. */
-async function sendWhileAway(demo: Demo, board: DemoBoard, posts: Post[]): Promise<void> {
-  demo.lead_is_away = true;
-  demo.say("Iris", "goes away; posts are still accepted, and wait in the inbox", true);
+/** While the lead is offline, posts are accepted and wait in its inbox. */
+async function sendWhileOffline(demo: Demo, board: DemoBoard, posts: Post[]): Promise<void> {
+  demo.lead_is_offline = true;
+  demo.say("Iris", "goes offline; posts are still accepted, and wait in the inbox", true);
   for (const post of posts) {
     await send(demo, board, post);
     await demo.wait(STEP_INTERVAL_MS);
   }
-  demo.lead_is_away = false;
+  demo.lead_is_offline = false;
   demo.say("Iris", "is back", true);
 }
 
-/** A mail becomes two tasks. The lead goes away as soon as the first one is done. */
+/** A mail becomes two tasks. The lead goes offline as soon as the first one is done. */
 async function sendRefund(demo: Demo, board: DemoBoard): Promise<void> {
   const { done_tasks } = demo;
   await send(demo, board, mail("lea@mail.example", "Where is my refund?", "I sent the lamp back in May. Order 4711."));
   while (demo.done_tasks === done_tasks) await demo.wait(STEP_INTERVAL_MS / 10);
   const norway = mail("tomasz@mail.example", "delivery to Norway", "Do you ship to Tromsø? 你好 & thanks");
-  await sendWhileAway(demo, board, [norway, FORGED, alert("warning", "firing", "disk of search-2 is 81 % full")]);
+  await sendWhileOffline(demo, board, [norway, FORGED, alert("warning", "firing", "disk of search-2 is 81 % full")]);
 }
 
 export async function createTaskOfPerson({ api, ...demo }: Demo, { board_id }: DemoBoard): Promise<void> {
