@@ -2,7 +2,7 @@ import { agents, boards, tasks } from "@board/core/schema/all-tables";
 import { unseal } from "@board/core/values/seal";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { manageAgents, updateJob } from "./manage-agents.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";

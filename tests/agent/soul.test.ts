@@ -2,8 +2,8 @@ import { activity_events, agents, gateways } from "@board/core/schema/all-tables
 import { parseToken } from "@board/openclaw/template/token-line";
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";

@@ -1,5 +1,5 @@
 import { agents, approvals, gateways, jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { addTasks, listApprovalEvents, approvalsPath, requestApproval, decideApproval } from "../support/approval.ts";

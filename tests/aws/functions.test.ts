@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { brotliDecompressSync } from "node:zlib";
-import { startFakeGateway, type FakeGateway } from "@board/local/fake-gateway/server";
+import { startFakeGateway, type FakeGateway } from "../support/fake-gateway/server.ts";
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";

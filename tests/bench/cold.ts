@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { startFakeGateway } from "@board/local/fake-gateway/server";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { startAwsDeployment } from "../aws/deployment.ts";
 import { bundleFunctions, root } from "../support/bundle.ts";
 import type { Lambda } from "../support/lambda-sandbox.ts";

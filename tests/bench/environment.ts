@@ -1,7 +1,7 @@
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { sql } from "drizzle-orm";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { type FloorRun, RECORDABLE, recordStatements, sendStatements } from "./floor.ts";

@@ -2,7 +2,7 @@ import type { BoardEvent } from "@board/core/context/event-body";
 import { BusError } from "@board/core/context/event-bus";
 import type { Database } from "@board/core/db/database";
 import { boards, jobs } from "@board/core/schema/all-tables";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { deliverPublishJobs } from "../support/board-events.ts";
 import { createTeam, setRules, type Team } from "../support/task-rules.ts";
 import { createWorld, openTestDatabase, type World } from "../support/world.ts";

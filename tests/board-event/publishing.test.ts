@@ -3,7 +3,7 @@ import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { createTask } from "@board/core/task/create";
 import { CreateTask } from "@board/core/task/input";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { requestApproval, decideApproval } from "../support/approval.ts";
 import { listPublishJobs } from "../support/board-events.ts";

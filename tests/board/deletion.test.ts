@@ -28,7 +28,7 @@ import {
 import { rowsOf } from "@board/core/db/database";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";

@@ -1,7 +1,7 @@
 import { activity_events, agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { desc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";

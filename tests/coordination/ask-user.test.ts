@@ -1,7 +1,7 @@
 import { activity_events, agents, boards, gateways } from "@board/core/schema/all-tables";
 import { and, asc, eq, isNull, like } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";

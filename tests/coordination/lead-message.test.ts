@@ -1,7 +1,7 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";

@@ -6,7 +6,7 @@ import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import { groups } from "@board/functions/manifest";
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";

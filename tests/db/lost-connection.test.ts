@@ -6,7 +6,7 @@ import { silentLog } from "@board/core/values/log";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { startConsumer } from "../../packages/local/src/consumer.ts";
 import { getJob, getPayloadJob } from "../support/jobs.ts";
 import { type NeonProxy, startNeonProxy } from "../support/neon-proxy.ts";

@@ -2,7 +2,7 @@ import { activity_events, boards, gateways, jobs } from "@board/core/schema/all-
 import { scheduled } from "@board/api/work/schedules";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { stopHost } from "../support/provisioning.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

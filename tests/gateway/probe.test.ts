@@ -1,5 +1,5 @@
 import { activity_events, gateways } from "@board/core/schema/all-tables";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { asc } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";

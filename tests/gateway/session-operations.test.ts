@@ -1,4 +1,4 @@
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { targetQuery, type Query, createSessionCalls } from "./session-calls.ts";
 import type { Answer } from "../support/http.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { type NameServer, startNameServer } from "../support/name-server.ts";
 import { createWorld, type Person, type World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { boards } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MASKED, type TwoOrganizations, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";

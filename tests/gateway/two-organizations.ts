@@ -1,4 +1,4 @@
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { onTestFinished } from "vitest";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

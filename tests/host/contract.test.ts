@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { hostContract } from "../proofs/gateways/contract.ts";
 import type { ContractHost } from "../proofs/gateways/real-host.ts";
 import { startRunningService, type RunningService } from "../support/running-service.ts";

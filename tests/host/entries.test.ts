@@ -5,8 +5,8 @@ import { type Host, openHost } from "@board/openclaw/host/open";
 import type { RetryPolicy } from "@board/openclaw/wire/retry";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { agentsOf } from "../../packages/local/src/fake-gateway/config.ts";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { agentsOf } from "../support/fake-gateway/config.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { DIALECTS } from "../support/dialects.ts";
 import { type TestHosts, openTestHosts } from "./test-hosts.ts";
 

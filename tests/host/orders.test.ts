@@ -1,7 +1,7 @@
 import { agents, boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { approvalsPath, decideApproval, requestApproval } from "../support/approval.ts";
 import { addGroup, groupMemoryPath } from "../support/group.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";

@@ -1,5 +1,5 @@
-import type { DialectName } from "@board/local/fake-gateway/dialect";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import type { GatewayTarget } from "@board/core/context/gateways";
 import { createWorld, type World } from "../support/world.ts";
 

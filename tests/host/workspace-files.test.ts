@@ -1,7 +1,7 @@
 import { type Host, openHost } from "@board/openclaw/host/open";
 import { listFiles, readFile, readHostToken, writeFiles } from "@board/openclaw/host/workspace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type TestHosts, openTestHosts } from "./test-hosts.ts";
 
 const ID = "mc-ada";

@@ -5,7 +5,7 @@ import { silentLog } from "@board/core/values/log";
 import { deliver } from "@board/api/work/handlers";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";
 import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
 import { stopHost } from "../support/provisioning.ts";

@@ -3,7 +3,7 @@ import { deliver } from "@board/api/work/handlers";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { stopHost } from "../support/provisioning.ts";
 import { addNotices, getJob, relayOnce } from "../support/jobs.ts";

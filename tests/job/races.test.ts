@@ -4,7 +4,7 @@ import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
 import { createWebhook, postPayload, post } from "../support/webhook.ts";

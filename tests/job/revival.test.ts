@@ -2,7 +2,7 @@ import { jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { getPayloadJob } from "../support/jobs.ts";
 import { postPayload } from "../support/webhook.ts";

@@ -3,7 +3,7 @@ import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";
 import { startSilentHost } from "../support/silent-host.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";

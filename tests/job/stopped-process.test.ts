@@ -4,7 +4,7 @@ import { relayAll } from "@board/core/job/job";
 import { eq, isNotNull } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import type { Tenant } from "../support/world.ts";

@@ -2,7 +2,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { gateways, jobs } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
 import type { Finding } from "@board/local/doctor/finding";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";

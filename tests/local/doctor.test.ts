@@ -3,7 +3,7 @@ import { rowsOf } from "@board/core/db/database";
 import { gateways, jobs, service_keys, subscriptions } from "@board/core/schema/all-tables";
 import { runChecks } from "@board/local/doctor/run-checks";
 import type { Finding } from "@board/local/doctor/finding";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { listProblems, type DoctorFixture, startDoctorFixture, describeFindings } from "./doctor-fixture.ts";

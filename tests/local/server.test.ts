@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService as start } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder, readToken, runProgram, startProgram, temporaryFolder } from "../support/program.ts";

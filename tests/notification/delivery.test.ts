@@ -5,7 +5,7 @@ import { type AgentNotification, notify } from "@board/core/notification/notific
 import type { JobEvent } from "@board/core/job/kinds";
 import { and, desc, eq, inArray } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import type { Tenant, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { activity_events, agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
-import { startFakeGateway } from "@board/local/fake-gateway/server";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { and, eq, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import { boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { count, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";

@@ -1,7 +1,7 @@
 import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import { COMPLETION, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
 import type { Tenant, World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { parseHostCommand, toChatText } from "@board/openclaw/wire/chat-text";
-import { type DialectName, dialects } from "@board/local/fake-gateway/dialect";
-import { readMessage } from "@board/local/fake-gateway/directives";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { readMessage } from "../support/fake-gateway/directives.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BUILDERS } from "../support/message-builders.ts";

@@ -6,7 +6,7 @@ import { type Gateways, type GatewayTarget } from "../../packages/core/src/conte
 import { GatewayError } from "../../packages/openclaw/src/wire/gateway-error.ts";
 import { createDeviceKey, loadDevice } from "../../packages/openclaw/src/wire/device.ts";
 import { createGateways, type GatewaysOptions } from "../../packages/openclaw/src/wire/websocket.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 
 export const TOKEN = "shared-token-0815";
 export const device = loadDevice(createDeviceKey());

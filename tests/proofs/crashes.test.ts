@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { type ProcessPool, startProcessPool } from "./crashes/process-pool.ts";
 import { seedOfRun } from "./crashes/random.ts";
 import { scenarios } from "./crashes/scenarios/all.ts";

@@ -15,7 +15,6 @@ const BUILT_AT_RUN_TIME: Readonly<Record<string, string>> = {
   "packages/api/src/edge/path.ts": "paths of the service's own operations, without loops inside of a segment",
   "packages/core/src/lists/search-words.ts": "one class of fixed characters",
   "packages/core/src/memory/chat-notifications.ts": "fixed words between blanks, anchored at both ends",
-  "packages/local/src/fake-gateway/directives.ts": "fixed names of directives; the stand-in host gets no text of strangers",
   "packages/openclaw/src/template/token-line.ts": "the literal for line breaks, which has no loop",
 };
 

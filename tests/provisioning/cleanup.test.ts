@@ -4,9 +4,9 @@ import { agents, gateways, host_turns, jobs } from "@board/core/schema/all-table
 import { deliver } from "@board/api/work/handlers";
 import { and, eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { agentsOf } from "../../packages/local/src/fake-gateway/config.ts";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { agentsOf } from "../support/fake-gateway/config.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 let world: World;

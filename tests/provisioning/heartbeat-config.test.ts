@@ -2,8 +2,8 @@ import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { desc, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addGroup } from "../support/group.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

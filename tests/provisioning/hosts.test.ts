@@ -1,8 +1,8 @@
 import { agents, gateways } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import {
   addAgent,
   addEmptyBoard,

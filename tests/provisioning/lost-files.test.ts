@@ -1,7 +1,7 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { DIALECTS } from "../support/dialects.ts";
 import {
   addAgent,

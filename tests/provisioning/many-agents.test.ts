@@ -1,7 +1,7 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import {
   addAgent,
   addEmptyBoard,

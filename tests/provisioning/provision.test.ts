@@ -4,7 +4,7 @@ import { deliver } from "@board/api/work/handlers";
 import { redriveJobs } from "@board/core/job/redrive";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { QUESTION, createOnboarding } from "../support/onboarding.ts";
 import {
   addAgent,

@@ -3,8 +3,8 @@ import type { JobKind } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { approveDevice } from "../../packages/local/src/fake-gateway/pairing.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { approveDevice } from "../support/fake-gateway/pairing.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { DIALECTS } from "../support/dialects.ts";
 import {
   addAgent,

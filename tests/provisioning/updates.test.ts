@@ -3,7 +3,7 @@ import { gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import {
   addCheckedInAgent,
   getAgentRow,

@@ -3,7 +3,7 @@ import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/s
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import {
   addAgent,
   addEmptyBoard,

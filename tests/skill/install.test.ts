@@ -6,7 +6,7 @@ import { gateway_installed_skills, gateways, marketplace_skills } from "@board/c
 import { installSkill } from "@board/openclaw/skill/install";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { statusAndBody } from "../support/http.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";

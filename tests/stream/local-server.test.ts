@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterEach, expect, test } from "vitest";
 import { call } from "../support/http.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";

@@ -3,7 +3,7 @@ import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { and, eq, inArray, isNotNull, type SQL } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "./fake-gateway/server.ts";
 import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
 
 /** A world and a fake host on which its tenants can have gateways. */

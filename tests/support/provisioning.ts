@@ -9,7 +9,7 @@ import { type JobRow, markUnsent, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";
 import { parseToken } from "@board/openclaw/template/token-line";
 import { and, asc, desc, eq, sql } from "drizzle-orm";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "./fake-gateway/server.ts";
 import { onLambda } from "./target.ts";
 import { createWorld, type Tenant, type World } from "./world.ts";
 

@@ -6,9 +6,9 @@ import { agents, gateways, jobs, organization_members, sync_run_agents, sync_run
 import type { JobKind } from "@board/core/job/kinds";
 import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import { onTestFinished } from "vitest";
-import { agentsOf, withAgents } from "../../packages/local/src/fake-gateway/config.ts";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { agentsOf, withAgents } from "./fake-gateway/config.ts";
+import type { DialectName } from "./fake-gateway/dialect.ts";
+import { type FakeGateway, startFakeGateway } from "./fake-gateway/server.ts";
 import type { Answer } from "./http.ts";
 import type { Tenant, World } from "./world.ts";
 

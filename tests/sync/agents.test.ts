@@ -1,7 +1,7 @@
 import { gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { createSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -1,4 +1,4 @@
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { call, type CallOptions } from "../support/http.ts";
 import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";

@@ -4,7 +4,7 @@ import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery, type TemplateSyncResult } from "@board/openclaw/sync/result";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { ownerContext, listRuns, startSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
 import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 

@@ -10,7 +10,7 @@ import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery } from "@board/openclaw/sync/result";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, ownerContext, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { createWorld, type World } from "../support/world.ts";
 

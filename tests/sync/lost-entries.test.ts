@@ -3,8 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { withAgents } from "../../packages/local/src/fake-gateway/config.ts";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import { withAgents } from "../support/fake-gateway/config.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { type RunningService, startRunningService } from "../support/running-service.ts";
 import { createSyncFixture, jobsOf, type SyncFixture } from "../support/sync-fixture.ts";
 

@@ -6,7 +6,7 @@ import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, listRunAgents, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { activity_events, agents, boards, jobs, users } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";

@@ -1,5 +1,5 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { and, eq, like } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";

@@ -1,5 +1,5 @@
 import { activity_events, jobs } from "@board/core/schema/all-tables";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { asc, eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";

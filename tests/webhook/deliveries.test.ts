@@ -5,7 +5,7 @@ import type { ListedPayload } from "@board/core/webhook/payload";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, ne } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { getPayloadJob } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";

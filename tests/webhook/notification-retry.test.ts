@@ -4,7 +4,7 @@ import { redriveJobs } from "@board/core/job/redrive";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { asc, eq, like, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
 import type { Tenant, World } from "../support/world.ts";

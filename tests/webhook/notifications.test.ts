@@ -2,7 +2,7 @@ import { agents, boards, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";

@@ -2,7 +2,7 @@ import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, post, postPayload, readPayload } from "../support/webhook.ts";
 import type { Tenant, World } from "../support/world.ts";

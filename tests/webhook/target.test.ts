@@ -2,7 +2,7 @@ import { agents, jobs } from "@board/core/schema/all-tables";
 import { hostLane } from "@board/core/values/session-key";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { call } from "../../support/http.ts";
 import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../../support/program.ts";

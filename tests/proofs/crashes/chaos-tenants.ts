@@ -1,6 +1,6 @@
 /** Adds organizations with webhooks, each with a separate host. */
 import { sql } from "drizzle-orm";
-import { type FakeGateway, startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { HOST_TOKEN, createEnvironment } from "./environment.ts";
 import type { ProcessPool } from "./process-pool.ts";
 

@@ -3,7 +3,7 @@ import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import { createQueueDriver } from "./queue-driver.ts";
 import { addChaosTenants } from "./chaos-tenants.ts";

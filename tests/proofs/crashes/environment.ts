@@ -11,7 +11,7 @@ import { silentLog } from "@board/core/values/log";
 import type { ScheduleName } from "@board/api/work/schedules";
 import { parseToken } from "@board/openclaw/template/token-line";
 import { sql } from "drizzle-orm";
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import { type Answer, call, type CallOptions } from "../../support/http.ts";
 import type { KillAt } from "./crash-points.ts";
 import type { Process } from "./process-pool.ts";

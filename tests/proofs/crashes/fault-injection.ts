@@ -1,5 +1,5 @@
 /** Injects random faults into a host until it is stopped. */
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { Random } from "./random.ts";
 
 /** The probability of each fault per call. */

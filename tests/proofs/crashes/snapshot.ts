@@ -5,7 +5,7 @@
 import { sql } from "drizzle-orm";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
-import { type FakeGateway, startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { administer, type Postgres } from "../../support/postgres.ts";
 import { HOST_TOKEN, type ServiceEnvironment, createEnvironment } from "./environment.ts";
 import type { ProcessPool } from "./process-pool.ts";

@@ -1,6 +1,6 @@
 /** Walks through a scenario once for each crash point of its process and checks the result. */
 import { expect } from "vitest";
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { ServiceEnvironment } from "./environment.ts";
 import type { KillAt } from "./crash-points.ts";
 import { type ProcessPool, ProcessDied } from "./process-pool.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { type FakeGateway, startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../../support/database-proxy.ts";
 import { type FakeEventBridge, startFakeEventBridge } from "../../support/fake-eventbridge.ts";
 import { type IdentityProvider, startIdentityProvider } from "../../support/identity-provider.ts";

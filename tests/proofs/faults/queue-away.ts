@@ -1,6 +1,6 @@
 /** The functions of a deployment on this machine, while their queue cannot be reached. */
 import { setTimeout as pause } from "node:timers/promises";
-import { startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { startAwsDeployment } from "../../aws/deployment.ts";
 import { scheduleEvent } from "../../support/aws-events.ts";
 import { createWebhook } from "../../support/webhook.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { mainSessionKey } from "@board/core/context/actor";
 import { jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import type { CallOptions } from "../../support/http.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
-import { type FakeGateway, startFakeGateway } from "@board/local/fake-gateway/server";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { skillFile, startCodeHost } from "../../support/code-host.ts";
 import type { WorldOptions } from "../../support/world.ts";
 import { HOST_TOKEN } from "./secrets.ts";

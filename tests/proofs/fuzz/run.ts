@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "@board/local/fake-gateway/server";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import { desc, eq, gt, inArray } from "drizzle-orm";
 import fc from "fast-check";
 import type { CallOptions } from "../../support/http.ts";

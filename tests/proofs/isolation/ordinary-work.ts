@@ -1,7 +1,7 @@
 /** The ordinary work of an organization at a steady pace, measured from outside. */
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import { createArrivals, readTasks, type Sample, type ShownTask, toSample } from "./arrivals.ts";
 import { createSender, type Tenant } from "./tenants.ts";
 

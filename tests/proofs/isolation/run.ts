@@ -4,7 +4,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { buildArchive, archivePath, type CodeHost, indexPath, respondWith, startCodeHost } from "../../support/code-host.ts";
 import { type IdentityProvider, startIdentityProvider } from "../../support/identity-provider.ts";
 import { type Names, startNames } from "../../support/names.ts";

@@ -1,6 +1,6 @@
 /** Two organizations on one server: A, which attacks, and B, whose work must not notice. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { FakeGateway } from "../../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
 
 export const HOST_TOKEN = "test-token-123";

@@ -21,8 +21,8 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
 
   async function handlePayload(text: string): Promise<void> {
     // The ids are in the lines of the service, which come before the text of the sender.
-    const idOf = (name: string) => new RegExp(`^${name} ID: (\\S+)$`, "m").exec(text)![1]!;
-    const path = { board_id, webhook_id: idOf("Webhook"), payload_id: idOf("Payload") };
+    const idAfter = (pattern: RegExp) => pattern.exec(text)![1]!;
+    const path = { board_id, webhook_id: idAfter(/^Webhook ID: (\S+)$/m), payload_id: idAfter(/^Payload ID: (\S+)$/m) };
     const post = demo.posts.get(path.payload_id)!;
     say(`reads the ${post.subject}, ${((performance.now() - post.at) / 1000).toFixed(1)} s after the post`);
     const { payload } = await api.get(`${BOARD}/webhooks/{webhook_id}/payloads/{payload_id}`, { params: { path } });

@@ -1,6 +1,6 @@
 import { hostAgentId } from "@board/core/values/session-key";
 import { expect } from "vitest";
-import { agentsOf } from "../../../../packages/local/src/fake-gateway/config.ts";
+import { agentsOf } from "../../../support/fake-gateway/config.ts";
 import type { Answer } from "../../../support/http.ts";
 import type { ServiceEnvironment } from "../environment.ts";
 import type { Scenario } from "../walk.ts";

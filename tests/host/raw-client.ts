@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { createDeviceKey, loadDevice } from "../../packages/openclaw/src/wire/device.ts";
-import { type FakeGateway, startFakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 
 const TOKEN = "fake-token-1";
 const SCOPES = ["operator.read", "operator.admin", "operator.approvals", "operator.pairing"];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type DialectName, dialects } from "../../packages/local/src/fake-gateway/dialect.ts";
-import { readMessage } from "../../packages/local/src/fake-gateway/directives.ts";
+import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
+import { readMessage } from "../support/fake-gateway/directives.ts";
 
 const read = (dialect: DialectName, message: string) => readMessage(message, dialects[dialect]);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DialectName } from "../../packages/local/src/fake-gateway/dialect.ts";
+import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { connectClient, openClient, startHost } from "./raw-client.ts";
 import { DIALECTS } from "../support/dialects.ts";
 

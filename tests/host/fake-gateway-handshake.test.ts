@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FakeGateway } from "../../packages/local/src/fake-gateway/server.ts";
+import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { connectClient, connectParams, openClient, startHost } from "./raw-client.ts";
 import { DIALECTS } from "../support/dialects.ts";
 
