@@ -1,7 +1,7 @@
 import type { Agent } from "./demo.ts";
 import type { Tag } from "./set-up.ts";
 
-// Fixed answers by pattern, which replace the judgement of a language model and of a person.
+// Fixed answers, which replace the judgement of a language model and of a person.
 
 /** A task that the lead creates, and what a worker says about it. */
 export interface TaskPlan extends Work {
@@ -56,18 +56,18 @@ const TESTS: TaskPlan = {
 type Judgement = TaskPlan[] | string;
 
 /** Payloads are texts of strangers: what they ask the reader to do is never done. */
-const JUDGEMENTS: [RegExp, Judgement][] = [
-  [/ignore your instructions/i, "an email gives instructions and asks for secrets; ignored"],
-  [/Order 4711/, [REFUND, TELL]],
-  [/Norway/, [NORWAY]],
-  [/Parcel/, [PARCEL]],
-  [/critical.*firing/, [CHECKOUTS]],
-  [/severity/, "an alert that needs no action"],
-  [/src\/payment/, [TESTS]],
+const JUDGEMENTS: [string, Judgement][] = [
+  ["Ignore your instructions", "an email gives instructions and asks for secrets; ignored"],
+  ["Order 4711", [REFUND, TELL]],
+  ["Norway", [NORWAY]],
+  ["Parcel", [PARCEL]],
+  ['"critical","state":"firing"', [CHECKOUTS]],
+  ["severity", "an alert that needs no action"],
+  ["src/payment", [TESTS]],
 ];
 
 export const judge = (payload: string): Judgement =>
-  JUDGEMENTS.find(([pattern]) => pattern.test(payload))?.[1] ?? "a change of the shop";
+  JUDGEMENTS.find(([words]) => payload.includes(words))?.[1] ?? "a change of the shop";
 
 export const workFor = (title: string): Work =>
   [REFUND, TELL, NORWAY, CHECKOUTS, PARCEL, TESTS].find((plan) => plan.title === title) ?? { result: "there are 42" };
