@@ -3,7 +3,7 @@ import type { Settings } from "@board/core/config/settings";
 import { dataFolder } from "./secrets.ts";
 
 /** The instructions for signing in that a start prints. */
-export interface SignInLines {
+interface SignInLines {
   /** The address of the console. */
   console: string;
   /** The token, or a hint where to find it, and the command that signs in. Both are null with an identity provider. */
