@@ -1,7 +1,8 @@
 import { followFeed } from "@board/core/activity/feed-stream";
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { Member, System } from "@board/core/context/actor";
-import type { Context, Db } from "@board/core/context/context";
+import type { Context } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, boards, tasks } from "@board/core/schema/all-tables";
 import type { ReadWindow } from "@board/core/stream/source";

@@ -1,6 +1,7 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/context/actor";
-import type { Context, Db } from "@board/core/context/context";
+import type { Context } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import {
   activity_counts,
   activity_day_counts,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { agents, boards } from "@board/core/schema/all-tables";
 import { createGateways } from "@board/openclaw/wire/websocket";
 import { toKey } from "@board/core/values/seal";

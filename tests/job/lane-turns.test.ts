@@ -1,4 +1,4 @@
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { jobs } from "@board/core/schema/all-tables";
 import type { JobRow } from "@board/core/job/job";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";

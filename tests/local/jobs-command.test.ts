@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { openPglite } from "@board/core/db/pglite";
 import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/schema/all-tables";

@@ -70,7 +70,7 @@ test("a table file imports only columns and other tables", () => {
 
 /** They show or store the columns of rights, and decide nothing by them. */
 const SHOW_RIGHTS =
-  /^packages\/core\/src\/(?:schema\/|context\/actor\.ts$|organization\/(?:member|member-access|invite|accept-invite|user)\.ts$)/;
+  /^packages\/core\/src\/(?:schema\/|context\/(?:actor|prefetched-board)\.ts$|organization\/(?:member|member-access|invite|accept-invite|user)\.ts$)/;
 
 test("only board-rights.ts knows which columns give a right to a board", () => {
   const readers = files.filter(
@@ -85,6 +85,14 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
 test("core and api never open a database driver", () => {
   const drivers = /core\/(src\/)?db\/(neon|postgres|pglite)(\.ts)?$/;
   expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);
+});
+
+test("nobody outside of db knows how statements are sent: they use prepared.ts, prepared-write.ts and batch.ts", () => {
+  const parts = /core\/(src\/)?db\/(?:pipeline|statement-group|statement-cache|row-mapper)(\.ts)?$/;
+  const outside = imports.filter(({ file }) => !file.startsWith("packages/core/src/db/"));
+  expect(offenders(outside, ({ target }) => parts.test(target))).toEqual([
+    "packages/core/src/context/context.ts -> packages/core/src/db/pipeline.ts",
+  ]);
 });
 
 test("only functions, local, the command line and infra read the environment", () => {

@@ -1,4 +1,4 @@
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 

@@ -3,7 +3,7 @@ import { as, type Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { createScopedLog } from "@board/core/values/log";
 import { noteLimit } from "@board/core/values/request-limits";
-import { createPathBoard } from "@board/core/organization/prefetched-board";
+import { createPathBoard } from "@board/core/context/prefetched-board";
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
 import { Id } from "@board/core/values/wire";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { rowsOf } from "@board/core/db/database";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { sql } from "drizzle-orm";
 
 const TICK_MS = 10;

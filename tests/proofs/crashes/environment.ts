@@ -2,7 +2,7 @@
  * The environment that survives the processes of the service: the database, the host, the queue and the agents that wake
  * up on messages. Only one process runs at a time, so that its crash points are the same in every walk.
  */
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { hostAgentId } from "@board/core/values/session-key";

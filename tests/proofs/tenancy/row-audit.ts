@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { sql } from "drizzle-orm";
 
 /** Records the rows that a transaction writes, before and after, including cascades. */

@@ -1,7 +1,7 @@
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { agents, boards, gateway_installed_skills, organizations } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { withAgents } from "../../support/fake-gateway/config.ts";

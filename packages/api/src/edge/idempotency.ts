@@ -14,7 +14,7 @@ import {
   storeAnswer,
   type StoredAnswer,
 } from "@board/core/idempotency/idempotency";
-import { keepPathBoard } from "@board/core/organization/prefetched-board";
+import { keepPathBoard } from "@board/core/context/prefetched-board";
 import { createPendingWakeups, mergePendingWakeups } from "@board/core/context/pending-wakeups";
 import * as z from "zod";
 import type { Endpoint } from "../endpoint.ts";

@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import { agents } from "../schema/agent.sql.ts";
 import { boards } from "../schema/board.sql.ts";
-import type { Context, Db } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { organizations, users } from "../schema/organization.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { activity_events } from "../schema/activity.sql.ts";

@@ -5,7 +5,7 @@ import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../schema/gateway.sql.ts";
-import { notePathBoard } from "../organization/prefetched-board.ts";
+import { notePathBoard } from "../context/prefetched-board.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";

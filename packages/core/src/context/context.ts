@@ -1,6 +1,7 @@
 import { is } from "drizzle-orm";
-import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from "drizzle-orm/pg-core";
+import { PgTransaction } from "drizzle-orm/pg-core";
 import type { Actor, Agent, Role, User } from "./actor.ts";
+import type { Db } from "./db.ts";
 import type { BodyStorage } from "./body-storage.ts";
 import { isPipelined } from "../db/pipeline.ts";
 import type { EventBus } from "./event-bus.ts";
@@ -8,13 +9,10 @@ import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
 import type { Meter } from "./meter.ts";
 import type { NotedLimits } from "../values/request-limits.ts";
-import type { PathBoard } from "../organization/prefetched-board.ts";
+import type { PathBoard } from "./prefetched-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "../config/settings.ts";
 import type { HttpClient } from "./http-client.ts";
-
-/** A database handle of any Drizzle PostgreSQL driver (PGlite, node-postgres, Neon over WebSocket), or an open transaction. */
-export type Db = PgDatabase<PgQueryResultHKT>;
 
 /**
  * Everything that the domain needs from outside, passed explicitly. With ambient storage (AsyncLocalStorage), a call outside its

@@ -1,5 +1,6 @@
 import { type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { Context, Db } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { actingValue, preparedActor } from "./change-actor.ts";
 import { rowsOf } from "./database.ts";
 import { createStatement, createStatementCache } from "./prepared.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import journal from "../../../../migrations/meta/_journal.json" with { type: "json" };
-import type { Db } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 
 /** An open database: the handle for the domain, and the operations for its owner. */
 export interface Database {

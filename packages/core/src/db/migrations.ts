@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
-import type { Db } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { rowsOf } from "./database.ts";
 import { isLockFailure } from "./query-error.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Db } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { type NewQuery, type Statement, StatementGroup } from "./statement-group.ts";
 
 /*

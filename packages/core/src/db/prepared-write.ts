@@ -1,6 +1,7 @@
 import { getTableColumns, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { Context, Db } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
 /** A write whose SQL is built once. `runWrite` runs it alone, `runBatch` together with others. */

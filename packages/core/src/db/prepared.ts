@@ -1,6 +1,6 @@
 import { is, Param, Placeholder, type Query, SQL, sql } from "drizzle-orm";
 import { PgDialect, type PreparedQueryConfig, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
-import type { Db } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
 
 /*

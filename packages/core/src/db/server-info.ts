@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { rowsOf } from "./database.ts";
 
 /** Facts about a database server, measured on one connection. */

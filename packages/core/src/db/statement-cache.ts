@@ -1,5 +1,3 @@
-import { sql } from "drizzle-orm";
-
 /*
  * The server plans a named statement once per connection; `cacheStatements` names frequent ones unless PREPARED_STATEMENTS=off.
  * `inlineLimit` and `selectGiven` let it keep one plan for all values. What Drizzle builds only once is in prepared.ts.
@@ -10,12 +8,6 @@ const MIN_USES = 5;
 /** Limit of named statements: the server keeps a plan of tens of kilobytes for each, in the memory of every connection. */
 const MAX_STATEMENTS = 300;
 const MAX_TRACKED_TEXTS = 3_000;
-
-/**
- * Writes a limit into the SQL. A generic plan cannot know a limit that is a parameter and looks more expensive, so PostgreSQL
- * would plan at every use; for a page of wide rows planning takes a third of the time.
- */
-export const inlineLimit = (limit: number): number => sql.raw(String(limit)) as unknown as number;
 
 interface Client {
   query: (...args: never[]) => unknown;

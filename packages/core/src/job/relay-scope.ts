@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { inlineLimit } from "../db/statement-cache.ts";
+import { inlineLimit } from "../db/stable-plan.ts";
 import type { PendingWakeups } from "../context/pending-wakeups.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { isLaneHead, laneHead } from "./lane.ts";

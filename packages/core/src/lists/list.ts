@@ -1,7 +1,8 @@
 import { and, inArray, type Placeholder, type SQL, type SQLWrapper, sql, WithSubquery } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
-import type { Context, Db } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatement, createStatementCache, type Values } from "../db/prepared.ts";
 import { type Filter, keyOf, preparedWhere, presentOf, valuesOf } from "./filter.ts";

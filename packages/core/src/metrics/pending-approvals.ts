@@ -4,7 +4,7 @@ import { approvals } from "../schema/approval.sql.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { inlineLimit } from "../db/statement-cache.ts";
+import { inlineLimit } from "../db/stable-plan.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { anyOf } from "./scope.ts";

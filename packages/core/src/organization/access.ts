@@ -8,7 +8,7 @@ import type { Filter } from "../lists/filter.ts";
 import { boardAccessDenied, notVisible } from "../values/errors.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
-import { type FoundBoard, takePathBoard } from "./prefetched-board.ts";
+import { type FoundBoard, takePathBoard } from "../context/prefetched-board.ts";
 import { mayRead, mayWrite, storedRights, mayReadAll, isGranted, readsAll, grants, mayWriteAll } from "./board-rights.ts";
 
 export type BoardRow = typeof boards.$inferSelect;

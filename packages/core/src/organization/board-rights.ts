@@ -1,6 +1,7 @@
 import { and, eq, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Member } from "../context/actor.ts";
+import type { StoredRights } from "../context/prefetched-board.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { boards } from "../schema/board.sql.ts";
 import { organization_members } from "../schema/organization.sql.ts";
@@ -9,14 +10,6 @@ import { organization_members } from "../schema/organization.sql.ts";
  * A person's rights to a board come from the membership in the board's organization and from an optional access row for that
  * membership and board. The right to write includes the right to read. No other file may repeat these rules.
  */
-
-/** A person's rights to a board, as they are stored. */
-export interface StoredRights {
-  all_read: boolean | null;
-  all_write: boolean | null;
-  can_read: boolean | null;
-  can_write: boolean | null;
-}
 
 /** The columns of `StoredRights`, for a query that joins memberships (perhaps under an alias) and access rows. */
 export const storedRights = <Read extends PgColumn, Write extends PgColumn>(member: {

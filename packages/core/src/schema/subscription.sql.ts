@@ -44,6 +44,8 @@ export const subscriptions = pgTable(
   ],
 );
 
+export type SubscriptionRow = typeof subscriptions.$inferSelect;
+
 /** Deliveries of events to subscriptions, each stored in the transaction of the change. */
 export const subscription_deliveries = pgTable(
   "subscription_deliveries",

@@ -2,7 +2,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 import { seal, unseal } from "../values/seal.ts";
-import type { SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 

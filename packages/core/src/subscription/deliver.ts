@@ -10,7 +10,7 @@ import { DAY_MS } from "../values/time.ts";
 import type { DeliveryRow } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import { type Attempt, sendMessage } from "./send.ts";
-import type { SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
 /** A subscription is switched off when every attempt has failed for this long. */

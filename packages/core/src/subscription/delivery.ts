@@ -16,7 +16,8 @@ import { type DeliveryRow, toSequence } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import type { Owner } from "./owner.ts";
 import { dedupeKey } from "./store.ts";
-import { getSubscriptionRow, type SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
+import { getSubscriptionRow } from "./subscription.ts";
 import { DELIVERY_STATUSES, subscription_deliveries } from "../schema/subscription.sql.ts";
 
 export const Delivery = lazyObject(() => ({

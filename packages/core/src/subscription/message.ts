@@ -1,6 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
-import type { SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 /** A message to a receiver, before it is signed. */
 export interface Message {

@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import { unseal } from "../values/seal.ts";
 import { HOUR_MS } from "../values/time.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
-import type { SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const PREFIX = "whsec_";
 const SECRET_BYTES = 32;

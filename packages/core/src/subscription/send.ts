@@ -4,7 +4,7 @@ import { truncate } from "../values/text.ts";
 import { receiverUrl } from "./address.ts";
 import type { Message } from "./message.ts";
 import { signingSecrets, signMessage } from "./secret.ts";
-import type { SubscriptionRow } from "./subscription.ts";
+import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
 export const RESPONSE_CHARS = 1_000;

@@ -16,10 +16,8 @@ import { addressColumns, changeAddress } from "./address.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
 import { isOwnedBy, type Owner, ownedBy } from "./owner.ts";
 import { createSecret, ROTATION_MS } from "./secret.ts";
-import { SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
+import { type SubscriptionRow, SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
 import { listOf } from "../lists/list.ts";
-
-export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
 const MAX_DESCRIPTION = 1_000;
 

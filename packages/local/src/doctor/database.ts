@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { Db } from "@board/core/context/context";
+import type { Db } from "@board/core/context/db";
 import { type Database, readSchemaState, type SchemaState } from "@board/core/db/database";
 import { readServerInfo, type ServerInfo } from "@board/core/db/server-info";
 import { OVERDUE_SECONDS, readJobAge } from "@board/core/job/queue-age";

@@ -1,6 +1,13 @@
-import type { StoredRights } from "./board-rights.ts";
 import type { boards } from "../schema/board.sql.ts";
-import type { Context, Db } from "../context/context.ts";
+import type { Db } from "./db.ts";
+
+/** A person's rights to a board, as they are stored. */
+export interface StoredRights {
+  all_read: boolean | null;
+  all_write: boolean | null;
+  can_read: boolean | null;
+  can_write: boolean | null;
+}
 
 /** A board and a person's rights to it. `rights` is null for agents, because their access follows from their board or gateway. */
 export interface FoundBoard {
@@ -14,17 +21,23 @@ export interface PathBoard {
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
 
+/** What these functions need of a context. */
+interface Holder {
+  db: Db;
+  path_board?: PathBoard;
+}
+
 /** Milliseconds. The body of a request may arrive long after its headers, and rights may be removed between the two. */
 const FRESH_MS = 100;
 
 export const createPathBoard = (id: string): PathBoard => ({ id, found: null });
 
-export function notePathBoard({ db, path_board }: Context, caller_id: string, found: FoundBoard): void {
+export function notePathBoard({ db, path_board }: Holder, caller_id: string, found: FoundBoard): void {
   if (path_board) path_board.found = { ...found, caller_id, db, read_at: performance.now() };
 }
 
 /** Lets a transaction around the whole request use the board that the sign-in read before the transaction began. */
-export function keepPathBoard({ db, path_board }: Context, transaction: Db): void {
+export function keepPathBoard({ db, path_board }: Holder, transaction: Db): void {
   if (path_board?.found?.db === db) path_board.found = { ...path_board.found, db: transaction };
 }
 
@@ -32,7 +45,7 @@ export function keepPathBoard({ db, path_board }: Context, transaction: Db): voi
  * The board as the sign-in of this caller has just read it, else null. Only the first access check gets it; later checks read
  * again. A transaction that began after the sign-in also reads again, so that all its reads happen inside it.
  */
-export function takePathBoard({ db, path_board }: Context, caller_id: string, board_id: string): FoundBoard | null {
+export function takePathBoard({ db, path_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
   const found = path_board?.found;
   if (!found || path_board.id !== board_id || found.caller_id !== caller_id || found.db !== db) return null;
   path_board.found = null;
